@@ -1,0 +1,53 @@
+# The two commands to know: make demo, make test. Everything else is for work on dovetail itself.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help demo test setup check lint types imports docs bench-profile clean
+
+help: ## show the tasks
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
+
+demo: $(VENV)/.installed ## index the bundled sample corpus and show what is in it
+	$(BIN)/dovetail demo --into .demo
+
+test: $(VENV)/.dev ## run the tests
+	$(BIN)/pytest
+
+setup: $(VENV)/.dev ## create the environment with everything the tests need
+
+check: lint types imports test ## what CI runs: lint, types, import contract, tests, docs examples
+
+lint: $(VENV)/.dev ## ruff: rules and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev ## mypy --strict
+	$(BIN)/mypy
+
+imports: $(VENV)/.dev ## imports point down only
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.dev ## write the generated pages again (docs/cli.md)
+	$(BIN)/python -m tests.docs.generate
+
+bench-profile: $(VENV)/.dev ## profiling speed against its floor, on 1e7 and 1e8 cells
+	$(BIN)/python benchmarks/profiling.py
+
+clean: ## remove what the other tasks made
+	rm -rf $(VENV) .demo .bench build dist
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dovetail needs Python 3.11 or newer; say which: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml
+	$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(PIP) install "pip>=25.1"
+	$(PIP) install --editable '.[ray]' --group dev
+	@touch $@

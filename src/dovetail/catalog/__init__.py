@@ -1,0 +1,5 @@
+"""The catalog: the directory in which the two lines meet. `docs/catalog.md` describes it."""
+
+from dovetail.catalog.reader import Catalog
+
+__all__ = ["Catalog"]

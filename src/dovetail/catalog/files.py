@@ -1,0 +1,97 @@
+"""Files that are either whole or not there: written beside, synced, renamed."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib import format as npy
+
+from dovetail.ports import Json
+
+# The length of an .npy header, which leaves room for any number of values.
+HEADER = 128
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a crash."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(folder: Path) -> None:
+    """Make a folder's files, and then their names, survive a crash."""
+    for file in folder.iterdir():
+        with file.open("rb") as stream:
+            os.fsync(stream.fileno())
+    sync_folder(folder)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Put new content in a file's place: readers see the old or the new, nothing else."""
+    beside = path.with_name(f"{path.name}.new")
+    with beside.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    beside.replace(path)
+    sync_folder(path.parent)
+
+
+class VectorFile:
+    """A one-dimensional .npy file written piece by piece, its length filled in at the end."""
+
+    def __init__(self, path: Path, dtype: npt.DTypeLike) -> None:
+        self._dtype = np.dtype(dtype)
+        self._stream = path.open("wb")
+        self._stream.write(b"\0" * HEADER)
+        self._crc = 0
+        self.length = 0
+
+    def __enter__(self) -> VectorFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stream.seek(0)
+        self._stream.write(_npy_header(self._dtype, self.length))
+        self._stream.close()
+
+    def append(self, values: npt.NDArray[np.generic]) -> None:
+        """Add values at the end."""
+        raw = np.ascontiguousarray(values, dtype=self._dtype).view(np.uint8)
+        self._stream.write(raw.data)
+        self._crc = zlib.crc32(raw.data, self._crc)
+        self.length += len(values)
+
+    def mark(self) -> tuple[int, int]:
+        """A place to come back to."""
+        return self.length, self._crc
+
+    def rewind(self, mark: tuple[int, int]) -> None:
+        """Forget what was appended since the mark."""
+        self.length, self._crc = mark
+        self._stream.seek(HEADER + self.length * self._dtype.itemsize)
+        self._stream.truncate()
+
+    def describe(self) -> Json:
+        """What a reader checks the file by."""
+        return {"bytes": HEADER + self.length * self._dtype.itemsize, "crc32": self._crc}
+
+
+def _npy_header(dtype: np.dtype[np.generic], length: int) -> bytes:
+    kind = npy.dtype_to_descr(dtype)
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({length},), }}"
+    head = npy.magic(1, 0) + (HEADER - 10).to_bytes(2, "little")
+    return head + text.ljust(HEADER - 11).encode("latin1") + b"\n"

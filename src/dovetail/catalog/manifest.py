@@ -1,0 +1,84 @@
+"""The manifest: the one file that says what a catalog is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dovetail.catalog.files import replace_file
+from dovetail.domain import Skipped
+from dovetail.errors import DamagedError, NotFoundError, VersionError
+from dovetail.ports import Json, SourceSpec
+
+FILE = "manifest.json"
+FORMAT = "dovetail catalog"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a catalog is made of: its rows' files, its segments, and where it all came from."""
+
+    generation: int
+    profile: Json
+    roots: tuple[SourceSpec, ...]
+    skipped: tuple[Skipped, ...]
+    files: Json
+    segments: Json
+
+    def write(self, folder: Path) -> None:
+        """Put this manifest in force."""
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "generation": self.generation,
+            "profile": self.profile,
+            "roots": [root.stored() for root in self.roots],
+            "skipped": [[skip.source, skip.table, skip.reason] for skip in self.skipped],
+            "files": self.files,
+            "segments": self.segments,
+        }
+        replace_file(folder / FILE, (json.dumps(content, indent=1) + "\n").encode())
+
+    def with_roots(self, roots: tuple[SourceSpec, ...]) -> Manifest:
+        return replace(self, roots=roots)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest in force."""
+    path = folder / FILE
+    try:
+        content = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFoundError(
+            f"there is no catalog at {folder}; build one with: dovetail index SOURCE... -C {folder}"
+        ) from None
+    except ValueError as error:
+        raise DamagedError(f"{path} is damaged: {error}; remove {folder} and index again") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DamagedError(f"{path} is not a dovetail catalog; choose another folder with -C")
+    if content.get("version") != VERSION:
+        raise VersionError(
+            f"{folder} is a catalog of format {content.get('version')}, and this dovetail reads "
+            f"format {VERSION}; upgrade dovetail, or remove the folder and index again"
+        )
+    try:
+        return Manifest(
+            generation=int(content["generation"]),
+            profile=dict(content["profile"]),
+            roots=tuple(SourceSpec.from_json(root) for root in content["roots"]),
+            skipped=tuple(Skipped(*skip) for skip in content["skipped"]),
+            files=dict(content["files"]),
+            segments=dict(content["segments"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedError(
+            f"{path} is damaged: {error!r}; remove {folder} and index again"
+        ) from None
+
+
+def describe(content: bytes) -> Json:
+    """What a reader checks a file of rows by."""
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}

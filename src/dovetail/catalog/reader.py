@@ -1,0 +1,146 @@
+"""An open catalog: one consistent view of its tables, however many updates land meanwhile."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from dovetail.catalog.manifest import Manifest, describe, read_manifest
+from dovetail.catalog.records import Rows
+from dovetail.catalog.segment import COLUMNS_FILE, TABLES_FILE, Counts, Segment, read_parquet
+from dovetail.domain import Skipped, Table, TableId
+from dovetail.errors import DamagedError, NotFoundError, UsageError
+from dovetail.hashing import Hashes
+
+SEGMENTS = "segments"
+_ATTEMPTS = 20
+_CHUNK = 512
+
+
+class Catalog:
+    """The tables of a catalog, in the order of their ids.
+
+    Iterating gives every `Table`; `catalog["orders"]` finds one by name or by `source::name`.
+    Everything it will ever read is open from the start, so it stays as it is when the catalog
+    is updated or even removed.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest, rows: Rows, segments: dict[str, Segment]):
+        self.path = path
+        self.manifest = manifest
+        self.rows = rows
+        self._segments = segments
+
+    @classmethod
+    def open(cls, path: str | Path) -> Catalog:
+        """Open the catalog in a folder."""
+        folder = Path(path)
+        for attempt in range(_ATTEMPTS):
+            manifest = read_manifest(folder)
+            try:
+                return cls._load(folder, manifest)
+            except FileNotFoundError as error:
+                # An update landed between the manifest and its files: take the new manifest.
+                if (
+                    read_manifest(folder).generation == manifest.generation
+                    or attempt == _ATTEMPTS - 1
+                ):
+                    raise DamagedError(
+                        f"{error.filename} is missing; remove {folder} and index again"
+                    ) from None
+        raise AssertionError("unreachable")
+
+    @classmethod
+    def _load(cls, folder: Path, manifest: Manifest) -> Catalog:
+        parts = {}
+        for name, expected in manifest.files.items():
+            content = (folder / name).read_bytes()
+            if describe(content) != expected:
+                raise DamagedError(
+                    f"{folder / name} is damaged: its checksum does not match; "
+                    f"remove {folder} and index again"
+                )
+            parts[Path(name).name] = read_parquet(content)
+        segments = {
+            name: Segment(folder / SEGMENTS / name, files)
+            for name, files in manifest.segments.items()
+        }
+        return cls(folder, manifest, Rows(parts[TABLES_FILE], parts[COLUMNS_FILE]), segments)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Table]:
+        for start in range(0, len(self), _CHUNK):
+            yield from self.rows.domain_tables(start, min(start + _CHUNK, len(self)))
+
+    def __getitem__(self, table: TableId | str) -> Table:
+        row = self._row(table) if isinstance(table, TableId) else self._find(table)
+        return self.rows.domain_tables(row, row + 1)[0]
+
+    @property
+    def ids(self) -> list[TableId]:
+        """The ids of all tables, in order."""
+        return self.rows.ids
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What the last update could not read."""
+        return self.manifest.skipped
+
+    def segment(self, name: str) -> Segment:
+        """A segment by name."""
+        return self._segments[name]
+
+    def hashes(self, table: TableId, column: int) -> Hashes:
+        """The sorted hashes of a column's distinct values; `column` counts from 0."""
+        segment, at = self._place(table, column)
+        return segment.hashes(int(self._hashes_at[at]), int(self._distinct[at]))
+
+    def counts(self, table: TableId, column: int) -> Counts:
+        """In how many rows each of the column's distinct values stands, in the same order."""
+        segment, at = self._place(table, column)
+        start = self.rows.columns["counts_at"][at].as_py()
+        if start is None:
+            return np.ones(int(self._distinct[at]), dtype=np.uint32)
+        return segment.counts(start, int(self._distinct[at]))
+
+    @cached_property
+    def _hashes_at(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.asarray(self.rows.columns["hashes_at"].to_numpy())
+
+    @cached_property
+    def _distinct(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.asarray(self.rows.columns["distinct"].to_numpy())
+
+    def _place(self, table: TableId, column: int) -> tuple[Segment, int]:
+        row = self._row(table)
+        width = int(self.rows.bounds[row + 1] - self.rows.bounds[row])
+        if not 0 <= column < width:
+            raise NotFoundError(f"{table} has {width} columns, so there is no column {column}")
+        segment = self.rows.tables["segment"][row].as_py()
+        return self._segments[segment], int(self.rows.bounds[row]) + column
+
+    def _row(self, table: TableId) -> int:
+        row = bisect_left(self.ids, table)
+        if row == len(self.ids) or self.ids[row] != table:
+            raise NotFoundError(f"there is no table {table} in {self.path}")
+        return row
+
+    def _find(self, name: str) -> int:
+        found = [row for row, table in enumerate(self.ids) if name in (str(table), table.name)]
+        if not found:
+            folded = name.casefold()
+            found = [row for row, table in enumerate(self.ids) if table.name.casefold() == folded]
+        if not found:
+            raise NotFoundError(
+                f"there is no table {name} in {self.path}; see: dovetail tables -C {self.path}"
+            )
+        if len(found) > 1:
+            choices = ", ".join(str(self.ids[row]) for row in found)
+            raise UsageError(f"there are {len(found)} tables named {name}; say which: {choices}")
+        return found[0]

@@ -1,0 +1,185 @@
+"""Tables and columns as rows of two Arrow tables, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
+
+TABLES = pa.schema(
+    [
+        ("source", pa.string()),
+        ("name", pa.string()),
+        ("root", pa.string()),
+        ("rows", pa.int64()),
+        ("digest", pa.string()),
+        ("token", pa.string()),
+        ("segment", pa.string()),
+        ("columns", pa.int32()),
+        ("sample", pa.list_(pa.list_(pa.string()))),
+    ]
+)
+COLUMNS = pa.schema(
+    [
+        ("name", pa.string()),
+        ("type", pa.string()),
+        ("kind", pa.string()),
+        ("nulls", pa.int64()),
+        ("distinct", pa.int64()),
+        ("unique", pa.bool_()),
+        ("minimum", pa.string()),
+        ("maximum", pa.string()),
+        ("min_length", pa.int64()),
+        ("max_length", pa.int64()),
+        ("examples", pa.list_(pa.string())),
+        ("hashes_at", pa.int64()),
+        ("counts_at", pa.int64()),
+    ]
+)
+_PROFILE = [name for name in COLUMNS.names if name in ColumnProfile.__dataclass_fields__]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a column's vectors begin in its segment; `counts_at` is None for a unique column."""
+
+    column: Column
+    hashes_at: int
+    counts_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A table with what the catalog needs to keep it: its root, its token and its vectors."""
+
+    id: TableId
+    root: str
+    rows: int
+    digest: str
+    token: str
+    sample: tuple[tuple[str | None, ...], ...]
+    columns: tuple[Placed, ...]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Tables and their columns as Arrow rows; the columns of a table stand together."""
+
+    tables: pa.Table
+    columns: pa.Table
+
+    @classmethod
+    def none(cls) -> Rows:
+        return cls(TABLES.empty_table(), COLUMNS.empty_table())
+
+    @classmethod
+    def concat(cls, parts: Sequence[Rows]) -> Rows:
+        if not parts:
+            return cls.none()
+        tables = pa.concat_tables([part.tables for part in parts])
+        return cls(tables, pa.concat_tables([part.columns for part in parts]))
+
+    def __len__(self) -> int:
+        return int(self.tables.num_rows)
+
+    @cached_property
+    def ids(self) -> list[TableId]:
+        """Who the rows are about."""
+        names = self.tables["name"].to_pylist()
+        return list(map(TableId, self.tables["source"].to_pylist(), names))
+
+    @cached_property
+    def bounds(self) -> npt.NDArray[np.int64]:
+        """Where each table's columns begin, and at the end where the last one's end."""
+        widths = self.tables["columns"].to_numpy()
+        return np.concatenate([[0], np.cumsum(widths, dtype=np.int64)])
+
+    def take(self, rows: Sequence[int]) -> Rows:
+        """Some of the tables, in the order asked for."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        starts, ends = self.bounds[chosen], self.bounds[chosen + 1]
+        widths = ends - starts
+        shifts = np.repeat(starts - np.concatenate([[0], np.cumsum(widths)[:-1]]), widths)
+        columns = shifts + np.arange(widths.sum())
+        return Rows(self.tables.take(pa.array(chosen)), self.columns.take(pa.array(columns)))
+
+    def sorted(self) -> Rows:
+        """In the order of the ids."""
+        ids = self.ids
+        return self.take(sorted(range(len(ids)), key=ids.__getitem__))
+
+    def with_column(self, name: str, values: Sequence[Any]) -> Rows:
+        """With another value in one column of the tables' rows."""
+        place = TABLES.get_field_index(name)
+        return Rows(
+            self.tables.set_column(
+                place, TABLES.field(name), pa.array(values, TABLES.field(name).type)
+            ),
+            self.columns,
+        )
+
+    def domain_tables(self, start: int, stop: int) -> list[Table]:
+        """Some rows as tables of the domain."""
+        columns = self.columns.slice(
+            int(self.bounds[start]), int(self.bounds[stop] - self.bounds[start])
+        ).to_pylist()
+        found = []
+        at = 0
+        for row in self.tables.slice(start, stop - start).to_pylist():
+            found.append(_table_from(row, columns[at : at + row["columns"]]))
+            at += row["columns"]
+        return found
+
+
+def to_rows(records: Sequence[Record]) -> Rows:
+    """Records as rows, their segment still to be named."""
+    tables = [
+        {
+            "source": record.id.source,
+            "name": record.id.name,
+            "root": record.root,
+            "rows": record.rows,
+            "digest": record.digest,
+            "token": record.token,
+            "segment": "",
+            "columns": len(record.columns),
+            "sample": record.sample,
+        }
+        for record in records
+    ]
+    columns = [
+        {
+            "name": placed.column.name,
+            "type": placed.column.type,
+            **{name: getattr(placed.column.profile, name) for name in _PROFILE},
+            "hashes_at": placed.hashes_at,
+            "counts_at": placed.counts_at,
+        }
+        for record in records
+        for placed in record.columns
+    ]
+    return Rows(pa.Table.from_pylist(tables, TABLES), pa.Table.from_pylist(columns, COLUMNS))
+
+
+def _table_from(row: dict[str, Any], columns: Sequence[dict[str, Any]]) -> Table:
+    return Table(
+        id=TableId(row["source"], row["name"]),
+        columns=tuple(_column_from(column) for column in columns),
+        rows=row["rows"],
+        sample=tuple(tuple(cells) for cells in row["sample"]),
+        digest=row["digest"],
+    )
+
+
+def _column_from(row: dict[str, Any]) -> Column:
+    values = {name: row[name] for name in _PROFILE}
+    values["kind"] = Kind(values["kind"])
+    values["examples"] = tuple(values["examples"])
+    return Column(row["name"], row["type"], ColumnProfile(**values))

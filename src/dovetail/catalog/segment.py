@@ -1,0 +1,174 @@
+"""A segment: the vectors of some tables and their rows, written once and never changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import zlib
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dovetail.catalog.files import HEADER, VectorFile
+from dovetail.catalog.records import Record, Rows, to_rows
+from dovetail.errors import DamagedError
+from dovetail.hashing import Hashes
+from dovetail.ports import Json
+
+Counts = npt.NDArray[np.uint32]
+
+TABLES_FILE, COLUMNS_FILE = "tables.parquet", "columns.parquet"
+HASHES_FILE, COUNTS_FILE = "hashes.npy", "counts.npy"
+_ABOUT = "segment.json"
+
+
+class SegmentWriter:
+    """Writes a segment into a folder. Without `finish` the folder is no segment."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._hashes = VectorFile(folder / HASHES_FILE, "<u8")
+        self._counts = VectorFile(folder / COUNTS_FILE, "<u4")
+
+    def __enter__(self) -> SegmentWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._hashes.__exit__(kind, error, trace)
+        self._counts.__exit__(kind, error, trace)
+
+    def add_vector(self, runs: Iterable[tuple[Hashes, Counts]]) -> tuple[int, int, int | None]:
+        """Write a column's hashes and counts; returns how many, and where both begin."""
+        hashes_at, counts_at = self._hashes.length, self._counts.length
+        ones = 0  # as long as every count is one, they are not worth writing
+        for hashes, counts in runs:
+            self._hashes.append(hashes)
+            if self._counts.length == counts_at and int(counts.max()) == 1:
+                ones += len(counts)
+            else:
+                self._counts.append(np.ones(ones, dtype=np.uint32))
+                self._counts.append(counts)
+                ones = 0
+        repeated = self._counts.length > counts_at
+        if repeated:
+            self._counts.append(np.ones(ones, dtype=np.uint32))
+        return self._hashes.length - hashes_at, hashes_at, counts_at if repeated else None
+
+    def mark(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """A place to come back to, when a table turns out to be unreadable halfway."""
+        return self._hashes.mark(), self._counts.mark()
+
+    def rewind(self, mark: tuple[tuple[int, int], tuple[int, int]]) -> None:
+        """Forget the vectors added since the mark."""
+        self._hashes.rewind(mark[0])
+        self._counts.rewind(mark[1])
+
+    def finish(self, rows: Rows, profile: Json) -> str:
+        """Write the rows beside the vectors, and return the segment's name."""
+        digest = hashlib.sha256(json.dumps(profile, sort_keys=True).encode())
+        for name, part in ((TABLES_FILE, rows.tables), (COLUMNS_FILE, rows.columns)):
+            digest.update(write_parquet(self._folder / name, part))
+        about = {
+            "name": digest.hexdigest()[:20],
+            "profile": profile,
+            "files": {HASHES_FILE: self._hashes.describe(), COUNTS_FILE: self._counts.describe()},
+        }
+        (self._folder / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        return str(about["name"])
+
+    def finish_records(self, records: list[Record], profile: Json) -> str:
+        """Write records as the segment's rows."""
+        return self.finish(to_rows(records), profile)
+
+
+def write_parquet(path: Path, table: pa.Table) -> bytes:
+    """Write a table, the same bytes for the same rows; returns them."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", write_statistics=False)
+    content = sink.getvalue().to_pybytes()
+    path.write_bytes(content)
+    return bytes(content)
+
+
+def read_parquet(content: bytes) -> pa.Table:
+    """The rows in a Parquet file of ours."""
+    return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+
+
+class Segment:
+    """A finished segment. Its files stay readable after they were unlinked by an update."""
+
+    def __init__(self, folder: Path, files: Json | None = None) -> None:
+        self._folder = folder
+        self._files = files if files is not None else self.about["files"]
+        self._hashes = self._map(HASHES_FILE, "<u8")
+        self._counts = self._map(COUNTS_FILE, "<u4")
+        self._checked = False
+
+    @cached_property
+    def about(self) -> Json:
+        """What the segment says of itself."""
+        try:
+            about: Json = json.loads((self._folder / _ABOUT).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise DamagedError(f"{self._folder / _ABOUT} is damaged: {error}") from None
+        return about
+
+    @property
+    def files(self) -> Json:
+        """Sizes and checksums of the vector files."""
+        return dict(self._files)
+
+    def rows(self) -> Rows:
+        """The tables the segment was written for."""
+        name = self.about["name"]
+        tables = read_parquet((self._folder / TABLES_FILE).read_bytes())
+        rows = Rows(tables, read_parquet((self._folder / COLUMNS_FILE).read_bytes()))
+        return rows.with_column("segment", [name] * len(rows))
+
+    def hashes(self, at: int, length: int) -> Hashes:
+        """A column's sorted hashes."""
+        self._check()
+        vector: Hashes = self._hashes[at : at + length].view(np.uint64)
+        return vector
+
+    def counts(self, at: int, length: int) -> Counts:
+        """The row counts of a column's hashes."""
+        self._check()
+        vector: Counts = self._counts[at : at + length].view(np.uint32)
+        return vector
+
+    def _map(self, name: str, dtype: str) -> npt.NDArray[np.generic]:
+        path, expected = self._folder / name, self._files[name]["bytes"]
+        with path.open("rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            if size != expected or size < HEADER:
+                raise DamagedError(_damage(path, f"it has {size} bytes, not {expected}"))
+            mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        return np.frombuffer(mapped, dtype, offset=HEADER)
+
+    def _check(self) -> None:
+        """Hold the vectors against their checksums, once, before the first is given out."""
+        if self._checked:
+            return
+        for name, vector in ((HASHES_FILE, self._hashes), (COUNTS_FILE, self._counts)):
+            if zlib.crc32(vector.view(np.uint8).data) != self._files[name]["crc32"]:
+                raise DamagedError(_damage(self._folder / name, "its checksum does not match"))
+        self._checked = True
+
+
+def _damage(path: Path, what: str) -> str:
+    return f"{path} is damaged: {what}; remove the catalog and index again"

@@ -1,0 +1,213 @@
+"""Writing a catalog: one writer at a time, and nothing in force until the manifest is replaced."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from dovetail.catalog.files import sync_folder, sync_tree
+from dovetail.catalog.manifest import Manifest, describe
+from dovetail.catalog.reader import SEGMENTS, Catalog
+from dovetail.catalog.records import COLUMNS, Rows
+from dovetail.catalog.segment import (
+    COLUMNS_FILE,
+    HASHES_FILE,
+    TABLES_FILE,
+    Segment,
+    SegmentWriter,
+    write_parquet,
+)
+from dovetail.domain import Skipped
+from dovetail.errors import CatalogError, DamagedError, LockedError, NotFoundError
+from dovetail.ports import Json, SourceSpec
+
+LOCK = "lock"
+GENERATIONS = "generations"
+STAGING = "staging"
+
+# A segment below this size is small; with more small ones than this, they are merged.
+_SMALL_BYTES, _SMALL_SEGMENTS = 8 << 20, 128
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[CatalogWriter]:
+    """Hold the catalog's lock while it is being updated."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        for name in (SEGMENTS, GENERATIONS, STAGING):
+            (path / name).mkdir(exist_ok=True)
+        lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise CatalogError(f"cannot write a catalog at {path}: {error.strerror}") from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.read(lock, 200).decode(errors="replace").strip() or "another process"
+            raise LockedError(
+                f"{path} is being written by {holder}; wait for it, or choose another with -C"
+            ) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        writer = CatalogWriter(path)
+        writer.sweep()
+        yield writer
+    finally:
+        os.close(lock)
+
+
+class CatalogWriter:
+    """What may be done to a catalog while its lock is held."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.current: Catalog | None
+        try:
+            self.current = Catalog.open(path)
+        except NotFoundError:
+            self.current = None
+
+    @contextmanager
+    def staging(self) -> Iterator[Path]:
+        """A folder for unfinished work, removed at the end."""
+        folder = Path(tempfile.mkdtemp(dir=self.path / STAGING))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def adopt(self, staged: Path, name: str) -> Segment:
+        """Move a finished segment in. It is kept even if this run never commits."""
+        place = self.path / SEGMENTS / name
+        if not place.exists():
+            sync_tree(staged)
+            staged.rename(place)
+            sync_folder(place.parent)
+        return Segment(place)
+
+    def leftovers(self, profile: Json) -> list[Segment]:
+        """Segments that an interrupted run finished and no manifest names."""
+        named = set(self.current.manifest.segments) if self.current else set()
+        found = []
+        for folder in sorted((self.path / SEGMENTS).iterdir()):
+            if folder.name in named:
+                continue
+            try:
+                segment = Segment(folder)
+                if segment.about["profile"] == profile:
+                    found.append(segment)
+            except (DamagedError, OSError, KeyError):
+                continue  # the sweep after the commit removes it
+        return found
+
+    def commit(
+        self,
+        rows: Rows,
+        segments: dict[str, Segment],
+        *,
+        profile: Json,
+        roots: tuple[SourceSpec, ...],
+        skipped: tuple[Skipped, ...],
+    ) -> Catalog:
+        """Put new rows in force, and remove what they no longer need."""
+        rows, segments = self._merge_small(rows, segments, profile)
+        generation = self.current.manifest.generation + 1 if self.current else 1
+        name = f"{generation:08d}"
+        with self.staging() as folder:
+            files = {
+                f"{GENERATIONS}/{name}/{file}": describe(write_parquet(folder / file, part))
+                for file, part in ((TABLES_FILE, rows.tables), (COLUMNS_FILE, rows.columns))
+            }
+            place = self.path / GENERATIONS / name
+            shutil.rmtree(place, ignore_errors=True)  # of a run that ended just here
+            sync_tree(folder)
+            folder.rename(place)
+            sync_folder(place.parent)
+        used = sorted(set(rows.tables["segment"].to_pylist()))
+        manifest = Manifest(
+            generation=generation,
+            profile=profile,
+            roots=roots,
+            skipped=skipped,
+            files=files,
+            segments={segment: segments[segment].files for segment in used},
+        )
+        manifest.write(self.path)
+        self.current = Catalog(self.path, manifest, rows, {name: segments[name] for name in used})
+        self._remove_unused()
+        return self.current
+
+    def sweep(self) -> None:
+        """Remove unfinished work of runs that were killed; the lock says none is running."""
+        for folder in (self.path / STAGING).iterdir():
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _remove_unused(self) -> None:
+        if self.current is None:
+            return
+        manifest = self.current.manifest
+        for folder in (self.path / SEGMENTS).iterdir():
+            if folder.name not in manifest.segments:
+                shutil.rmtree(folder, ignore_errors=True)
+        for folder in (self.path / GENERATIONS).iterdir():
+            if folder.name != f"{manifest.generation:08d}":
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _merge_small(
+        self, rows: Rows, segments: dict[str, Segment], profile: Json
+    ) -> tuple[Rows, dict[str, Segment]]:
+        """Rewrite segments that are mostly dead, and small ones once there are many of them."""
+        names = rows.tables["segment"].to_numpy(zero_copy_only=False)
+        live = _live_bytes(rows, names)
+        sizes = {name: segments[name].files[HASHES_FILE]["bytes"] for name in live}
+        small = {name for name, size in sizes.items() if size < _SMALL_BYTES}
+        victims = {
+            name for name, size in sizes.items() if live[name] < size // 2 and name not in small
+        }
+        if len(small) > _SMALL_SEGMENTS:
+            victims |= small
+        if not victims:
+            return rows, segments
+        moved = [row for row, name in enumerate(names) if name in victims]
+        with self.staging() as folder:
+            with SegmentWriter(folder) as writer:
+                merged = _copy(rows.take(moved), segments, writer)
+                name = writer.finish(merged, profile)
+            segment = self.adopt(folder, name)
+        kept = rows.take([row for row, name in enumerate(names) if name not in victims])
+        merged = merged.with_column("segment", [name] * len(merged))
+        return Rows.concat([kept, merged]).sorted(), {**segments, name: segment}
+
+
+def _live_bytes(rows: Rows, names: np.ndarray[tuple[int], np.dtype[np.object_]]) -> dict[str, int]:
+    distinct = np.concatenate([[0], np.cumsum(rows.columns["distinct"].to_numpy())])
+    per_table = 8 * (distinct[rows.bounds[1:]] - distinct[rows.bounds[:-1]])
+    live: dict[str, int] = {}
+    for name, size in zip(names, per_table, strict=True):
+        live[name] = live.get(name, 0) + int(size)
+    return live
+
+
+def _copy(rows: Rows, segments: dict[str, Segment], writer: SegmentWriter) -> Rows:
+    """Copy the vectors of rows into a new segment; returns the rows with their new places."""
+    columns = rows.columns.to_pylist()
+    names = np.repeat(rows.tables["segment"].to_numpy(zero_copy_only=False), np.diff(rows.bounds))
+    for name, column in zip(names, columns, strict=True):
+        length, old = column["distinct"], segments[name]
+        hashes = old.hashes(column["hashes_at"], length)
+        counts = (
+            np.ones(length, dtype=np.uint32)
+            if column["counts_at"] is None
+            else old.counts(column["counts_at"], length)
+        )
+        _, column["hashes_at"], column["counts_at"] = writer.add_vector([(hashes, counts)])
+    moved = Rows(rows.tables, COLUMNS.empty_table().from_pylist(columns, COLUMNS))
+    return moved.with_column("segment", [""] * len(rows))

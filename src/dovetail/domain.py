@@ -1,0 +1,104 @@
+"""The nouns: frozen data, no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TableId:
+    """What a table is called: its source's label and its name there.
+
+    Two tables may share a name, and even their contents: both stay, under their own ids.
+
+    >>> str(TableId("shop.sqlite", "orders"))
+    'shop.sqlite::orders'
+    """
+
+    source: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.source}::{self.name}"
+
+
+class Kind(StrEnum):
+    """What the values of a column are, whatever its source calls the type."""
+
+    INTEGER = "integer"
+    REAL = "real"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    BINARY = "binary"
+    EMPTY = "empty"  # not one value to judge by
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """What the full column holds; nulls are left out of everything but `nulls`.
+
+    `nulls` counts missing cells: NULL, NaN, and blank text where the catalog compares coerced.
+    `minimum`, `maximum` and `examples` are written out as text and cut to the catalog's width.
+    Lengths are in characters of text, in bytes of binary values, and None for other kinds.
+    """
+
+    kind: Kind
+    nulls: int
+    distinct: int
+    unique: bool
+    minimum: str | None
+    maximum: str | None
+    min_length: int | None
+    max_length: int | None
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column by name, with the type its source gives it."""
+
+    name: str
+    type: str
+    profile: ColumnProfile
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as the catalog knows it.
+
+    `digest` names the contents: equal digests mean equal columns, values and sample, so
+    everything derived from a table (its purpose, its vectors, its joins) is kept by digest.
+    """
+
+    id: TableId
+    columns: tuple[Column, ...]
+    rows: int
+    sample: tuple[tuple[str | None, ...], ...]
+    digest: str
+
+    @property
+    def name(self) -> str:
+        return self.id.name
+
+    def column(self, name: str) -> Column:
+        """The column of this name, or KeyError."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise KeyError(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A source or table that could not be read, and why; `table` is empty for a whole source."""
+
+    source: str
+    table: str
+    reason: str
+
+    def __str__(self) -> str:
+        name = f"{self.source}::{self.table}" if self.table else self.source
+        return f"{name}: {self.reason}"

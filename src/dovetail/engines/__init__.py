@@ -1,0 +1,1 @@
+"""Engines: where the per-table offline work runs."""

@@ -1,0 +1,186 @@
+"""The local engine: worker processes on this machine, or this process when work is small."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dovetail.errors import EngineError
+from dovetail.plugins import resolve
+from dovetail.ports import Json, Replies, Reply, Tick
+
+# Starting a worker takes as long as reading about so many bytes; below that it does not pay.
+_WORTH_A_WORKER = 24 << 20
+# A job whose worker died is tried once more before it is given up.
+_ATTEMPTS = 2
+
+
+class LocalEngine:
+    """Spreads jobs over worker processes; `weight` in a job says about how many bytes it reads."""
+
+    def __init__(self, *, workers: int | None = None, address: str | None = None) -> None:
+        del address  # for engines that are elsewhere
+        self._workers = workers
+
+    def map(self, task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> Replies:
+        workers = min(self._wanted(jobs), len(jobs))
+        if workers <= 1:
+            return _here(task, jobs, into, tick)
+        return _Crew(task, jobs, into, tick).run(workers)
+
+    def _wanted(self, jobs: Sequence[Json]) -> int:
+        if self._workers is not None:
+            return self._workers
+        weight = sum(int(job.get("weight", 0)) for job in jobs)
+        return min(_processors(), 1 + weight // _WORTH_A_WORKER)
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _here(task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> Replies:
+    function = resolve(task)
+    for number, job in enumerate(jobs):
+        folder = into / str(number)
+        folder.mkdir(parents=True, exist_ok=True)
+        yield Reply(number, function(job, folder, tick))
+
+
+@dataclass(frozen=True, slots=True)
+class _News:
+    """What a worker's thread tells the caller: a tick, a reply, or that it is through."""
+
+    tick: Json | None = None
+    reply: Reply | None = None
+    error: Exception | None = None
+    through: bool = False
+
+
+class _Crew:
+    """The worker processes of one `map`, each minded by a thread of ours."""
+
+    def __init__(self, task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> None:
+        self._task = task
+        self._jobs = jobs
+        self._into = into
+        self._tick = tick
+        self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[_News] = queue.SimpleQueue()
+        self._processes: set[subprocess.Popen[str]] = set()
+        self._stopping = False
+
+    def run(self, workers: int) -> Replies:
+        for number in range(len(self._jobs)):
+            self._todo.put(number)
+        threads = [threading.Thread(target=self._mind, daemon=True) for _ in range(workers)]
+        for thread in threads:
+            thread.start()
+        left = workers
+        try:
+            while left:
+                news = self._news.get()
+                if news.tick is not None:
+                    self._tick(news.tick)
+                if news.error is not None:
+                    raise news.error
+                if news.reply is not None:
+                    yield news.reply
+                left -= news.through
+        finally:
+            self._stopping = True
+            for process in list(self._processes):
+                process.kill()
+            for thread in threads:
+                thread.join()
+
+    def _mind(self) -> None:
+        """Keep one worker busy until there is nothing left to do."""
+        process = None
+        try:
+            while not self._stopping:
+                try:
+                    number = self._todo.get_nowait()
+                except queue.Empty:
+                    break
+                for attempt in range(_ATTEMPTS):
+                    process = process or self._start()
+                    answer = self._ask(process, number)
+                    if answer is not None:
+                        break
+                    status = self._end(process)
+                    process = None
+                    answer = {"lost": f"its worker died ({status})"} if attempt else None
+                self._deliver(number, answer or {})
+        except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
+            self._news.put(_News(error=error))
+        finally:
+            if process is not None:
+                self._end(process)
+            self._news.put(_News(through=True))
+
+    def _start(self) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dovetail.engines.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,  # Ctrl-C is for the caller, who then ends the workers
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        self._processes.add(process)
+        if process.stdout is None or not process.stdout.readline():
+            raise EngineError(f"cannot start a worker process ({self._end(process)})")
+        return process
+
+    def _ask(self, process: subprocess.Popen[str], number: int) -> Json | None:
+        """Have a worker do a job, and return its answer; None when it died over it."""
+        assert process.stdin is not None  # noqa: S101
+        assert process.stdout is not None  # noqa: S101
+        request = {
+            "task": self._task,
+            "job": self._jobs[number],
+            "folder": str(self._into / str(number)),
+        }
+        try:
+            process.stdin.write(json.dumps(request) + "\n")
+            process.stdin.flush()
+        except OSError:
+            return None
+        for line in process.stdout:
+            message: Json = json.loads(line)
+            if "tick" not in message:
+                return message
+            self._news.put(_News(tick=message["tick"]))
+        return None
+
+    def _deliver(self, number: int, answer: Json) -> None:
+        if "result" in answer:
+            self._news.put(_News(reply=Reply(number, answer["result"])))
+        elif "lost" in answer:
+            self._news.put(_News(reply=Reply(number, {}, lost=answer["lost"])))
+        elif "errno" in answer:
+            self._news.put(_News(error=OSError(answer["errno"], answer["error"])))
+        elif "error" in answer:
+            self._news.put(_News(error=EngineError(f"a worker failed: {answer['error']}")))
+
+    def _end(self, process: subprocess.Popen[str]) -> str:
+        """Let a worker finish, and say how it did."""
+        if process.stdin is not None:
+            try:
+                process.stdin.close()
+            except OSError:
+                process.kill()
+        status = process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+        self._processes.discard(process)
+        return f"signal {-status}" if status < 0 else f"exit code {status}"

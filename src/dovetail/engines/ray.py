@@ -1,0 +1,103 @@
+"""The Ray engine: the same jobs on a cluster; files travel back through Ray's object store."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dovetail.errors import DovetailError, EngineError, MissingExtraError
+from dovetail.plugins import resolve
+from dovetail.ports import Json, Replies, Reply, Tick
+
+# Jobs in flight per processor of the cluster: enough to keep it busy, few enough to hold results.
+_IN_FLIGHT = 2
+_RETRIES = 4
+
+
+class RayEngine:
+    """Maps jobs over a Ray cluster: the one at `address`, or one started on this machine.
+
+    Ray itself runs a job again when its worker or node dies. The nodes must reach the sources as
+    this machine does (a shared file system, a database server) and have dovetail installed.
+    """
+
+    def __init__(self, *, workers: int | None = None, address: str | None = None) -> None:
+        self._workers = workers
+        self._address = address
+
+    def map(self, task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> Replies:
+        del tick  # news of a job come with its reply
+        ray = _import_ray()
+        ours = not ray.is_initialized()
+        if ours:
+            self._connect(ray)
+        try:
+            yield from _replies(ray, task, jobs, into)
+        finally:
+            if ours:
+                ray.shutdown()
+
+    def _connect(self, ray: Any) -> None:
+        options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
+        if self._address is None:
+            options |= {"num_cpus": self._workers, "include_dashboard": False}
+        try:
+            ray.init(address=self._address, **options)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else "no answer"
+            raise EngineError(
+                f"cannot reach the Ray cluster at {self._address or 'this machine'}: {reason}; "
+                "check --ray-address"
+            ) from None
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtraError("the Ray engine", "ray") from None
+    return ray
+
+
+def _replies(ray: Any, task: str, jobs: Sequence[Json], into: Path) -> Replies:
+    remote = ray.remote(max_retries=_RETRIES, num_cpus=1)(_run)
+    limit = max(2, int(_IN_FLIGHT * ray.cluster_resources().get("CPU", 1)))
+    numbers = iter(range(len(jobs)))
+    running: dict[Any, int] = {}
+    while True:
+        while len(running) < limit and (number := next(numbers, None)) is not None:
+            running[remote.remote(task, jobs[number])] = number
+        if not running:
+            return
+        (done, *_), _ = ray.wait(list(running), num_returns=1)
+        number = running.pop(done)
+        yield _reply(ray, done, number, into)
+
+
+def _reply(ray: Any, done: Any, number: int, into: Path) -> Reply:
+    try:
+        answer, files = ray.get(done)
+    except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as error:
+        return Reply(number, {}, lost=f"its worker died ({type(error).__name__})")
+    except ray.exceptions.RayTaskError as error:
+        cause = error.cause
+        if isinstance(cause, OSError | DovetailError):
+            raise cause from None
+        raise EngineError(f"a worker failed: {type(cause).__name__}: {cause}") from None
+    except ray.exceptions.RayError as error:
+        return Reply(number, {}, lost=f"its worker died ({type(error).__name__})")
+    folder = into / str(number)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return Reply(number, answer)
+
+
+def _run(task: str, job: Json) -> tuple[Json, dict[str, bytes]]:
+    """A job on a node of the cluster: its result, and the files it wrote."""
+    with tempfile.TemporaryDirectory(prefix="dovetail-") as scratch:
+        folder = Path(scratch)
+        result: Json = resolve(task)(job, folder, lambda _: None)
+        return result, {file.name: file.read_bytes() for file in folder.iterdir()}

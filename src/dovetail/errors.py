@@ -1,0 +1,65 @@
+"""Every error dovetail raises on purpose.
+
+    DovetailError
+    ├── UsageError          an option or a name that cannot mean anything        (exit code 2)
+    ├── NotFoundError       a table or catalog that is not there                 (exit code 1)
+    ├── CatalogError        a catalog that cannot be opened or written
+    │   ├── LockedError     another process is writing it
+    │   ├── DamagedError    its files do not fit its manifest
+    │   └── VersionError    written by a dovetail with another format
+    ├── SourceError         a source or one of its tables cannot be read
+    │   └── RescanError     it can, but another way: scan the table again
+    ├── EngineError         the offline work cannot be run where it was asked to
+    └── MissingExtraError   an optional dependency is not installed
+
+A message is one line: what failed, on what, and the remedy. It never holds a credential.
+"""
+
+from __future__ import annotations
+
+
+class DovetailError(Exception):
+    """Root of the tree."""
+
+
+class UsageError(DovetailError):
+    """An option or a name that cannot mean anything."""
+
+
+class NotFoundError(DovetailError):
+    """A table or a catalog that is not there."""
+
+
+class CatalogError(DovetailError):
+    """A catalog that cannot be opened or written."""
+
+
+class LockedError(CatalogError):
+    """Another process is writing the catalog."""
+
+
+class DamagedError(CatalogError):
+    """The files of a catalog do not fit its manifest."""
+
+
+class VersionError(CatalogError):
+    """A catalog written in a format this dovetail does not read."""
+
+
+class SourceError(DovetailError):
+    """A source or one of its tables cannot be read."""
+
+
+class RescanError(SourceError):
+    """The source learnt while reading a table that it must read it another way: scan it again."""
+
+
+class EngineError(DovetailError):
+    """The offline work cannot be run where it was asked to."""
+
+
+class MissingExtraError(DovetailError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an extra: pip install 'dovetail[{extra}]'")

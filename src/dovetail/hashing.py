@@ -1,0 +1,339 @@
+"""Type-tagged, stable 64-bit hashes of cell values: the currency of join evidence.
+
+A column is compared with another by the sorted vector of the hashes of its distinct values, so
+a hash must not depend on the run, the machine or the source a value came from. Three ways to
+compare are offered; `docs/catalog.md` gives the rules and examples.
+
+* `typed`    a value equals only values of its own type: 1, 1.0, '1' and true all differ.
+* `string`   values are equal when they are written alike: 1 equals '1', but not 1.0.
+* `coerced`  text that reads as a number is that number, surrounding blanks do not count,
+             dates equal their ISO text, blank text is missing. '01' stays text: it is a code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Hashes = npt.NDArray[np.uint64]
+
+# Raised whenever the same value would hash differently than before: catalogs are then rebuilt.
+HASH_VERSION = 1
+
+# Longer text is hashed value by value with BLAKE2b: the word loop below costs one pass per word.
+_LONG_TEXT = 256
+# Whole numbers of more digits are hashed as their digits, so that every integer type, a decimal
+# and a text of digits agree; every shorter one fits an int64.
+_MANY_DIGITS = 10**18
+# Doubles beyond this no longer hold every whole number, so they stay doubles.
+_EXACT_DOUBLE = float(2**53)
+
+# The days whose hashes are worked out once and looked up: 1700 to 2300.
+_DAYS = (-98615, 120529)
+
+# What a byte means to a plainly written number: a digit, its point, or its end.
+_POINT, _FOREIGN = np.uint64(1), np.uint64(1 << 32)
+_BYTE_CLASS = np.full(256, _FOREIGN, dtype=np.uint64)
+_BYTE_CLASS[ord("0") : ord("9") + 1] = 0
+_BYTE_CLASS[ord(".")] = _POINT
+
+
+class Comparison(StrEnum):
+    """How two values are held to be equal."""
+
+    TYPED = "typed"
+    STRING = "string"
+    COERCED = "coerced"
+
+
+def _tag(name: str) -> np.uint64:
+    digest = hashlib.blake2b(name.encode(), digest_size=8, person=b"dovetail").digest()
+    return np.uint64(int.from_bytes(digest, "little"))
+
+
+_INTEGER, _REAL, _TEXT, _BOOLEAN, _DATE, _TIMESTAMP, _BINARY = (
+    _tag(name) for name in ("integer", "real", "text", "boolean", "date", "timestamp", "binary")
+)
+_LENGTH = np.uint64(0x9E3779B97F4A7C15)
+_WORD = np.uint64(0xFF51AFD7ED558CCD)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_KEEP_BYTES = np.array([(1 << (8 * n)) - 1 for n in range(9)], dtype=np.uint64)
+_SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
+
+
+def mix(words: Hashes) -> Hashes:
+    """Scramble 64-bit words in place, one to one (the finaliser of SplitMix64)."""
+    words ^= words >> _SHIFT_30
+    words *= _MIX_1
+    words ^= words >> _SHIFT_27
+    words *= _MIX_2
+    words ^= words >> _SHIFT_31
+    return words
+
+
+def drop_missing(values: pa.Array, comparison: Comparison) -> pa.Array:
+    """Leave out what holds no value: nulls, NaN, and blank text where values are coerced.
+
+    Coerced text comes back without the blanks around it.
+    """
+    if values.null_count:
+        values = values.drop_null()
+    if pa.types.is_floating(values.type):
+        missing = np.isnan(values.to_numpy(zero_copy_only=False))
+        return values.filter(pa.array(~missing)) if missing.any() else values
+    if comparison is Comparison.COERCED and is_text(values.type):
+        return _drop_blanks(values)
+    return values
+
+
+def hash_values(values: pa.Array, comparison: Comparison) -> Hashes:
+    """Hash every value of an array that `drop_missing` has been over.
+
+    >>> import pyarrow as pa
+    >>> numbers, text = pa.array([1, 250]), pa.array(["1.0", "250"])
+    >>> [(hash_values(numbers, how) == hash_values(text, how)).all() for how in Comparison]
+    [np.False_, np.False_, np.True_]
+    """
+    kind = values.type
+    if pa.types.is_integer(kind):
+        return _hash_integers(values, comparison)
+    if pa.types.is_floating(kind):
+        return _hash_reals(values, comparison)
+    if is_text(kind):
+        return _hash_coerced_text(values) if comparison is Comparison.COERCED else hash_text(values)
+    if pa.types.is_boolean(kind):
+        return _hash_booleans(values, comparison)
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return _hash_times(values, comparison)
+    if is_binary(kind):
+        return hash_text(values, _TEXT if comparison is Comparison.STRING else _BINARY)
+    return hash_text(values.cast(pa.string()))
+
+
+def hash_text(values: pa.Array, tag: np.uint64 = _TEXT) -> Hashes:
+    """Hash the bytes of each value, eight at a time across all values at once."""
+    starts, lengths, data = text_buffers(values)
+    hashes = lengths.astype(np.uint64)
+    hashes *= _LENGTH
+    hashes ^= tag
+    longest = int(lengths.max(initial=0))
+    if longest:
+        _mix_words(hashes, starts, lengths, data, min(longest, _LONG_TEXT))
+    mix(hashes)
+    if longest > _LONG_TEXT:
+        for row in np.flatnonzero(lengths > _LONG_TEXT):
+            raw = data[starts[row] : starts[row] + lengths[row]]
+            digest = hashlib.blake2b(raw.data, digest_size=8, key=tag.tobytes()).digest()
+            hashes[row] = int.from_bytes(digest, "little")
+    return hashes
+
+
+def _mix_words(
+    hashes: Hashes,
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    data: npt.NDArray[np.uint8],
+    longest: int,
+) -> None:
+    padded = np.concatenate([data, np.zeros(8, dtype=np.uint8)])
+    # Every byte offset as the start of an eight-byte word; the overlap makes it unaligned.
+    words: npt.NDArray[np.uint64] = np.ndarray(
+        (len(data) + 1,), dtype="<u8", buffer=padded.data, strides=(1,)
+    )
+    for offset in range(0, longest, 8):
+        left = lengths - offset
+        rows = slice(None) if int(left.min()) > 0 else np.flatnonzero(left > 0)
+        word = words[starts[rows] + offset]
+        word &= _KEEP_BYTES[np.minimum(left[rows], 8)]
+        word ^= hashes[rows]
+        word *= _WORD
+        word ^= word >> _SHIFT_31
+        hashes[rows] = word
+
+
+def text_buffers(
+    values: pa.Array,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Start and length of each value in the array's byte buffer, and the buffer itself."""
+    large = pa.types.is_large_string(values.type) or pa.types.is_large_binary(values.type)
+    if not (large or pa.types.is_string(values.type) or pa.types.is_binary(values.type)):
+        values, large = values.cast(pa.large_binary()), True
+    _, offsets_buffer, data_buffer = values.buffers()
+    width = np.dtype(np.int64 if large else np.int32)
+    offsets = np.frombuffer(offsets_buffer, width, len(values) + 1, values.offset * width.itemsize)
+    offsets = offsets.astype(np.int64, copy=False)
+    data = (
+        np.frombuffer(data_buffer, np.uint8)
+        if data_buffer is not None
+        else np.empty(0, dtype=np.uint8)
+    )
+    return offsets[:-1], np.diff(offsets), data
+
+
+def _hash_integers(values: pa.Array, comparison: Comparison) -> Hashes:
+    if comparison is Comparison.STRING:
+        return hash_text(values.cast(pa.string()))
+    numbers = values.to_numpy(zero_copy_only=False)
+    if numbers.dtype == np.uint64 or (
+        numbers.dtype == np.int64
+        and len(numbers)
+        and (int(numbers.max()) >= _MANY_DIGITS or int(numbers.min()) <= -_MANY_DIGITS)
+    ):
+        return _hash_many_digits(values, numbers)
+    return _hash_whole(numbers.astype(np.int64, copy=False))
+
+
+def _hash_whole(numbers: npt.NDArray[np.int64]) -> Hashes:
+    return mix(numbers.view(np.uint64) ^ _INTEGER)
+
+
+def _hash_many_digits(values: pa.Array, numbers: npt.NDArray[Any]) -> Hashes:
+    many = numbers >= _MANY_DIGITS
+    if numbers.dtype == np.int64:
+        many |= numbers <= -_MANY_DIGITS
+    hashes = _hash_whole(np.where(many, 0, numbers).astype(np.int64))
+    hashes[many] = hash_text(values.filter(pa.array(many)).cast(pa.string()))
+    return hashes
+
+
+def _hash_reals(values: pa.Array, comparison: Comparison) -> Hashes:
+    numbers = values.to_numpy(zero_copy_only=False).astype(np.float64)
+    numbers += 0.0  # -0.0 becomes 0.0
+    if comparison is Comparison.STRING:
+        return hash_text(pa.array([repr(number) for number in numbers.tolist()], pa.string()))
+    hashes = mix(numbers.view(np.uint64) ^ _REAL)
+    if comparison is Comparison.COERCED:
+        whole = (np.abs(numbers) < _EXACT_DOUBLE) & (numbers == np.floor(numbers))
+        hashes[whole] = _hash_whole(numbers[whole].astype(np.int64))
+    return hashes
+
+
+def _hash_booleans(values: pa.Array, comparison: Comparison) -> Hashes:
+    if comparison is Comparison.STRING:
+        return hash_text(values.cast(pa.string()))
+    return mix(values.to_numpy(zero_copy_only=False).astype(np.uint64) ^ _BOOLEAN)
+
+
+def _hash_times(values: pa.Array, comparison: Comparison) -> Hashes:
+    day = pa.types.is_date(values.type)
+    ticks = values.cast(pa.date32()).cast(pa.int32()) if day else _microseconds(values)
+    numbers = ticks.to_numpy(zero_copy_only=False).astype(np.int64)
+    if comparison is Comparison.TYPED:
+        return mix(numbers.view(np.uint64) ^ (_DATE if day else _TIMESTAMP))
+    if day and len(numbers) and _DAYS[0] <= numbers.min() and numbers.max() < _DAYS[1]:
+        hashes: Hashes = _day_hashes()[numbers - _DAYS[0]]
+        return hashes
+    # Days and instants repeat more often than not: write each distinct one out once.
+    distinct, positions = np.unique(numbers, return_inverse=True)
+    kind = pa.date32() if day else pa.timestamp("us")
+    stamps = pa.array(distinct.astype(np.int32) if day else distinct).cast(kind)
+    return hash_text(iso_text(stamps, shorten=comparison is Comparison.COERCED))[positions]
+
+
+@cache
+def _day_hashes() -> Hashes:
+    return hash_text(
+        pa.array(np.arange(*_DAYS, dtype=np.int32)).cast(pa.date32()).cast(pa.string())
+    )
+
+
+def _microseconds(values: pa.Array) -> pa.Array:
+    return values.cast(pa.timestamp("us", tz=values.type.tz), safe=False).cast(pa.int64())
+
+
+def iso_text(values: pa.Array, *, shorten: bool) -> pa.Array:
+    """Write dates and timestamps as ISO text (UTC); `shorten` writes midnight as its date."""
+    if pa.types.is_date(values.type):
+        return values.cast(pa.date32()).cast(pa.string())
+    text = _microseconds(values).cast(pa.timestamp("us")).cast(pa.string())
+    text = pc.replace_substring_regex(text, r"\.0+$", "")
+    text = pc.replace_substring_regex(text, r"(\.[0-9]*[1-9])0+$", r"\1")
+    return pc.replace_substring_regex(text, r" 00:00:00$", "") if shorten else text
+
+
+def _hash_coerced_text(values: pa.Array) -> Hashes:
+    whole, decimal = read_numbers(values)
+    if not whole.any() and not decimal.any():
+        return hash_text(values)
+    if whole.all():
+        return _hash_whole(values.cast(pa.int64()).to_numpy())
+    hashes = np.empty(len(values), dtype=np.uint64)
+    hashes[whole] = _hash_whole(values.filter(pa.array(whole)).cast(pa.int64()).to_numpy())
+    reals = values.filter(pa.array(decimal)).cast(pa.float64())
+    hashes[decimal] = _hash_reals(reals, Comparison.COERCED)
+    other = ~(whole | decimal)
+    hashes[other] = hash_text(values.filter(pa.array(other)))
+    return hashes
+
+
+def _drop_blanks(values: pa.Array) -> pa.Array:
+    values = _strip(values)
+    _, lengths, _ = text_buffers(values)
+    return values if lengths.all() else values.filter(pa.array(lengths > 0))
+
+
+def _strip(values: pa.Array) -> pa.Array:
+    starts, lengths, data = text_buffers(values)
+    filled = np.flatnonzero(lengths)
+    if not len(filled):
+        return values
+    first = data[starts[filled]]
+    last = data[starts[filled] + lengths[filled] - 1]
+    # A look at both ends is cheaper than a copy. Bytes from 0x80 on may belong to a wide blank.
+    suspects = (first <= 0x20) | (last <= 0x20) | (first >= 0x80) | (last >= 0x80)
+    return pc.utf8_trim_whitespace(values) if suspects.any() else values
+
+
+def read_numbers(values: pa.Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which texts (none empty) are plainly written whole numbers, and which decimal ones.
+
+    7, -12 and 0.50 are; 007, +1, 1e5, .5 and 1,000 are text. Whole numbers of more than 18 digits
+    are text too: as digits they equal the integers of that size (see `_hash_many_digits`).
+    """
+    starts, lengths, data = text_buffers(values)
+    nothing = np.zeros(len(values), dtype=np.bool_)
+    if not len(values):
+        return nothing, nothing
+    negative = data[starts] == ord("-")
+    head = starts + negative
+    last = starts + lengths - 1
+    digits = lengths - negative
+    # A lone '-' has its head outside the value; its last byte is no digit, so it drops out.
+    first = data[np.minimum(head, last)]
+    likely = _digit(first) & _digit(data[last])
+    if not likely.any():
+        return nothing, nothing
+    content = np.add.reduceat(_BYTE_CLASS[data[: last[-1] + 1]], starts)
+    content -= _FOREIGN * negative
+    second = data[np.minimum(head + 1, last)]
+    whole = likely & (content == 0) & (digits <= 18) & ((first != ord("0")) | (digits == 1))
+    decimal = likely & (content == _POINT) & ((first != ord("0")) | (second == ord(".")))
+    return whole, decimal
+
+
+def _digit(byte: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+    return (byte - np.uint8(ord("0"))) < 10
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is one of its text types."""
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def is_binary(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is one of its binary types."""
+    return bool(
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+    )

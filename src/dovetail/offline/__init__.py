@@ -1,0 +1,1 @@
+"""The offline line: sources → sample + profile → Catalog. Nothing here knows a question."""

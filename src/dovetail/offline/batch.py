@@ -1,0 +1,111 @@
+"""The per-table offline work: read some tables, profile them, leave a segment behind.
+
+It runs in a worker, here or on a cluster: JSON in, JSON out, the bulk in files beside.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dovetail.catalog.records import Placed, Record
+from dovetail.catalog.segment import SegmentWriter
+from dovetail.domain import Column, Skipped
+from dovetail.errors import DovetailError, RescanError
+from dovetail.hashing import HASH_VERSION
+from dovetail.offline.plan import Wanted, reason
+from dovetail.offline.profiling import PROFILE_VERSION, ProfileOptions, TableProfiler
+from dovetail.plugins import open_source
+from dovetail.ports import Json, Source, SourceSpec, Tick
+
+TASK = "dovetail.offline.batch:profile_batch"
+# Errors of the place we write to: no other table would fare better.
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+
+
+def profile_key(options: ProfileOptions) -> Json:
+    """All that a profile depends on besides the data: a catalog has one of these throughout."""
+    versions = {"hash_version": HASH_VERSION, "profile_version": PROFILE_VERSION}
+    return {**options.to_json(), **versions}
+
+
+def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
+    """Profile the tables of a job into a segment in `folder`.
+
+    The reply names the segment ('' when no table could be read) and what was skipped, and why.
+    """
+    options = ProfileOptions.from_json(job["options"])
+    records: list[Record] = []
+    skipped: list[Skipped] = []
+    with SegmentWriter(folder) as writer, _sources() as open_once:
+        for item in job["tables"]:
+            want = Wanted.from_json(item)
+            mark = writer.mark()
+            try:
+                profiler, token = _read(open_once(want.spec), want, options, tick)
+                records.append(_record(profiler, want, token, writer))
+            except (DovetailError, OSError, MemoryError) as error:
+                if isinstance(error, OSError) and error.errno in FULL_DISK:
+                    raise
+                writer.rewind(mark)
+                skipped.append(Skipped(want.id.source, want.id.name, reason(error)))
+            tick({"table": str(want.id), "done": True})
+        segment = writer.finish_records(records, profile_key(options)) if records else ""
+    return {
+        "segment": segment,
+        "skipped": [[skip.source, skip.table, skip.reason] for skip in skipped],
+    }
+
+
+@contextmanager
+def _sources() -> Iterator[Callable[[SourceSpec], Source]]:
+    """A way to open sources that opens each one once, and closes them all at the end."""
+    opened: dict[str, Source] = {}
+
+    def open_once(spec: SourceSpec) -> Source:
+        if spec.label not in opened:
+            opened[spec.label] = open_source(spec)
+        return opened[spec.label]
+
+    try:
+        yield open_once
+    finally:
+        for source in opened.values():
+            source.close()
+
+
+def _read(
+    source: Source, want: Wanted, options: ProfileOptions, tick: Tick
+) -> tuple[TableProfiler, str]:
+    # The fingerprint is taken first: a change during the scan is then found by the next run.
+    token = source.fingerprint(want.listing, None).token
+    try:
+        return _scan(source, want, options, tick), token
+    except RescanError:
+        return _scan(source, want, options, tick), token
+
+
+def _scan(source: Source, want: Wanted, options: ProfileOptions, tick: Tick) -> TableProfiler:
+    profiler = TableProfiler(options)
+    for rows in profiler.read(source.scan(want.listing)):
+        tick({"table": str(want.id), "rows": rows})
+    return profiler
+
+
+def _record(profiler: TableProfiler, want: Wanted, token: str, writer: SegmentWriter) -> Record:
+    placed = []
+    for column in profiler.columns:
+        distinct, hashes_at, counts_at = writer.add_vector(profiler.runs(column))
+        profile = column.profile(distinct)
+        placed.append(Placed(Column(column.name, column.type, profile), hashes_at, counts_at))
+    return Record(
+        id=want.id,
+        root=want.spec.root,
+        rows=profiler.rows,
+        digest=profiler.digest(),
+        token=token,
+        sample=profiler.sample(),
+        columns=tuple(placed),
+    )

@@ -1,0 +1,115 @@
+"""Distinct hashes of a column with their row counts, gathered batch by batch.
+
+What is gathered stays sorted and deduplicated, and goes to disk in sorted runs when it grows, so
+that a table larger than memory costs no more memory than a large one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.hashing import Hashes
+
+Counts = npt.NDArray[np.uint32]
+Run = tuple[Hashes, Counts]
+
+# Entries that one merge step may hold in memory.
+_MERGE_ENTRIES = 1 << 23
+
+
+def distinct_run(hashes: Hashes) -> Run:
+    """Sort hashes and count equal ones."""
+    ordered = np.sort(hashes)
+    if not len(ordered):
+        return ordered, np.empty(0, dtype=np.uint32)
+    new = np.empty(len(ordered) + 1, dtype=np.bool_)
+    new[0] = new[-1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:-1])
+    if new.all():
+        return ordered, np.ones(len(ordered), dtype=np.uint32)
+    edges = np.flatnonzero(new)
+    return ordered[edges[:-1]], (edges[1:] - edges[:-1]).astype(np.uint32)
+
+
+def merge_runs(runs: list[Run]) -> Run:
+    """Merge sorted runs into one."""
+    if len(runs) == 1:
+        return runs[0]
+    hashes = np.concatenate([run[0] for run in runs])
+    order = np.argsort(hashes, kind="stable")  # a merge sort: it finds the runs again
+    hashes = hashes[order]
+    counts = np.concatenate([run[1] for run in runs])[order]
+    starts = np.flatnonzero(np.concatenate([[True], hashes[1:] != hashes[:-1]]))
+    if len(starts) == len(hashes):
+        return hashes, counts
+    totals = np.add.reduceat(counts, starts, dtype=np.uint64)
+    return hashes[starts], np.minimum(totals, np.iinfo(np.uint32).max).astype(np.uint32)
+
+
+class DistinctHashes:
+    """The distinct hashes of one column."""
+
+    def __init__(self) -> None:
+        self._runs: list[Run] = []
+        self._spilled: list[tuple[Path, Path]] = []
+        self.pending = 0
+
+    def add(self, run: Run) -> None:
+        """Take in what `distinct_run` made of a batch."""
+        if not len(run[0]):
+            return
+        self._runs.append(run)
+        self.pending += len(run[0])
+        # Merging whenever the newest runs outweigh the first keeps repeated values from piling up
+        # at a cost that stays in proportion to what is added.
+        if len(self._runs) > 1 and self.pending > 2 * len(self._runs[0][0]) + (1 << 16):
+            self._settle()
+
+    def spill(self, folder: Path) -> None:
+        """Move what is held in memory to a sorted run on disk."""
+        if not self._runs:
+            return
+        self._settle()
+        hashes, counts = self._runs[0]
+        name = f"{id(self)}-{len(self._spilled)}"
+        paths = (folder / f"{name}.hashes.npy", folder / f"{name}.counts.npy")
+        np.save(paths[0], hashes, allow_pickle=False)
+        np.save(paths[1], counts, allow_pickle=False)
+        self._spilled.append(paths)
+        self._runs, self.pending = [], 0
+
+    def merged(self) -> Iterator[Run]:
+        """Everything, in ascending order, in pieces that fit into memory."""
+        if not self._spilled:
+            if self._runs:
+                self._settle()
+                yield self._runs[0]
+            return
+        runs = [
+            (np.load(hashes, mmap_mode="r"), np.load(counts, mmap_mode="r"))
+            for hashes, counts in self._spilled
+        ] + self._runs
+        # Hashes are evenly spread, so equal ranges of them hold about equally many.
+        pieces = max(1, sum(len(run[0]) for run in runs) // _MERGE_ENTRIES)
+        edges = [(1 << 64) * piece // pieces for piece in range(1, pieces)]
+        cuts = [
+            [0, *np.searchsorted(run[0], np.array(edges, dtype=np.uint64)).tolist(), len(run[0])]
+            for run in runs
+        ]
+        for piece in range(pieces):
+            part = [
+                (
+                    np.asarray(run[0][cut[piece] : cut[piece + 1]]),
+                    run[1][cut[piece] : cut[piece + 1]],
+                )
+                for run, cut in zip(runs, cuts, strict=True)
+            ]
+            yield merge_runs([(hashes, np.asarray(counts)) for hashes, counts in part])
+
+    def _settle(self) -> None:
+        self._runs = [merge_runs(self._runs)]
+        self.pending = len(self._runs[0][0])

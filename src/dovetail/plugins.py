@@ -1,0 +1,54 @@
+"""Name → object: the built-in parts first, then what other packages offer as entry points."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import entry_points
+from typing import Any, cast
+
+from dovetail.errors import UsageError
+from dovetail.ports import Engine, Source, SourceSpec
+
+SOURCES = "dovetail.sources"
+ENGINES = "dovetail.engines"
+
+_BUILT_IN = {
+    SOURCES: {
+        "sqlite": "dovetail.sources.sqlite:SqliteSource",
+        "duckdb": "dovetail.sources.duckdb_file:DuckdbSource",
+        "files": "dovetail.sources.files:FilesSource",
+        "postgresql": "dovetail.sources.postgres:PostgresSource",
+        "mysql": "dovetail.sources.mysql:MysqlSource",
+    },
+    ENGINES: {
+        "local": "dovetail.engines.local:LocalEngine",
+        "ray": "dovetail.engines.ray:RayEngine",
+    },
+}
+
+
+def load(group: str, name: str) -> Any:
+    """Find a part by name; an unknown name says which ones there are."""
+    if name in _BUILT_IN[group]:
+        return resolve(_BUILT_IN[group][name])
+    offered = {entry.name: entry for entry in entry_points(group=group)}
+    if name in offered:
+        return offered[name].load()
+    known = ", ".join(sorted({*_BUILT_IN[group], *offered}))
+    raise UsageError(f"{group.split('.')[1][:-1]} {name!r} is not known; there are: {known}")
+
+
+def resolve(reference: str) -> Any:
+    """The object a reference `package.module:name` stands for."""
+    module, _, name = reference.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def open_source(spec: SourceSpec) -> Source:
+    """Open a source of whatever kind."""
+    return cast(Source, load(SOURCES, spec.kind)(spec))
+
+
+def open_engine(name: str, *, workers: int | None, address: str | None) -> Engine:
+    """An engine with so many workers (as many as there are processors, unless told)."""
+    return cast(Engine, load(ENGINES, name)(workers=workers, address=address))

@@ -1,0 +1,161 @@
+"""The seams: what a part must do to take another's place. As small as they can be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Json = dict[str, Any]
+
+# How a credential may be left to the environment: `${NAME}`.
+VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """Where tables come from, and which of them are wanted.
+
+    `label` is the source's part of every `TableId`; `root` is the label of what the user named
+    (a folder, when this is one database in it). `credentials` stay in memory: `stored` leaves
+    them out, and nothing else writes a spec down.
+    """
+
+    label: str
+    kind: str
+    location: str
+    root: str
+    views: bool = False
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def wants(self, table: str) -> bool:
+        """Whether the include and exclude patterns let a table through.
+
+        >>> SourceSpec("s", "sqlite", "s", "s", exclude=("tmp_*",)).wants("tmp_1")
+        False
+        """
+        names = (table, f"{self.label}::{table}")
+
+        def any_of(patterns: tuple[str, ...]) -> bool:
+            return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+        return (not self.include or any_of(self.include)) and not any_of(self.exclude)
+
+    def to_json(self) -> Json:
+        """Everything, credentials included: for the pipe to a worker, never for a file."""
+        return {**self.stored(), "credentials": dict(self.credentials)}
+
+    def stored(self) -> Json:
+        """What the catalog may keep: of credentials, the names of variables that hold them."""
+        named = {key: text for key, text in self.credentials.items() if VARIABLE.fullmatch(text)}
+        return {
+            "credentials": named,
+            "label": self.label,
+            "kind": self.kind,
+            "location": self.location,
+            "root": self.root,
+            "views": self.views,
+            "include": list(self.include),
+            "exclude": list(self.exclude),
+        }
+
+    @classmethod
+    def from_json(cls, data: Json) -> SourceSpec:
+        patterns = {key: tuple(data[key]) for key in ("include", "exclude")}
+        return cls(**{**data, **patterns})
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A table a source holds: its name for us, and the source's own word for where it is.
+
+    `weight` is about how many bytes reading it will take.
+    """
+
+    name: str
+    place: str
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A table's state in its source.
+
+    `token` is whatever the source needs to recognise the state again; `unchanged` says that the
+    source vouches for the contents being those of the previous token.
+    """
+
+    token: str
+    unchanged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedColumn:
+    """A column as it is streamed; `untyped` values are text whose kind is for us to find out."""
+
+    name: str
+    type: str
+    untyped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A table being read: its columns, and batches whose columns stand in the same order."""
+
+    columns: tuple[ScannedColumn, ...]
+    batches: Iterator[pa.RecordBatch]
+
+
+class Source(Protocol):
+    """A place that holds tables. It is only ever read."""
+
+    def tables(self) -> Sequence[Listing]:
+        """What is there, by name."""
+
+    def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
+        """The state of a table; cheap, wherever the source can tell without reading it all."""
+
+    def scan(self, table: Listing) -> Scan:
+        """Stream a table."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+SourceFactory = Callable[[SourceSpec], Source]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A job that is done (`result`), or was lost with its worker (`lost` says how)."""
+
+    job: int
+    result: Json
+    lost: str = ""
+
+
+Tick = Callable[[Json], None]
+
+
+Replies = Generator[Reply, None, None]
+
+
+class Engine(Protocol):
+    """Runs offline work: on this machine, or on a cluster."""
+
+    def map(self, task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> Replies:
+        """Do every job, in any order.
+
+        `task` names a function, `package.module:function`, called as `task(job, folder, tick)`;
+        what it writes into `folder` is found below `into/<number of the job>` when its reply
+        arrives. `tick` may be called with news of jobs in progress. Closing the generator ends
+        the work.
+        """

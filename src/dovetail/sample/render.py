@@ -1,0 +1,126 @@
+"""Write sample tables in the formats the sources read: SQLite, DuckDB, CSV, Parquet, JSON lines."""
+
+import csv
+import json
+import sqlite3
+from collections.abc import Iterable
+from contextlib import closing
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dovetail.sample.table import Kind, SampleTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
+
+_SQL_TYPES = {
+    Kind.TEXT: "VARCHAR",
+    Kind.INT: "BIGINT",
+    Kind.REAL: "DOUBLE",
+    Kind.MONEY: "DECIMAL(12,2)",
+    Kind.BOOL: "BOOLEAN",
+    Kind.DATE: "DATE",
+    Kind.TIME: "TIMESTAMP",
+    Kind.BLOB: "BLOB",
+    Kind.JSON: "JSON",
+}
+# SQLite names types freely; JSON stays plain text there, as most applications declare it.
+_SQLITE_TYPES = {**_SQL_TYPES, Kind.TEXT: "TEXT", Kind.INT: "INTEGER", Kind.JSON: "TEXT"}
+
+
+def write_sqlite(path: Path, tables: Iterable[SampleTable]) -> None:
+    """A SQLite file with one table each and no declared keys."""
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for each in tables:
+            connection.execute(_create(each, _SQLITE_TYPES))
+            marks = ", ".join("?" * len(each.columns))
+            connection.executemany(
+                f"INSERT INTO {_quoted(each.name)} VALUES ({marks})",
+                ([_sqlite_value(value) for value in row] for row in each.rows),
+            )
+
+
+def write_duckdb(path: Path, tables: Iterable[SampleTable]) -> None:
+    """A DuckDB file with one typed table each and no declared keys."""
+    import duckdb
+
+    path.unlink(missing_ok=True)
+    with duckdb.connect(path) as connection:
+        for each in tables:
+            connection.execute(_create(each, _SQL_TYPES))
+            connection.register("drawn_rows", _arrow(each))
+            connection.execute(f"INSERT INTO {_quoted(each.name)} SELECT * FROM drawn_rows")
+            connection.unregister("drawn_rows")
+
+
+def write_csv(path: Path, table: SampleTable) -> None:
+    """A delimited file with a header; tabs where the suffix says so, a null is an empty field."""
+    delimiter = "\t" if path.suffix == ".tsv" else ","
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(table.columns)
+        writer.writerows([_csv_value(value) for value in row] for row in table.rows)
+
+
+def write_parquet(path: Path, table: SampleTable) -> None:
+    """A Parquet file with the table's own types."""
+    import pyarrow.parquet as pq  # type: ignore[import-untyped,unused-ignore]
+
+    pq.write_table(_arrow(table), path)
+
+
+def write_json_lines(path: Path, table: SampleTable) -> None:
+    """One JSON object a line, nested values kept nested."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for row in table.rows:
+            record = dict(zip(table.columns, row, strict=True))
+            file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
+
+
+def _create(table: SampleTable, types: dict[Kind, str]) -> str:
+    columns = ", ".join(f"{_quoted(name)} {types[kind]}" for name, kind in table.columns.items())
+    return f"CREATE TABLE {_quoted(table.name)} ({columns})"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _sqlite_value(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, dict | list):
+        return json.dumps(value)
+    return str(value) if isinstance(value, date) else value
+
+
+def _csv_value(value: Any) -> Any:
+    if isinstance(value, dict | list):
+        return json.dumps(value)
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _arrow(table: SampleTable) -> "pa.Table":
+    import pyarrow as pa
+
+    types = {
+        Kind.TEXT: pa.string(),
+        Kind.INT: pa.int64(),
+        Kind.REAL: pa.float64(),
+        Kind.MONEY: pa.decimal128(12, 2),
+        Kind.BOOL: pa.bool_(),
+        Kind.DATE: pa.date32(),
+        Kind.TIME: pa.timestamp("us"),
+        Kind.BLOB: pa.binary(),
+        Kind.JSON: pa.string(),
+    }
+    arrays = []
+    for name, kind in table.columns.items():
+        values = table.column(name)
+        if kind is Kind.JSON:
+            values = [None if value is None else json.dumps(value) for value in values]
+        arrays.append(pa.array(values, types[kind]))
+    return pa.table(arrays, names=list(table.columns))

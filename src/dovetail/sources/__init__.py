@@ -1,0 +1,1 @@
+"""Sources: places that hold tables, all read through DuckDB, never written to."""

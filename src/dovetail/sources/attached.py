@@ -1,0 +1,54 @@
+"""What the databases that DuckDB attaches have in common: listing and scanning their tables."""
+
+from __future__ import annotations
+
+import json
+
+from dovetail.ports import Listing, Scan
+from dovetail.sources import duck
+from dovetail.sources.duck import Explain
+
+
+class Attached:
+    """A database attached to DuckDB under `alias`; `home` is the schema that goes unsaid."""
+
+    def __init__(self, alias: str, *, home: str, views: bool, hidden: tuple[str, ...] = ()) -> None:
+        self.alias = alias
+        self._home = home
+        self._views = views
+        self._hidden = hidden
+
+    def tables(self) -> list[tuple[str, str, str]]:
+        """Every table: the name we give it, and the schema and name it has in the database."""
+        kinds = "('BASE TABLE', 'VIEW')" if self._views else "('BASE TABLE')"
+        rows = duck.fetch(
+            "SELECT table_schema, table_name FROM information_schema.tables "
+            f"WHERE table_catalog = {duck.literal(self.alias)} AND table_type IN {kinds} "
+            "ORDER BY table_schema, table_name"
+        )
+        return [
+            (table if schema == self._home else f"{schema}.{table}", schema, table)
+            for schema, table in rows
+            if schema not in self._hidden
+        ]
+
+    def scan(self, table: Listing, explain: Explain, *, untyped: bool = False) -> Scan:
+        """Stream one table."""
+        parts = (self.alias, *place_of(table))
+        relation = ".".join(duck.identifier(part) for part in parts)
+        return duck.scan(relation, explain, untyped=untyped)
+
+    def detach(self) -> None:
+        """Let go of it."""
+        duck.detach(self.alias)
+
+
+def listing(name: str, schema: str, table: str, weight: int) -> Listing:
+    """A table of an attached database."""
+    return Listing(name, json.dumps([schema, table]), weight)
+
+
+def place_of(table: Listing) -> tuple[str, str]:
+    """The schema and name that a table has in its database."""
+    schema, name = json.loads(table.place)
+    return schema, name
