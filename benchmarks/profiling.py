@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -111,27 +112,27 @@ def cpu_seconds() -> float:
 
 
 def peak_megabytes() -> float:
-    """The largest memory of this process, or of one of its children."""
+    """Memory at most: this process's peak, and its largest child's for every processor."""
     own, child = (
         resource.getrusage(who).ru_maxrss
         for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
-    return max(own, child) / 1024
+    return (own + child * (os.cpu_count() or 1)) / 1024
 
 
 def floor(lake: Lake) -> dict[str, Any]:
     """Decode every cell into Arrow and hash it once."""
     from dovetail.hashing import Comparison, drop_missing, hash_values
-    from dovetail.ports import Listing, SourceSpec
+    from dovetail.ports import SourceSpec
     from dovetail.sources.files import FilesSource
 
     source = FilesSource(SourceSpec("lake", "files", str(lake.path / "lake"), "lake"))
     cells = 0
-    listing: Listing
     for listing in source.tables():
         for batch in source.scan(listing).batches:
             for array in batch.columns:
-                hash_values(drop_missing(array, Comparison.COERCED), Comparison.COERCED)
+                values, _ = drop_missing(array, Comparison.COERCED)
+                hash_values(values, Comparison.COERCED)
                 cells += len(array)
     return {"cells": cells}
 
@@ -226,6 +227,19 @@ def main() -> None:
         return
     for lake in lakes:
         report(lake, results[lake.name])
+    print(f"\ndovetail --help: {help_seconds():.3f} s (the quickest of five)")
+
+
+def help_seconds() -> float:
+    """How long the help page takes."""
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "dovetail", "--help"], check=True, capture_output=True
+        )
+        times.append(time.perf_counter() - started)
+    return min(times)
 
 
 def report(lake: Lake, result: dict[str, dict[str, Any]]) -> None:

@@ -32,7 +32,14 @@ app = typer.Typer(
 )
 
 CatalogOption = Annotated[
-    Path | None, typer.Option("-C", "--catalog", help="The catalog's folder [.dovetail].")
+    Path | None,
+    typer.Option(
+        "-C",
+        "--catalog",
+        metavar="FOLDER",
+        readable=False,
+        help="The catalog's folder [.dovetail].",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar, no summary.")]
@@ -63,32 +70,43 @@ def index(
     sources: Annotated[
         list[str] | None,
         typer.Argument(
+            metavar="SOURCE...",
             help="SQLite or DuckDB file; CSV, TSV, Parquet or JSON file; a folder or glob of them; "
             "postgresql:// or mysql:// URL. NAME=SOURCE gives it a label. Without any, all sources "
-            "of the catalog are brought up to date."
+            "of the catalog are brought up to date.",
         ),
     ] = None,
     catalog: CatalogOption = None,
     include: Annotated[
-        list[str] | None, typer.Option(help="Only tables that match the pattern (repeatable).")
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Only tables that match the pattern (repeatable)."),
     ] = None,
     exclude: Annotated[
-        list[str] | None, typer.Option(help="No tables that match the pattern (repeatable).")
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="No tables that match the pattern (repeatable)."),
     ] = None,
     views: Annotated[bool | None, typer.Option("--views/--no-views", help="Views too.")] = None,
     comparison: Annotated[
-        str | None, typer.Option(help="How values compare: coerced, string or typed [coerced].")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="How values compare: coerced, string or typed [coerced]."
+        ),
     ] = None,
     forget: Annotated[
-        list[str] | None, typer.Option(help="Drop a source by its label (repeatable).")
+        list[str] | None,
+        typer.Option(metavar="LABEL", help="Drop a source by its label (repeatable)."),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Read every table again, whatever its source says.")
     ] = False,
-    engine: Annotated[str | None, typer.Option(help="Where to work: local or ray [local].")] = None,
-    ray_address: Annotated[str | None, typer.Option(help="The Ray cluster to use.")] = None,
+    engine: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Where to work: local or ray [local].")
+    ] = None,
+    ray_address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="The Ray cluster to use.")
+    ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes [as many as pay off].")
+        int | None, typer.Option(min=1, metavar="N", help="Worker processes [as many as pay off].")
     ] = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -138,15 +156,16 @@ def tables(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
     for table in opened:
         unique = [column.name for column in table.columns if column.profile.unique]
         keys = ", ".join(unique[:3]) + (" …" if len(unique) > 3 else "")
-        listing.add_row(
-            table.id.source, table.name, f"{table.rows:,}", str(len(table.columns)), keys
-        )
+        cells = [table.id.source, table.name, f"{table.rows:,}", str(len(table.columns)), keys]
+        listing.add_row(*map(_plain, cells))
     _console().print(listing)
 
 
 @app.command()
 def show(
-    table: Annotated[str, typer.Argument(help="A table by name, or as source::name.")],
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="A table by name, or as source::name.")
+    ],
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -156,7 +175,8 @@ def show(
         _print_json(_table_json(found))
         return
     console = _console()
-    console.print(f"{found.id}  {found.rows:,} rows", highlight=False, markup=False)
+    title = _printable(f"{found.id}  {found.rows:,} rows")
+    console.print(title, highlight=False, markup=False, soft_wrap=True)
     columns = _rich_table("column", "type", "nulls", "distinct", "range", "examples")
     for column in found.columns:
         columns.add_row(*_column_cells(column))
@@ -170,9 +190,9 @@ def show(
 
 @app.command()
 def demo(
-    into: Annotated[Path, typer.Option(help="Where the sample corpus and its catalog go.")] = Path(
-        "dovetail-demo"
-    ),
+    into: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the sample corpus and its catalog go.")
+    ] = Path("dovetail-demo"),
     quiet: QuietOption = False,
 ) -> None:
     """Index the bundled sample corpus and show what is in it: no key, no network."""
@@ -200,11 +220,12 @@ def main() -> None:
     try:
         app()
     except DovetailError as error:
-        sys.stderr.write(f"dovetail: {error}\n")
+        sys.stderr.write(f"dovetail: {_printable(str(error))}\n")
         sys.exit(2 if isinstance(error, UsageError) else 1)
-    except KeyboardInterrupt:
-        sys.stderr.write("dovetail: interrupted; finished tables are kept for the next run\n")
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == 130:  # typer makes this of a Ctrl-C, and says nothing
+            sys.stderr.write("dovetail: interrupted; finished tables are kept for the next run\n")
+        raise
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
@@ -274,7 +295,8 @@ def _print_summary(report: Report) -> None:
         parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         console.print(f"{total}: {parts} ({report.seconds:.1f} s).", highlight=False)
     for skip in report.skipped:
-        console.print(f"Skipped {skip}", highlight=False, markup=False, soft_wrap=True)
+        line = _printable(f"Skipped {skip}")
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     if report.kept:
         console.print(f"{len(report.kept)} of these are still in the catalog as they were before.")
 
@@ -323,10 +345,15 @@ def _rich_table(*headers: str) -> RichTable:
 
 
 def _plain(text: str) -> str:
-    """Cell text as it is: not read as markup, nothing in it steers the terminal."""
+    """Text for a table's cell: not read as markup, nothing in it steers the terminal."""
     from rich.markup import escape
 
-    return escape("".join(char if char.isprintable() else "�" for char in text))
+    return escape(_printable(text))
+
+
+def _printable(text: str) -> str:
+    """Text in which nothing steers the terminal or ends the line."""
+    return "".join(char if char.isprintable() else "�" for char in text)
 
 
 def _column_cells(column: Column) -> list[str]:

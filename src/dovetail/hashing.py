@@ -35,8 +35,11 @@ _MANY_DIGITS = 10**18
 # Doubles beyond this no longer hold every whole number, so they stay doubles.
 _EXACT_DOUBLE = float(2**53)
 
-# The days whose hashes are worked out once and looked up: 1700 to 2300.
-_DAYS = (-98615, 120529)
+# The days whose hashes are worked out once and looked up: those of 1900 to 2099.
+_DAYS = (-25567, 47482)
+
+_MIDNIGHT = " 00:00:00"
+_MIDNIGHT_TEXT = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}) 00:00:00$"
 
 # What a byte means to a plainly written number: a digit, its point, or its end.
 _POINT, _FOREIGN = np.uint64(1), np.uint64(1 << 32)
@@ -79,19 +82,33 @@ def mix(words: Hashes) -> Hashes:
     return words
 
 
-def drop_missing(values: pa.Array, comparison: Comparison) -> pa.Array:
+Present = npt.NDArray[np.bool_]
+
+
+def drop_missing(values: pa.Array, comparison: Comparison) -> tuple[pa.Array, Present | None]:
     """Leave out what holds no value: nulls, NaN, and blank text where values are coerced.
 
-    Coerced text comes back without the blanks around it.
+    Coerced text comes back without the blanks around it, and a day's midnight as the day. The
+    second result says which values are present; None means all of them.
     """
+    present: Present | None = None
     if values.null_count:
+        present = values.is_valid().to_numpy(zero_copy_only=False)
         values = values.drop_null()
     if pa.types.is_floating(values.type):
-        missing = np.isnan(values.to_numpy(zero_copy_only=False))
-        return values.filter(pa.array(~missing)) if missing.any() else values
-    if comparison is Comparison.COERCED and is_text(values.type):
-        return _drop_blanks(values)
-    return values
+        held = ~np.isnan(values.to_numpy(zero_copy_only=False))
+    elif comparison is Comparison.COERCED and is_text(values.type):
+        values = _cut_midnight(_strip(values))
+        held = text_buffers(values)[1] > 0
+    else:
+        return values, present
+    if held.all():
+        return values, present
+    values = values.filter(pa.array(held))
+    if present is None:
+        return values, held
+    present[present] = held
+    return values, present
 
 
 def hash_values(values: pa.Array, comparison: Comparison) -> Hashes:
@@ -187,7 +204,7 @@ def _hash_integers(values: pa.Array, comparison: Comparison) -> Hashes:
         and len(numbers)
         and (int(numbers.max()) >= _MANY_DIGITS or int(numbers.min()) <= -_MANY_DIGITS)
     ):
-        return _hash_many_digits(values, numbers)
+        return _hash_many_digits(values, numbers, comparison)
     return _hash_whole(numbers.astype(np.int64, copy=False))
 
 
@@ -195,12 +212,15 @@ def _hash_whole(numbers: npt.NDArray[np.int64]) -> Hashes:
     return mix(numbers.view(np.uint64) ^ _INTEGER)
 
 
-def _hash_many_digits(values: pa.Array, numbers: npt.NDArray[Any]) -> Hashes:
+def _hash_many_digits(
+    values: pa.Array, numbers: npt.NDArray[Any], comparison: Comparison
+) -> Hashes:
     many = numbers >= _MANY_DIGITS
     if numbers.dtype == np.int64:
         many |= numbers <= -_MANY_DIGITS
     hashes = _hash_whole(np.where(many, 0, numbers).astype(np.int64))
-    hashes[many] = hash_text(values.filter(pa.array(many)).cast(pa.string()))
+    tag = _TEXT if comparison is Comparison.COERCED else _INTEGER
+    hashes[many] = hash_text(values.filter(pa.array(many)).cast(pa.string()), tag)
     return hashes
 
 
@@ -274,12 +294,6 @@ def _hash_coerced_text(values: pa.Array) -> Hashes:
     return hashes
 
 
-def _drop_blanks(values: pa.Array) -> pa.Array:
-    values = _strip(values)
-    _, lengths, _ = text_buffers(values)
-    return values if lengths.all() else values.filter(pa.array(lengths > 0))
-
-
 def _strip(values: pa.Array) -> pa.Array:
     starts, lengths, data = text_buffers(values)
     filled = np.flatnonzero(lengths)
@@ -290,6 +304,17 @@ def _strip(values: pa.Array) -> pa.Array:
     # A look at both ends is cheaper than a copy. Bytes from 0x80 on may belong to a wide blank.
     suspects = (first <= 0x20) | (last <= 0x20) | (first >= 0x80) | (last >= 0x80)
     return pc.utf8_trim_whitespace(values) if suspects.any() else values
+
+
+def _cut_midnight(values: pa.Array) -> pa.Array:
+    """Text like '2024-02-29 00:00:00' as the day alone, as a timestamp there is hashed."""
+    starts, lengths, data = text_buffers(values)
+    likely = np.flatnonzero(lengths == len(_MIDNIGHT) + 10)
+    ends = starts[likely] + lengths[likely]
+    likely = likely[(data[ends - 1] == ord("0")) & (data[ends - 3] == ord(":"))]
+    if not len(likely):
+        return values
+    return pc.replace_substring_regex(values, _MIDNIGHT_TEXT, r"\1")
 
 
 def read_numbers(values: pa.Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
@@ -311,7 +336,8 @@ def read_numbers(values: pa.Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[n
     likely = _digit(first) & _digit(data[last])
     if not likely.any():
         return nothing, nothing
-    content = np.add.reduceat(_BYTE_CLASS[data[: last[-1] + 1]], starts)
+    bytes_used = data[starts[0] : last[-1] + 1]  # a slice's buffer may hold much else
+    content = np.add.reduceat(_BYTE_CLASS[bytes_used], starts - starts[0])
     content -= _FOREIGN * negative
     second = data[np.minimum(head + 1, last)]
     whole = likely & (content == 0) & (digits <= 18) & ((first != ord("0")) | (digits == 1))

@@ -39,13 +39,16 @@ class SourceSpec:
     def wants(self, table: str) -> bool:
         """Whether the include and exclude patterns let a table through.
 
-        >>> SourceSpec("s", "sqlite", "s", "s", exclude=("tmp_*",)).wants("tmp_1")
-        False
+        A pattern is held against the name, or if it has a `::`, against `source::name`.
+
+        >>> spec = SourceSpec("s", "sqlite", "s", "s", exclude=("tmp_*", "s::log"))
+        >>> spec.wants("tmp_1"), spec.wants("log"), spec.wants("orders")
+        (False, False, True)
         """
-        names = (table, f"{self.label}::{table}")
 
         def any_of(patterns: tuple[str, ...]) -> bool:
-            return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+            names = ((f"{self.label}::{table}" if "::" in p else table, p) for p in patterns)
+            return any(fnmatchcase(name, pattern) for name, pattern in names)
 
         return (not self.include or any_of(self.include)) and not any_of(self.exclude)
 

@@ -65,7 +65,8 @@ def _merge(settings: Settings, values: Mapping[str, Any], *, where: str) -> Sett
             value = tuple(str(entry) for entry in value)
         if type(value) is not expected:
             shown = "a list of texts" if expected is tuple else f"of type {expected.__name__}"
-            raise UsageError(f"{where}: setting {name!r} must be {shown}, not {value!r}")
+            given = type(value).__name__  # not the value: it may hold a password
+            raise UsageError(f"{where}: setting {name!r} must be {shown}, not {given}")
         settings = settings.but(**{name: value})
     return settings
 

@@ -50,7 +50,7 @@ class VectorFile:
 
     def __init__(self, path: Path, dtype: npt.DTypeLike) -> None:
         self._dtype = np.dtype(dtype)
-        self._stream = path.open("wb")
+        self._stream = path.open("wb", buffering=1 << 20)
         self._stream.write(b"\0" * HEADER)
         self._crc = 0
         self.length = 0
@@ -64,12 +64,19 @@ class VectorFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._stream.seek(0)
-        self._stream.write(_npy_header(self._dtype, self.length))
-        self._stream.close()
+        try:
+            with self._stream:
+                if error is None:
+                    self._stream.seek(0)
+                    self._stream.write(_npy_header(self._dtype, self.length))
+        except OSError:
+            if error is None:  # else what is not written yet is given up with the file
+                raise
 
     def append(self, values: npt.NDArray[np.generic]) -> None:
         """Add values at the end."""
+        if not len(values):
+            return
         raw = np.ascontiguousarray(values, dtype=self._dtype).view(np.uint8)
         self._stream.write(raw.data)
         self._crc = zlib.crc32(raw.data, self._crc)

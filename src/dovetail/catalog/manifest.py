@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dovetail.catalog.files import replace_file
 from dovetail.domain import Skipped
-from dovetail.errors import DamagedError, NotFoundError, VersionError
+from dovetail.errors import CatalogError, DamagedError, NotFoundError, VersionError
 from dovetail.ports import Json, SourceSpec
 
 FILE = "manifest.json"
@@ -55,6 +55,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise NotFoundError(
             f"there is no catalog at {folder}; build one with: dovetail index SOURCE... -C {folder}"
         ) from None
+    except OSError as error:
+        raise CatalogError(f"cannot read {path}: {error.strerror}; check its permissions") from None
     except ValueError as error:
         raise DamagedError(f"{path} is damaged: {error}; remove {folder} and index again") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -73,7 +75,7 @@ def read_manifest(folder: Path) -> Manifest:
             files=dict(content["files"]),
             segments=dict(content["segments"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DamagedError(
             f"{path} is damaged: {error!r}; remove {folder} and index again"
         ) from None

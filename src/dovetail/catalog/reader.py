@@ -13,7 +13,7 @@ from dovetail.catalog.manifest import Manifest, describe, read_manifest
 from dovetail.catalog.records import Rows
 from dovetail.catalog.segment import COLUMNS_FILE, TABLES_FILE, Counts, Segment, read_parquet
 from dovetail.domain import Skipped, Table, TableId
-from dovetail.errors import DamagedError, NotFoundError, UsageError
+from dovetail.errors import CatalogError, DamagedError, NotFoundError, UsageError
 from dovetail.hashing import Hashes
 
 SEGMENTS = "segments"
@@ -52,6 +52,14 @@ class Catalog:
                     raise DamagedError(
                         f"{error.filename} is missing; remove {folder} and index again"
                     ) from None
+            except OSError as error:
+                raise CatalogError(
+                    f"cannot read {error.filename}: {error.strerror}; check its permissions"
+                ) from None
+            except (KeyError, TypeError) as error:
+                raise DamagedError(
+                    f"the manifest of {folder} is damaged: {error!r}; remove it and index again"
+                ) from None
         raise AssertionError("unreachable")
 
     @classmethod
@@ -69,7 +77,10 @@ class Catalog:
             name: Segment(folder / SEGMENTS / name, files)
             for name, files in manifest.segments.items()
         }
-        return cls(folder, manifest, Rows(parts[TABLES_FILE], parts[COLUMNS_FILE]), segments)
+        rows = Rows(parts[TABLES_FILE], parts[COLUMNS_FILE])
+        if missing := set(rows.tables["segment"].to_pylist()) - set(segments):
+            raise KeyError(*sorted(missing))
+        return cls(folder, manifest, rows, segments)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -108,6 +119,24 @@ class Catalog:
         if start is None:
             return np.ones(int(self._distinct[at]), dtype=np.uint32)
         return segment.counts(start, int(self._distinct[at]))
+
+    def vectors(self) -> tuple[list[Hashes], list[Counts]]:
+        """The hashes and the counts of every column, in the order of tables and columns."""
+        names = np.repeat(
+            self.rows.tables["segment"].to_numpy(zero_copy_only=False), np.diff(self.rows.bounds)
+        )
+        counts_at = self.rows.columns["counts_at"].to_pylist()
+        hashes: list[Hashes] = []
+        counts: list[Counts] = []
+        starts, lengths = self._hashes_at.tolist(), self._distinct.tolist()
+        for name, start, length, counted in zip(names, starts, lengths, counts_at, strict=True):
+            segment = self._segments[name]
+            hashes.append(segment.hashes(start, length))
+            if counted is None:
+                counts.append(np.ones(length, dtype=np.uint32))
+            else:
+                counts.append(segment.counts(counted, length))
+        return hashes, counts
 
     @cached_property
     def _hashes_at(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

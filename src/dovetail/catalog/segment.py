@@ -47,8 +47,10 @@ class SegmentWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._hashes.__exit__(kind, error, trace)
-        self._counts.__exit__(kind, error, trace)
+        try:
+            self._hashes.__exit__(kind, error, trace)
+        finally:
+            self._counts.__exit__(kind, error, trace)
 
     def add_vector(self, runs: Iterable[tuple[Hashes, Counts]]) -> tuple[int, int, int | None]:
         """Write a column's hashes and counts; returns how many, and where both begin."""
@@ -78,11 +80,10 @@ class SegmentWriter:
 
     def finish(self, rows: Rows, profile: Json) -> str:
         """Write the rows beside the vectors, and return the segment's name."""
-        digest = hashlib.sha256(json.dumps(profile, sort_keys=True).encode())
-        for name, part in ((TABLES_FILE, rows.tables), (COLUMNS_FILE, rows.columns)):
-            digest.update(write_parquet(self._folder / name, part))
+        tables = write_parquet(self._folder / TABLES_FILE, rows.tables)
+        columns = write_parquet(self._folder / COLUMNS_FILE, rows.columns)
         about = {
-            "name": digest.hexdigest()[:20],
+            "name": _name(profile, tables, columns),
             "profile": profile,
             "files": {HASHES_FILE: self._hashes.describe(), COUNTS_FILE: self._counts.describe()},
         }
@@ -139,6 +140,13 @@ class Segment:
         rows = Rows(tables, read_parquet((self._folder / COLUMNS_FILE).read_bytes()))
         return rows.with_column("segment", [name] * len(rows))
 
+    def verify(self) -> None:
+        """Raise an error unless every file is as it was written."""
+        content = [(self._folder / name).read_bytes() for name in (TABLES_FILE, COLUMNS_FILE)]
+        if self._folder.name != _name(self.about["profile"], *content):
+            raise DamagedError(_damage(self._folder, "its rows are not those it was written with"))
+        self._check()
+
     def hashes(self, at: int, length: int) -> Hashes:
         """A column's sorted hashes."""
         self._check()
@@ -168,6 +176,14 @@ class Segment:
             if zlib.crc32(vector.view(np.uint8).data) != self._files[name]["crc32"]:
                 raise DamagedError(_damage(self._folder / name, "its checksum does not match"))
         self._checked = True
+
+
+def _name(profile: Json, tables: bytes, columns: bytes) -> str:
+    """A segment is called by its contents: the rows hold the digests of the vectors."""
+    digest = hashlib.sha256(json.dumps(profile, sort_keys=True).encode())
+    digest.update(tables)
+    digest.update(columns)
+    return digest.hexdigest()[:20]
 
 
 def _damage(path: Path, what: str) -> str:

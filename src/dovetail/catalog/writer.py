@@ -8,13 +8,13 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
 
 from dovetail.catalog.files import sync_folder, sync_tree
-from dovetail.catalog.manifest import Manifest, describe
+from dovetail.catalog.manifest import FILE, Manifest, describe
 from dovetail.catalog.reader import SEGMENTS, Catalog
 from dovetail.catalog.records import COLUMNS, Rows
 from dovetail.catalog.segment import (
@@ -42,11 +42,14 @@ def writing(path: Path) -> Iterator[CatalogWriter]:
     """Hold the catalog's lock while it is being updated."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+        _refuse_foreign(path)
+        lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         for name in (SEGMENTS, GENERATIONS, STAGING):
             (path / name).mkdir(exist_ok=True)
-        lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
-        raise CatalogError(f"cannot write a catalog at {path}: {error.strerror}") from None
+        raise CatalogError(
+            f"cannot write a catalog at {path}: {error.strerror}; choose another folder with -C"
+        ) from None
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -87,6 +90,8 @@ class CatalogWriter:
     def adopt(self, staged: Path, name: str) -> Segment:
         """Move a finished segment in. It is kept even if this run never commits."""
         place = self.path / SEGMENTS / name
+        if place.exists() and not _is_intact(place):
+            self._remove(place)
         if not place.exists():
             sync_tree(staged)
             staged.rename(place)
@@ -100,12 +105,9 @@ class CatalogWriter:
         for folder in sorted((self.path / SEGMENTS).iterdir()):
             if folder.name in named:
                 continue
-            try:
-                segment = Segment(folder)
-                if segment.about["profile"] == profile:
-                    found.append(segment)
-            except (DamagedError, OSError, KeyError):
-                continue  # the sweep after the commit removes it
+            # What is damaged goes with all that is unused, after the commit.
+            if _is_intact(folder) and (segment := Segment(folder)).about["profile"] == profile:
+                found.append(segment)
         return found
 
     def commit(
@@ -127,7 +129,8 @@ class CatalogWriter:
                 for file, part in ((TABLES_FILE, rows.tables), (COLUMNS_FILE, rows.columns))
             }
             place = self.path / GENERATIONS / name
-            shutil.rmtree(place, ignore_errors=True)  # of a run that ended just here
+            if place.exists():  # of a run that ended just here
+                self._remove(place)
             sync_tree(folder)
             folder.rename(place)
             sync_folder(place.parent)
@@ -142,7 +145,8 @@ class CatalogWriter:
         )
         manifest.write(self.path)
         self.current = Catalog(self.path, manifest, rows, {name: segments[name] for name in used})
-        self._remove_unused()
+        with suppress(OSError):  # the next commit tries again
+            self._remove_unused()
         return self.current
 
     def sweep(self) -> None:
@@ -156,10 +160,16 @@ class CatalogWriter:
         manifest = self.current.manifest
         for folder in (self.path / SEGMENTS).iterdir():
             if folder.name not in manifest.segments:
-                shutil.rmtree(folder, ignore_errors=True)
+                self._remove(folder)
         for folder in (self.path / GENERATIONS).iterdir():
             if folder.name != f"{manifest.generation:08d}":
-                shutil.rmtree(folder, ignore_errors=True)
+                self._remove(folder)
+
+    def _remove(self, folder: Path) -> None:
+        """Take a folder out in one step: half removed, it could be taken for a whole one."""
+        gone = self.path / STAGING / folder.name
+        folder.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
     def _merge_small(
         self, rows: Rows, segments: dict[str, Segment], profile: Json
@@ -185,6 +195,23 @@ class CatalogWriter:
         kept = rows.take([row for row, name in enumerate(names) if name not in victims])
         merged = merged.with_column("segment", [name] * len(merged))
         return Rows.concat([kept, merged]).sorted(), {**segments, name: segment}
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Keep out of folders that are somebody else's: what a catalog does not need, it removes."""
+    present = {entry.name for entry in path.iterdir() if not entry.name.startswith(".")}
+    if present and not present & {LOCK, FILE}:
+        raise CatalogError(
+            f"{path} holds other files and no catalog; choose a new folder for it with -C"
+        )
+
+
+def _is_intact(folder: Path) -> bool:
+    try:
+        Segment(folder).verify()
+    except (DamagedError, OSError, KeyError, TypeError):
+        return False
+    return True
 
 
 def _live_bytes(rows: Rows, names: np.ndarray[tuple[int], np.dtype[np.object_]]) -> dict[str, int]:

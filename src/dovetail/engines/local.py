@@ -7,10 +7,12 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from dovetail.errors import EngineError
 from dovetail.plugins import resolve
@@ -23,7 +25,10 @@ _ATTEMPTS = 2
 
 
 class LocalEngine:
-    """Spreads jobs over worker processes; `weight` in a job says about how many bytes it reads."""
+    """Spreads jobs over worker processes.
+
+    `weight` in a job says about how many bytes it reads, `apart` that it may end its process.
+    """
 
     def __init__(self, *, workers: int | None = None, address: str | None = None) -> None:
         del address  # for engines that are elsewhere
@@ -31,7 +36,7 @@ class LocalEngine:
 
     def map(self, task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> Replies:
         workers = min(self._wanted(jobs), len(jobs))
-        if workers <= 1:
+        if workers <= 1 and not any(job.get("apart") for job in jobs):
             return _here(task, jobs, into, tick)
         return _Crew(task, jobs, into, tick).run(workers)
 
@@ -74,7 +79,9 @@ class _Crew:
         self._tick = tick
         self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._news: queue.SimpleQueue[_News] = queue.SimpleQueue()
-        self._processes: set[subprocess.Popen[str]] = set()
+        # Every worker with what it writes to standard error.
+        self._processes: dict[subprocess.Popen[str], IO[bytes]] = {}
+        self._starting = threading.Lock()
         self._stopping = False
 
     def run(self, workers: int) -> Replies:
@@ -95,9 +102,10 @@ class _Crew:
                     yield news.reply
                 left -= news.through
         finally:
-            self._stopping = True
-            for process in list(self._processes):
-                process.kill()
+            with self._starting:
+                self._stopping = True
+                for process in list(self._processes):
+                    process.kill()
             for thread in threads:
                 thread.join()
 
@@ -110,15 +118,8 @@ class _Crew:
                     number = self._todo.get_nowait()
                 except queue.Empty:
                     break
-                for attempt in range(_ATTEMPTS):
-                    process = process or self._start()
-                    answer = self._ask(process, number)
-                    if answer is not None:
-                        break
-                    status = self._end(process)
-                    process = None
-                    answer = {"lost": f"its worker died ({status})"} if attempt else None
-                self._deliver(number, answer or {})
+                process, answer = self._do(process, number)
+                self._deliver(number, answer)
         except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
             self._news.put(_News(error=error))
         finally:
@@ -126,19 +127,42 @@ class _Crew:
                 self._end(process)
             self._news.put(_News(through=True))
 
+    def _do(
+        self, process: subprocess.Popen[str] | None, number: int
+    ) -> tuple[subprocess.Popen[str] | None, Json]:
+        """Have a job done by this worker, or by another when it dies over it."""
+        status = ""
+        for _ in range(_ATTEMPTS):
+            process = process or self._start()
+            answer = self._ask(process, number)
+            if answer is not None:
+                return process, answer
+            status = self._end(process)
+            process = None
+        return None, {"lost": f"its worker died ({status})"}
+
     def _start(self) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "dovetail.engines.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-            start_new_session=True,  # Ctrl-C is for the caller, who then ends the workers
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
-        self._processes.add(process)
+        with self._starting:
+            if self._stopping:
+                raise EngineError("the work was called off")
+            complaints = tempfile.TemporaryFile()  # noqa: SIM115 - `_end` closes it
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "dovetail.engines.worker"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=complaints,
+                    text=True,
+                    encoding="utf-8",
+                    start_new_session=True,  # Ctrl-C is for the caller, who then ends the workers
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                )
+            except OSError as error:
+                complaints.close()
+                raise EngineError(_no_worker(str(error))) from None
+            self._processes[process] = complaints
         if process.stdout is None or not process.stdout.readline():
-            raise EngineError(f"cannot start a worker process ({self._end(process)})")
+            raise EngineError(_no_worker(self._end(process)))
         return process
 
     def _ask(self, process: subprocess.Popen[str], number: int) -> Json | None:
@@ -156,6 +180,8 @@ class _Crew:
         except OSError:
             return None
         for line in process.stdout:
+            if not line.endswith("\n"):  # cut off by its death
+                break
             message: Json = json.loads(line)
             if "tick" not in message:
                 return message
@@ -182,5 +208,13 @@ class _Crew:
         status = process.wait()
         if process.stdout is not None:
             process.stdout.close()
-        self._processes.discard(process)
-        return f"signal {-status}" if status < 0 else f"exit code {status}"
+        with self._processes.pop(process) as complaints:
+            complaints.seek(0)
+            said = complaints.read().decode(errors="replace").strip().splitlines()
+        if status < 0:
+            return f"signal {-status}"
+        return f"exit code {status}" + (f": {said[-1]}" if said else "")
+
+
+def _no_worker(why: str) -> str:
+    return f"cannot start a worker process: {why}; --workers 1 does without"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from dovetail.ports import Json, Replies, Reply, Tick
 # Jobs in flight per processor of the cluster: enough to keep it busy, few enough to hold results.
 _IN_FLIGHT = 2
 _RETRIES = 4
+_PATIENCE = 10.0
 
 
 class RayEngine:
@@ -44,13 +46,21 @@ class RayEngine:
         if self._address is None:
             options |= {"num_cpus": self._workers, "include_dashboard": False}
         try:
+            _knock(self._address)
             ray.init(address=self._address, **options)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             reason = str(error).strip().splitlines()[0] if str(error).strip() else "no answer"
             raise EngineError(
                 f"cannot reach the Ray cluster at {self._address or 'this machine'}: {reason}; "
                 "check --ray-address"
             ) from None
+
+
+def _knock(address: str | None) -> None:
+    """Fail soon where nobody answers: Ray itself would go on trying for minutes."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
 
 
 def _import_ray() -> Any:

@@ -43,8 +43,11 @@ def run(task: str, job: Json, folder: Path, answers: TextIO) -> Json:
 
 
 def _send(answers: TextIO, message: Json) -> None:
-    answers.write(json.dumps(message) + "\n")
-    answers.flush()
+    try:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+    except BrokenPipeError:  # the caller was killed, so nobody waits for what is left to do
+        raise SystemExit(1) from None
 
 
 if __name__ == "__main__":

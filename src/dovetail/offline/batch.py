@@ -6,8 +6,10 @@ It runs in a worker, here or on a cluster: JSON in, JSON out, the bulk in files 
 from __future__ import annotations
 
 import errno
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from dovetail.catalog.records import Placed, Record
@@ -22,7 +24,9 @@ from dovetail.ports import Json, Source, SourceSpec, Tick
 
 TASK = "dovetail.offline.batch:profile_batch"
 # Errors of the place we write to: no other table would fare better.
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+# A source may learn more than once that it must read a table another way.
+_RESCANS = 3
 
 
 def profile_key(options: ProfileOptions) -> Json:
@@ -37,6 +41,8 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
     The reply names the segment ('' when no table could be read) and what was skipped, and why.
     """
     options = ProfileOptions.from_json(job["options"])
+    scratch = folder / "scratch"
+    profiler = partial(TableProfiler, options, scratch)
     records: list[Record] = []
     skipped: list[Skipped] = []
     with SegmentWriter(folder) as writer, _sources() as open_once:
@@ -44,13 +50,15 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
             want = Wanted.from_json(item)
             mark = writer.mark()
             try:
-                profiler, token = _read(open_once(want.spec), want, options, tick)
-                records.append(_record(profiler, want, token, writer))
+                read, token = _read(open_once(want.spec), want, profiler, tick)
+                records.append(_record(read, want, token, writer))
             except (DovetailError, OSError, MemoryError) as error:
                 if isinstance(error, OSError) and error.errno in FULL_DISK:
                     raise
                 writer.rewind(mark)
                 skipped.append(Skipped(want.id.source, want.id.name, reason(error)))
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
             tick({"table": str(want.id), "done": True})
         segment = writer.finish_records(records, profile_key(options)) if records else ""
     return {
@@ -77,18 +85,17 @@ def _sources() -> Iterator[Callable[[SourceSpec], Source]]:
 
 
 def _read(
-    source: Source, want: Wanted, options: ProfileOptions, tick: Tick
+    source: Source, want: Wanted, profiler: Callable[[], TableProfiler], tick: Tick
 ) -> tuple[TableProfiler, str]:
     # The fingerprint is taken first: a change during the scan is then found by the next run.
     token = source.fingerprint(want.listing, None).token
-    try:
-        return _scan(source, want, options, tick), token
-    except RescanError:
-        return _scan(source, want, options, tick), token
+    for _ in range(_RESCANS):
+        with suppress(RescanError):
+            return _scan(source, want, profiler(), tick), token
+    return _scan(source, want, profiler(), tick), token
 
 
-def _scan(source: Source, want: Wanted, options: ProfileOptions, tick: Tick) -> TableProfiler:
-    profiler = TableProfiler(options)
+def _scan(source: Source, want: Wanted, profiler: TableProfiler, tick: Tick) -> TableProfiler:
     for rows in profiler.read(source.scan(want.listing)):
         tick({"table": str(want.id), "rows": rows})
     return profiler

@@ -15,7 +15,7 @@ from dovetail.catalog.writer import CatalogWriter, writing
 from dovetail.domain import Skipped, TableId
 from dovetail.errors import CatalogError, SourceError, UsageError
 from dovetail.hashing import Comparison
-from dovetail.offline.batch import FULL_DISK, TASK, profile_key
+from dovetail.offline.batch import TASK, profile_key
 from dovetail.offline.plan import Known, Plan, Wanted, forgetting, jobs, settle_roots
 from dovetail.offline.profiling import ProfileOptions
 from dovetail.plugins import open_engine
@@ -90,12 +90,11 @@ def update(
             run = _Update(writer, settings or Settings(), watch or (lambda _: None))
             return run(sources, forget, check=check)
     except OSError as error:
-        if error.errno in FULL_DISK:
-            raise CatalogError(
-                f"cannot write to {path}: {error.strerror}; the catalog is as it was before, "
-                "and what was finished is kept for the next run"
-            ) from None
-        raise
+        # Those of sources were caught where they were read, so this one is about the catalog.
+        raise CatalogError(
+            f"cannot write to {path}: {error.strerror or error}; the catalog is as it was before, "
+            "and what was finished is kept for the next run"
+        ) from None
 
 
 class _Update:
@@ -151,16 +150,16 @@ class _Update:
         if not portions:
             return Rows.none()
         watching = _Watching(self._watch, len(plan.wanted))
-        parts, lost = self._map(portions, plan, watching)
+        parts, lost = self._map(portions, plan, watching, apart=False)
         if lost:
             # Some table took its worker down: one by one, only the culprit is left behind.
             single = [[want] for portion in lost for want in portion]
-            again, lost = self._map(single, plan, watching)
+            again, _ = self._map(single, plan, watching, apart=True)
             parts += again
         return Rows.concat(parts)
 
     def _map(
-        self, portions: list[list[Wanted]], plan: Plan, watching: _Watching
+        self, portions: list[list[Wanted]], plan: Plan, watching: _Watching, *, apart: bool
     ) -> tuple[list[Rows], list[list[Wanted]]]:
         parts: list[Rows] = []
         lost: list[list[Wanted]] = []
@@ -169,7 +168,7 @@ class _Update:
             workers=self._settings.workers,
             address=self._settings.ray_address,
         )
-        requests = [self._request(portion) for portion in portions]
+        requests = [self._request(portion) | {"apart": apart} for portion in portions]
         with (
             self._writer.staging() as folder,
             closing(engine.map(TASK, requests, folder, watching.tick)) as replies,
@@ -238,7 +237,7 @@ class _Update:
                 continue
             if of_root[row] not in visited:
                 held.append(row)
-            elif table in missed or {table.source, of_root[row]} & plan.unreadable:
+            elif table in missed or of_root[row] in plan.unreadable or plan.is_shut(table):
                 held.append(row)
                 kept.append(table)
         parts += [_with_tokens(self._old, same), fresh.take(new), self._old.take(held)]

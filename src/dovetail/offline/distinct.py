@@ -35,6 +35,21 @@ def distinct_run(hashes: Hashes) -> Run:
     return ordered[edges[:-1]], (edges[1:] - edges[:-1]).astype(np.uint32)
 
 
+def distinct_runs(columns: npt.NDArray[np.uint64]) -> list[Run]:
+    """Do the same for several columns of equal height, one per row of the array."""
+    if len(columns) == 1 or not columns.size:
+        return [distinct_run(column) for column in columns]
+    ordered = np.sort(columns, axis=1)
+    new = np.ones((len(ordered), ordered.shape[1] + 1), dtype=np.bool_)
+    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=new[:, 1:-1])
+    runs: list[Run] = []
+    for column, edge in zip(ordered, new, strict=True):
+        edges = np.flatnonzero(edge)
+        counts = (edges[1:] - edges[:-1]).astype(np.uint32)
+        runs.append((column if len(counts) == len(column) else column[edges[:-1]], counts))
+    return runs
+
+
 def merge_runs(runs: list[Run]) -> Run:
     """Merge sorted runs into one."""
     if len(runs) == 1:
@@ -69,14 +84,14 @@ class DistinctHashes:
         if len(self._runs) > 1 and self.pending > 2 * len(self._runs[0][0]) + (1 << 16):
             self._settle()
 
-    def spill(self, folder: Path) -> None:
-        """Move what is held in memory to a sorted run on disk."""
+    def spill(self, path: Path) -> None:
+        """Move what is held in memory to a sorted run on disk, in files named after `path`."""
         if not self._runs:
             return
         self._settle()
         hashes, counts = self._runs[0]
-        name = f"{id(self)}-{len(self._spilled)}"
-        paths = (folder / f"{name}.hashes.npy", folder / f"{name}.counts.npy")
+        name = f"{path.name}-{len(self._spilled)}"
+        paths = (path.with_name(f"{name}.hashes.npy"), path.with_name(f"{name}.counts.npy"))
         np.save(paths[0], hashes, allow_pickle=False)
         np.save(paths[1], counts, allow_pickle=False)
         self._spilled.append(paths)

@@ -82,6 +82,11 @@ class Plan:
                 self.seen.add(spec.label)
                 self._look_into(spec, known, check=check)
 
+    def is_shut(self, table: TableId) -> bool:
+        """Whether a table lies in a source, or a folder of one, that could not be looked into."""
+        place = table.name if table.source == "." else f"{table.source}/{table.name}"
+        return any(f"{place}/".startswith(f"{label}/") for label in self.unreadable)
+
     def _look_into(self, spec: SourceSpec, known: Known, *, check: bool) -> None:
         try:
             source = open_source(spec)
@@ -122,9 +127,8 @@ def reason(error: BaseException) -> str:
     """Why something could not be read, for the summary."""
     if isinstance(error, MemoryError):
         return "needs more memory than there is"
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    return str(error)
+    text = error.strerror if isinstance(error, OSError) else None
+    return " ".join((text or str(error)).split())
 
 
 def jobs(wanted: Sequence[Wanted]) -> list[list[Wanted]]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dovetail.hashing import iso_text
+from dovetail.hashing import is_text, iso_text
 
 # Cells are cut to so many characters wherever they are shown or stored as text.
 CELL_WIDTH = 200
@@ -44,13 +44,19 @@ class RowSample:
 
 
 def render(values: pa.Array, rows: npt.NDArray[np.intp]) -> list[str | None]:
-    """Write some of the values out as text, cut to `CELL_WIDTH`; nulls stay None.
+    r"""Write some of the values out as text, cut to `CELL_WIDTH`; nulls stay None.
 
     >>> render(pa.array([b"\x01\xff", None]), np.array([1, 0]))
     [None, '0x01ff']
     """
     if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
         cells = iso_text(values.take(pa.array(rows)), shorten=False).to_pylist()
+    elif is_text(values.type):  # by its bytes, which need not be valid UTF-8
+        buffers = [values[row].as_buffer() for row in rows.tolist()]
+        cells = [
+            None if raw is None else raw.to_pybytes().decode("utf-8", "backslashreplace")
+            for raw in buffers
+        ]
     else:  # a handful of cells one by one is quicker than a kernel
         cells = [values[row].as_py() for row in rows.tolist()]
     return [None if cell is None else write_out(cell) for cell in cells]

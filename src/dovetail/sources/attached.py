@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 
 from dovetail.ports import Listing, Scan
 from dovetail.sources import duck
@@ -12,11 +14,10 @@ from dovetail.sources.duck import Explain
 class Attached:
     """A database attached to DuckDB under `alias`; `home` is the schema that goes unsaid."""
 
-    def __init__(self, alias: str, *, home: str, views: bool, hidden: tuple[str, ...] = ()) -> None:
+    def __init__(self, alias: str, *, home: str, views: bool) -> None:
         self.alias = alias
         self._home = home
         self._views = views
-        self._hidden = hidden
 
     def tables(self) -> list[tuple[str, str, str]]:
         """Every table: the name we give it, and the schema and name it has in the database."""
@@ -26,11 +27,7 @@ class Attached:
             f"WHERE table_catalog = {duck.literal(self.alias)} AND table_type IN {kinds} "
             "ORDER BY table_schema, table_name"
         )
-        return [
-            (table if schema == self._home else f"{schema}.{table}", schema, table)
-            for schema, table in rows
-            if schema not in self._hidden
-        ]
+        return [(name, *place) for name, place in zip(names(rows, self._home), rows, strict=True)]
 
     def scan(self, table: Listing, explain: Explain, *, untyped: bool = False) -> Scan:
         """Stream one table."""
@@ -46,6 +43,22 @@ class Attached:
 def listing(name: str, schema: str, table: str, weight: int) -> Listing:
     """A table of an attached database."""
     return Listing(name, json.dumps([schema, table]), weight)
+
+
+def names(places: Sequence[tuple[str, str]], home: str) -> list[str]:
+    """What to call tables, given their schemas and names; the schema `home` goes unsaid.
+
+    A dot can make two of them sound alike: then both are quoted in full.
+
+    >>> names([("public", "a"), ("b", "c"), ("public", "b.c")], "public")
+    ['a', '"b"."c"', '"public"."b.c"']
+    """
+    brief = [table if schema == home else f"{schema}.{table}" for schema, table in places]
+    times = Counter(brief)
+    return [
+        name if times[name] == 1 else ".".join(map(duck.identifier, place))
+        for name, place in zip(brief, places, strict=True)
+    ]
 
 
 def place_of(table: Listing) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from itertools import count
@@ -34,11 +34,20 @@ _PLAIN = {
 # Types whose text is a number.
 _WRITTEN_NUMBERS = {"HUGEINT", "UHUGEINT", "BIGNUM"}
 # Decimals of so many digits are exact as doubles.
-_DOUBLE_DIGITS = 15
+DOUBLE_DIGITS = 15
 
 ENGINE_ERRORS = (duckdb.Error, pa.ArrowInvalid, UnicodeDecodeError)
+# Errors that a source may know what to do about, by the name they bear in a message.
+_KINDS: dict[str, type[duckdb.Error]] = {
+    "Invalid Input": duckdb.InvalidInputException,
+    "Mismatch Type": duckdb.TypeMismatchException,
+    "Conversion": duckdb.ConversionException,
+}
+_CLASS = re.compile(r"^((?:[A-Z][A-Za-z-]+ )+)Error: ")
 # What a caller wraps around the engine's work, so that its errors speak of the caller's object.
 Explain = Callable[[], AbstractContextManager[None]]
+# The names and types of a relation's columns.
+Columns = Sequence[tuple[str, str]]
 
 _aliases = count(1)
 
@@ -70,7 +79,7 @@ def load_extension(name: str) -> None:
     """Load an extension from its wheel."""
     package = importlib.import_module(f"duckdb_extension_{name}")
     folder = Path(str(package.__file__)).parent / "extensions" / f"v{duckdb.__version__}"
-    _database().execute(f"LOAD {literal(str(folder / f'{name}.duckdb_extension'))}")
+    run(f"LOAD {literal(str(folder / f'{name}.duckdb_extension'))}")
 
 
 def identifier(name: str) -> str:
@@ -88,51 +97,87 @@ def literal(text: str) -> str:
     >>> literal("it's")
     "'it''s'"
     """
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # so it is the name of a file, which may be any bytes
+        raise SourceError("its name is not valid UTF-8; rename it") from None
     return "'" + text.replace("'", "''") + "'"
+
+
+def file_pattern(file: str) -> str:
+    """Quote a file's name so that the wildcards in it are taken literally.
+
+    >>> file_pattern("a*.csv")
+    "'a[*].csv'"
+    """
+    return literal("".join(f"[{char}]" if char in "*?[" else char for char in file))
+
+
+def file_list(files: Sequence[str]) -> str:
+    """Quote the names of several files."""
+    return "[" + ", ".join(map(file_pattern, files)) + "]"
+
+
+def run(sql: str, connection: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyConnection:
+    """Execute a statement, on a connection of its own unless told."""
+    try:
+        return (connection or cursor()).execute(sql)
+    except RuntimeError as error:
+        if "interrupted" in str(error):  # DuckDB noticed the Ctrl-C, and took it for its own
+            raise KeyboardInterrupt from None
+        raise
 
 
 def attach(target: str, options: str) -> str:
     """Attach a database read-only and return the name it got."""
     alias = f"source_{next(_aliases)}"
-    _database().execute(f"ATTACH {literal(target)} AS {alias} (READ_ONLY, {options})")
+    run(f"ATTACH {literal(target)} AS {alias} (READ_ONLY, {options})")
     return alias
 
 
 def detach(alias: str) -> None:
     """Detach what `attach` attached."""
-    _database().execute(f"DETACH {alias}")
+    run(f"DETACH {alias}")
 
 
-def set_option(name: str, *, value: bool) -> None:
+def set_option(name: str, *, value: bool | str) -> None:
     """Set an option of an extension for every connection of this process."""
-    _database().execute(f"SET GLOBAL {name} = {str(value).lower()}")
+    run(f"SET GLOBAL {name} = {literal(str(value).lower())}")
 
 
 def fetch(sql: str) -> list[tuple[Any, ...]]:
     """Run a query and return all its rows."""
-    rows: list[tuple[Any, ...]] = cursor().execute(sql).fetchall()
+    rows: list[tuple[Any, ...]] = run(sql).fetchall()
     return rows
 
 
-def scan(relation: str, explain: Explain, *, untyped: bool = False) -> Scan:
+def describe(relation: str) -> Columns:
+    """The names and types of a relation's columns, without running it."""
+    return [(str(row[0]), str(row[1])) for row in fetch(f"DESCRIBE SELECT * FROM {relation}")]
+
+
+def scan(
+    relation: str, explain: Explain, *, untyped: bool = False, described: Columns = ()
+) -> Scan:
     """Stream a relation (a quoted table or a table function) in Arrow batches.
 
     Types that Arrow or a hash would spell differently from one source to the next are brought
-    to one spelling on the way: decimals and floats to doubles, the rest to text.
+    to one spelling on the way: decimals and floats to doubles, the rest to text. Where starting
+    the relation is dear, `described` saves doing it once more to learn the types.
     """
     reading = cursor()
     with explain():
-        found = reading.execute(f"SELECT * FROM {relation}").description or []
-        names = [str(row[0]) for row in found]
-        types = [str(row[1]) for row in found]
-        if not _PLAIN.issuperset(types):
-            projection = ", ".join(map(_projected, names, types))
-            reading.execute(f"SELECT {projection} FROM {relation}")
-        rows = min(_MAX_ROWS_PER_BATCH, max(_VECTOR_ROWS, _CELLS_PER_BATCH // len(names)))
+        found = described
+        if not found:
+            started = run(f"SELECT * FROM {relation}", reading).description or []
+            found = [(str(row[0]), str(row[1])) for row in started]
+        if described or not _PLAIN.issuperset(kind for _, kind in found):
+            projection = ", ".join(_projected(name, kind) for name, kind in found)
+            run(f"SELECT {projection} FROM {relation}", reading)
+        rows = min(_MAX_ROWS_PER_BATCH, max(_VECTOR_ROWS, _CELLS_PER_BATCH // len(found)))
         reader = reading.to_arrow_reader(rows)
     columns = tuple(
-        ScannedColumn(name, kind, untyped or _written_number(kind))
-        for name, kind in zip(names, types, strict=True)
+        ScannedColumn(name, kind, untyped or _written_number(kind)) for name, kind in found
     )
     return Scan(columns, _batches(reader, reading, explain))
 
@@ -142,9 +187,18 @@ def _batches(
 ) -> Iterator[pa.RecordBatch]:
     try:
         with explain():
-            yield from reader
+            try:
+                yield from reader
+            except (OSError, pa.ArrowException) as error:
+                raise _as_raised(str(error)) from None
     finally:
         owner.close()
+
+
+def _as_raised(message: str) -> duckdb.Error:
+    """DuckDB's error again, of which Arrow passes on only the text once rows are streaming."""
+    kind = _CLASS.match(_cause(message))
+    return _KINDS.get(kind[1].strip() if kind else "", duckdb.Error)(message)
 
 
 def _projected(name: str, kind: str) -> str:
@@ -164,23 +218,28 @@ def _projected(name: str, kind: str) -> str:
 
 def _written_number(kind: str) -> bool:
     digits = re.match(r"DECIMAL\((\d+)", kind)
-    return kind in _WRITTEN_NUMBERS or (digits is not None and int(digits[1]) > _DOUBLE_DIGITS)
+    return kind in _WRITTEN_NUMBERS or (digits is not None and int(digits[1]) > DOUBLE_DIGITS)
 
 
 @contextmanager
-def explained(*, remedy: str = "", secrets: tuple[str, ...] = ()) -> Iterator[None]:
+def explained(*, remedy: str = "") -> Iterator[None]:
     """Turn DuckDB's errors into a one-line SourceError; whoever catches it names the object."""
     try:
         yield
     except ENGINE_ERRORS as error:
         advice = f"; {remedy}" if remedy else ""
-        raise SourceError(f"{one_line(str(error), secrets)}{advice}") from None
+        raise SourceError(f"{one_line(str(error))}{advice}") from None
 
 
-def one_line(message: str, secrets: tuple[str, ...] = ()) -> str:
-    """The first line of an error, without its class, cut to a readable length and no secrets."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    text = re.sub(r"^([A-Z][A-Za-z-]+ )+Error: ", "", lines[0]) if lines else "unknown error"
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        text = text.replace(secret, "***")
+def _cause(message: str) -> str:
+    """What an error is about, when it is about another error."""
+    return message.partition("\nError: ")[2] or message
+
+
+def one_line(message: str) -> str:
+    """The first line of an error, without its class, cut to a readable length."""
+    lines = [line.strip() for line in _cause(message).splitlines() if line.strip()]
+    text = _CLASS.sub("", lines[0]) if lines else "unknown error"
+    text = re.sub(r'^Failed to prepare query ".*?": ', "", text)
+    text = "".join(char if char.isprintable() else "\ufffd" for char in text)
     return text if len(text) <= 300 else text[:299] + "…"

@@ -7,6 +7,7 @@ so nothing is lost to a guess from the first rows (leading zeros, a late excepti
 from __future__ import annotations
 
 import os
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,12 +17,9 @@ import duckdb
 
 from dovetail.errors import RescanError, SourceError
 from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
-from dovetail.sources import duck
+from dovetail.sources import delimited, duck
 from dovetail.sources.stamp import fingerprint_files
 from dovetail.sources.walk import parts, table_format, table_suffix, walk
-
-_DELIMITERS = ",;\t|"
-_FIRST_LOOK = 1 << 16
 
 
 class FilesSource:
@@ -29,11 +27,14 @@ class FilesSource:
 
     def __init__(self, spec: SourceSpec) -> None:
         self._spec = spec
-        self._encodings: dict[str, str] = {}
+        # Tables that must be read another way, as a first attempt has shown.
+        self._other_encoding: set[str] = set()
+        self._long_lines: set[str] = set()
+        self._rewritten: tempfile.TemporaryDirectory[str] | None = None
 
     def tables(self) -> Sequence[Listing]:
         """Names are paths below the source without their suffix, where that is enough."""
-        found = [file for file in walk(self._spec.location) if not file.is_database]
+        found = [file for file in walk(self._spec.location) if file.is_table]
         brief = [file.below.removesuffix(table_suffix(file.below)) for file in found]
         times = Counter(brief)
         return [
@@ -47,17 +48,33 @@ class FilesSource:
     def scan(self, table: Listing) -> Scan:
         kind = table_format(table.place)
         explain = partial(self._explained, table.name)
-        if kind in ("csv", "tsv"):
-            with explain():
-                relation = _csv(table.place, self._encodings.get(table.name))
-            return duck.scan(relation, explain, untyped=True)
-        files = parts(table.place)
-        options = ", sample_size = -1" if kind == "json" else ""
+        with explain():
+            files = parts(table.place)
+            if not files:
+                raise SourceError("holds no file of its format")
+            names = duck.file_list(files)
+            for file in files:  # one that is gone or closed to us says so plainly
+                open(file, "rb").close()
+            hive = _is_partitioned(table.place, files)
+            if kind in ("csv", "tsv"):
+                relation = self._csv(table.name, files, tab=kind == "tsv", hive=hive)
+                return duck.scan(relation, explain, untyped=True)
+        options = f", hive_partitioning = {str(hive).lower()}"
+        options += ", sample_size = -1" if kind == "json" else ""
         options += ", union_by_name = true" if len(files) > 1 else ""
-        return duck.scan(f"read_{kind}({_file_list(files)}{options})", explain)
+        return duck.scan(f"read_{kind}({names}{options})", explain)
 
     def close(self) -> None:
-        """Nothing is held open between scans."""
+        if self._rewritten is not None:
+            self._rewritten.cleanup()
+
+    def _csv(self, table: str, files: list[str], *, tab: bool, hive: bool) -> str:
+        if table in self._other_encoding or delimited.encoding_of(files[0]) != "utf-8":
+            self._rewritten = self._rewritten or tempfile.TemporaryDirectory(prefix="dovetail-")
+            folder = tempfile.mkdtemp(dir=self._rewritten.name)
+            files = [delimited.as_utf8(file, folder, at) for at, file in enumerate(files)]
+            hive = False
+        return delimited.read_csv(files, tab=tab, hive=hive, long_lines=table in self._long_lines)
 
     @contextmanager
     def _explained(self, table: str) -> Iterator[None]:
@@ -65,66 +82,30 @@ class FilesSource:
             yield
         except duckdb.InvalidInputException as error:
             reason = str(error)
-            if "not utf-8 encoded" in reason and table not in self._encodings:
-                self._encodings[table] = "latin-1"
-                raise RescanError("not UTF-8: read as Latin-1") from None
-            raise SourceError(_csv_complaint(reason)) from None
+            for sign, another_way in (
+                ("not utf-8 encoded", self._other_encoding),
+                ("Maximum line size", self._long_lines),
+            ):
+                if sign in reason and table not in another_way:
+                    another_way.add(table)
+                    raise RescanError(delimited.complaint(reason)) from None
+            raise SourceError(delimited.complaint(reason)) from None
         except duck.ENGINE_ERRORS as error:
             raise SourceError(duck.one_line(str(error))) from None
 
 
 def _weight(path: str) -> int:
-    return sum(os.stat(part).st_size for part in parts(path))
+    """The size of a table's files; what cannot be looked at is found out when it is read."""
+    try:
+        return sum(os.stat(part).st_size for part in parts(path))
+    except (OSError, SourceError):
+        return 0
 
 
-def _file_list(files: list[str]) -> str:
-    """The files as DuckDB wants them, the wildcards in their names taken literally."""
-    exact = ["".join(f"[{c}]" if c in "*?[" else c for c in file) for file in files]
-    return "[" + ", ".join(map(duck.literal, exact)) + "]"
+def _is_partitioned(place: str, files: list[str]) -> bool:
+    """Whether the folders of the parts hold values (`year=2020`), as Hive writes them.
 
-
-def _csv(path: str, encoding: str | None) -> str:
-    """A read_csv call for the file, its dialect looked at once."""
-    found = parts(path)
-    if not found:
-        raise SourceError("holds no file of its format")
-    with open(found[0], "rb") as file:
-        head = file.read(_FIRST_LOOK)
-    packed = path.lower().endswith((".gz", ".zst"))
-    if encoding is None and head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        encoding = "utf-16"
-    elif b"\0" in head and not packed:
-        raise SourceError("holds NUL bytes, so it is no CSV text; export it again as UTF-8")
-    files = _file_list(found)
-    options = ["all_varchar = true"]
-    if encoding:
-        options.append(f"encoding = {duck.literal(encoding)}")
-    tab = table_format(path) == "tsv"
-    delimiter = "\t" if tab else _misread_delimiter(files, options)
-    if delimiter is not None:
-        options.append(f"delim = {duck.literal(delimiter)}")
-    return f"read_csv({files}, {', '.join(options)})"
-
-
-def _misread_delimiter(files: str, options: list[str]) -> str | None:
-    """The delimiter to insist on when the sniffer made one column of a line that has several.
-
-    It does so when rows differ in length; insisting gives an error that names the first of them.
+    DuckDB would take such folders above the table for columns too, so there it is left alone.
     """
-    relation = f"read_csv({files}, {', '.join(options)})"
-    columns = duck.fetch(f"DESCRIBE SELECT * FROM {relation}")
-    if len(columns) != 1:
-        return None
-    header = str(columns[0][0])
-    best = max(_DELIMITERS, key=header.count)
-    return best if header.count(best) else None
-
-
-def _csv_complaint(message: str) -> str:
-    """DuckDB says what is wrong with a CSV over several lines: the place and the cause."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    causes = [
-        line for line in lines[1:] if line.startswith(("Expected", "Value", "Invalid", "Max"))
-    ]
-    place = duck.one_line(lines[0])
-    return f"{place}: {causes[0]}" if causes else place
+    inside = (os.path.dirname(os.path.relpath(file, place)) for file in files)
+    return "=" not in os.path.dirname(place) and any("=" in folder for folder in inside)

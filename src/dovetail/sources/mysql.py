@@ -2,91 +2,149 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property
 from typing import Any
 
 from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
-from dovetail.sources.attached import Attached, listing
+from dovetail.sources.attached import listing, place_of
+from dovetail.sources.server import Asked, Server
 
 _ENVIRONMENT = {"user": "MYSQL_USER", "password": "MYSQL_PWD"}
-_REMEDY = "check host, port, database and login (MYSQL_USER and MYSQL_PWD, or the URL)"
+_REMEDY = "check host, port, database and login (the URL, or MYSQL_USER and MYSQL_PWD)"
+# Its client would else have the server deflate every row: four times as long as sending it.
+_TARGET = "compression=disabled"
+# TINYINT(1) holds numbers as often as truth values; only the numbers lose nothing. A TIMESTAMP
+# is an instant, told in UTC wherever the server stands.
+_OPTIONS: dict[str, bool | str] = {
+    "mysql_tinyint1_as_boolean": False,
+    "mysql_incomplete_dates_as_nulls": True,
+    "mysql_session_time_zone": "+00:00",
+}
 
-# MariaDB keeps the time of a table's last change, by the second, while it runs and has the table
-# in its cache (NULL otherwise). MySQL serves it from another cache, so there it does not count.
-_UPDATED = """
-SELECT CAST(TIMESTAMPDIFF(SECOND, '2000-01-01', update_time) AS SIGNED),
-       TIMESTAMPDIFF(SECOND, update_time, NOW()) >= 2 AND VERSION() LIKE '%MariaDB%'
-FROM information_schema.tables WHERE table_schema = {schema} AND table_name = {table}
-  AND table_type = 'BASE TABLE'
+# MariaDB keeps the time of an InnoDB table's last change, by the second, while it runs and has the
+# table in its cache (NULL otherwise). TRUNCATE leaves no trace but in the number of rows, and in a
+# partition none. MySQL serves the time from another cache, so there it does not count.
+_TABLES = """
+SELECT CONVERT(table_name USING utf8mb4), CONVERT(table_type USING utf8mb4),
+       CAST(COALESCE(data_length, 0) AS SIGNED),
+       CONCAT(create_time, ' ', update_time, ' ', table_rows),
+       TIMESTAMPDIFF(SECOND, GREATEST(create_time, update_time), NOW()) >= 2 AND engine = 'InnoDB'
+         AND VERSION() LIKE '%MariaDB%', COALESCE(create_options LIKE '%partitioned%', 0)
+FROM information_schema.tables WHERE table_schema = DATABASE() ORDER BY BINARY table_name
 """
 _COLUMNS = """
-SELECT GROUP_CONCAT(CONCAT(column_name, ' ', column_type) ORDER BY ordinal_position)
-FROM information_schema.columns WHERE table_schema = {schema} AND table_name = {table}
+SELECT CONVERT(table_name USING utf8mb4), CONVERT(column_name USING utf8mb4),
+       CONVERT(column_type USING utf8mb4), CONVERT(data_type USING utf8mb4),
+       CAST(COALESCE(numeric_precision, 0) AS SIGNED)
+FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY ordinal_position
 """
+_STORED = ("BASE TABLE", "SYSTEM VERSIONED")
+
+_AS_IT_IS = {
+    "tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "year", "time",
+    "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "geometry", "point",
+    "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection",
+    "geomcollection",
+}  # fmt: skip
 
 
 class MysqlSource:
     """One MySQL or MariaDB database."""
 
     def __init__(self, spec: SourceSpec) -> None:
-        self._at = server.address(spec.location, spec.credentials, _ENVIRONMENT)
-        self._explain = partial(duck.explained, secrets=self._at.secrets)
+        at = server.address(spec.location, spec.credentials, _ENVIRONMENT)
         duck.load_extension("mysql_scanner")
-        # TINYINT(1) holds numbers as often as truth values; only the numbers lose nothing.
-        duck.set_option("mysql_tinyint1_as_boolean", value=False)
-        duck.set_option("mysql_incomplete_dates_as_nulls", value=True)
-        with (
-            duck.explained(remedy=_REMEDY, secrets=self._at.secrets),
-            server.secret("mysql", self._at, 3306) as login,
-        ):
-            alias = duck.attach("", f"TYPE mysql, SECRET {login}")
-        self._attached = Attached(alias, home=self._at.database, views=spec.views)
+        for name, value in _OPTIONS.items():
+            duck.set_option(name, value=value)
+        self._server = Server("mysql", at, port=3306, target=_TARGET, remedy=_REMEDY)
+        self._database = at.database
+        self._kinds = (*_STORED, "VIEW") if spec.views else _STORED
 
     def tables(self) -> Sequence[Listing]:
-        with self._explain():
-            tables = self._attached.tables()
-            sizes: dict[str, int] = dict(
-                self._ask(
-                    "SELECT table_name, CAST(COALESCE(data_length, 0) AS SIGNED) "
-                    "FROM information_schema.tables "
-                    f"WHERE table_schema = {duck.literal(self._at.database)}"
-                )
-            )
-        return [
-            listing(name, schema, table, sizes.get(table, 0))
-            for name, schema, table in tables
-            if schema == self._at.database
-        ]
+        with self._server.explained():
+            return [
+                listing(table, self._database, table, weight)
+                for table, kind, weight, *_ in self._tables
+                if kind in self._kinds
+            ]
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
-        names = {"schema": duck.literal(self._at.database), "table": duck.literal(table.name)}
-        before = json.loads(previous) if previous else {}
-        with self._explain():
-            updated = self._ask(_UPDATED.format(**names))
-            columns = str(self._ask(_COLUMNS.format(**names))[0][0])
-            at, settled = updated[0] if updated else (None, False)
-            seen = {"updated": at if settled else None, "columns": columns}
-            if at is not None and settled and seen.items() <= before.items():
-                return Fingerprint(previous or "", unchanged=True)
-            seen["checksum"] = self._checksum(table.name) if updated else None
-        unchanged = seen["checksum"] is not None and all(
-            before.get(key) == seen[key] for key in ("checksum", "columns")
-        )
-        return Fingerprint(json.dumps(seen, separators=(",", ":")), unchanged)
+        name = place_of(table)[1]
+        with self._server.explained():
+            now = self._states.get(name)
+            if now is None:  # a view: nobody keeps track of its changes
+                return Fingerprint("{}", unchanged=False)
+            before = json.loads(previous) if previous else {}
+            if previous and now["updated"] and now.items() <= before.items():
+                return Fingerprint(previous, unchanged=True)
+            checksum = self._server.ask(f"CHECKSUM TABLE {_quoted(name)} EXTENDED")[0][1]
+        token = json.dumps({**now, "checksum": checksum}, separators=(",", ":"))
+        same = before.get("checksum") == checksum and before.get("columns") == now["columns"]
+        return Fingerprint(token, unchanged=same and checksum is not None)
 
     def scan(self, table: Listing) -> Scan:
-        return self._attached.scan(table, self._explain)
+        name = place_of(table)[1]
+        with self._server.explained():
+            columns = [_asked(*column) for column in self._columns.get(name, ())]
+        return self._server.scan(_quoted(name), columns)
 
     def close(self) -> None:
-        self._attached.detach()
+        self._server.close()
 
-    def _ask(self, sql: str) -> list[tuple[Any, ...]]:
-        return server.ask("mysql_query", self._attached.alias, sql)
+    @cached_property
+    def _tables(self) -> list[tuple[Any, ...]]:
+        return self._server.ask(_TABLES)
 
-    def _checksum(self, table: str) -> object:
-        """A checksum of all rows, made in the server."""
-        quoted = table.replace("`", "``")
-        return self._ask(f"CHECKSUM TABLE `{quoted}` EXTENDED")[0][1]
+    @cached_property
+    def _columns(self) -> dict[str, list[tuple[str, str, str, int]]]:
+        found: dict[str, list[tuple[str, str, str, int]]] = {}
+        for row in self._server.ask(_COLUMNS):
+            found.setdefault(row[0], []).append(row[1:])
+        return found
+
+    @cached_property
+    def _states(self) -> dict[str, dict[str, str | None]]:
+        """Of every stored table, when it was last changed (if that is settled) and its columns.
+
+        Looked up once: what others commit later, the next run will find.
+        """
+        shapes = {table: _shape(columns) for table, columns in self._columns.items()}
+        # A table that is shaped like a partition may have been exchanged for it.
+        parted = {shapes.get(table) for table, *_, partitioned in self._tables if partitioned}
+        return {
+            table: {
+                "updated": at if settled and shapes[table] not in parted else None,
+                "columns": shapes[table],
+            }
+            for table, kind, _, at, settled, _ in self._tables
+            if kind in _STORED and table in shapes
+        }
+
+
+def _shape(columns: Sequence[tuple[str, str, str, int]]) -> str:
+    text = json.dumps([column[:2] for column in columns])
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _asked(name: str, full: str, plain: str, digits: int) -> Asked:
+    """How to ask for a column so that DuckDB has a word for each of its values."""
+    column = _quoted(name)
+    if plain in _AS_IT_IS or full == "bit(1)":
+        return Asked(name, column)
+    if plain == "bit":
+        return Asked(name, f"{column} + 0")
+    if plain in ("date", "datetime", "timestamp"):  # no 31st of February, which some modes allow
+        return Asked(name, f"IF(DATE({column}) <= LAST_DAY({column}), {column}, NULL)")
+    if plain == "decimal" and digits <= duck.DOUBLE_DIGITS:
+        return Asked(name, f"{column} + 0e0", type=full.upper())
+    if plain == "decimal":
+        return Asked(name, f"CAST({column} AS CHAR)", number=True)
+    return Asked(name, f"CONVERT({column} USING utf8mb4)")

@@ -11,7 +11,16 @@ from dovetail.errors import SourceError
 from dovetail.ports import SourceSpec
 from dovetail.sources import duckdb_file, sqlite
 from dovetail.sources.server import without_credentials
-from dovetail.sources.walk import DATABASE_SUFFIXES, Found, anchor, is_wild, table_suffix, walk
+from dovetail.sources.walk import (
+    DATABASE_SUFFIXES,
+    Found,
+    anchor,
+    first_bytes,
+    is_wild,
+    readable,
+    table_suffix,
+    walk,
+)
 
 _NAMED = re.compile(r"^([\w.-]+)=(.+)$", re.DOTALL)
 _URL = re.compile(r"^([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
@@ -32,21 +41,23 @@ def root(argument: str, here: Path) -> SourceSpec:
     url = _URL.match(place)
     if url:
         scheme = url[1].lower()
-        location, credentials = without_credentials(place)
         kind = _SCHEMES.get(scheme, scheme)
+        location, credentials = without_credentials(kind + place[len(scheme) :])
         return SourceSpec(
             label or location, kind, location, label or location, credentials=credentials
         )
-    path = (here / Path(place).expanduser()).absolute()
+    # `~` stands for home as in a shell, though not where a file is called that.
+    path = here / (place if (here / place).exists() else os.path.expanduser(place))
+    path = path.absolute()
     known_as = label or _shown(path, here)
     return SourceSpec(known_as, "path", str(path), known_as)
 
 
 def _shown(path: Path, here: Path) -> str:
     try:
-        return path.relative_to(here.absolute()).as_posix()
+        return readable(path.relative_to(here.absolute()).as_posix())
     except ValueError:
-        return path.as_posix()
+        return readable(path.as_posix())
 
 
 def expand(place: SourceSpec) -> list[SourceSpec]:
@@ -54,7 +65,7 @@ def expand(place: SourceSpec) -> list[SourceSpec]:
     if place.kind != "path":
         return [place]
     found = walk(place.location)
-    if os.path.isfile(place.location) and not table_suffix(place.location):
+    if _is_single(place.location):
         return [replace(place, kind=_database_kind(place.location))]
     specs = [
         replace(
@@ -63,8 +74,14 @@ def expand(place: SourceSpec) -> list[SourceSpec]:
         for file in found
         if file.is_database
     ]
-    if len(specs) < len(found):
+    if any(file.is_table for file in found):
         specs.append(replace(place, kind="files"))
+    # A folder that cannot be looked into is a source of its own, so that only it is left out.
+    specs += [
+        replace(place, kind="files", location=file.path, label=_label(place, file))
+        for file in found
+        if file.shut
+    ]
     if not specs:
         raise SourceError(
             "holds no tables: expected SQLite or DuckDB databases, CSV, TSV, Parquet or JSON files"
@@ -72,18 +89,25 @@ def expand(place: SourceSpec) -> list[SourceSpec]:
     return specs
 
 
+def _is_single(location: str) -> bool:
+    """Whether a location is one file, and no table file."""
+    return not (is_wild(location) or os.path.isdir(location) or table_suffix(location))
+
+
 def _database_kind(path: str) -> str:
     """Told by the first bytes; by the name only where those say nothing, so that opening fails."""
+    named = path.lower().endswith(DATABASE_SUFFIXES)
     try:
-        with open(path, "rb") as file:
-            head = file.read(16)
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror}") from None
+        head = first_bytes(path, 16)
+    except (OSError, SourceError):
+        if not named:
+            raise
+        head = b""
     if head == sqlite.MAGIC:
         return "sqlite"
     if head[duckdb_file.MAGIC_AT :].startswith(duckdb_file.MAGIC):
         return "duckdb"
-    if not path.lower().endswith(DATABASE_SUFFIXES):
+    if not named:
         raise SourceError("is neither a SQLite nor a DuckDB database, nor a known table file")
     return "duckdb" if path.lower().endswith((".duckdb", ".ddb")) else "sqlite"
 

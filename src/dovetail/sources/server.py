@@ -1,19 +1,42 @@
-"""What database servers have in common: URLs, credentials that go nowhere else, SQL passed on."""
+"""What database servers have in common: URLs, logins that go nowhere else, SQL passed on.
+
+DuckDB connects, but every table is read by a SELECT of ours that runs in the server. DuckDB's own
+view of an attached server loses what it has no word for: a NaN becomes 0, views pass for tables,
+of two names that differ in case one is gone, and a backtick in a name is an error.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from threading import Thread
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote
 
-from dovetail.errors import UsageError
-from dovetail.ports import VARIABLE
+from dovetail.errors import SourceError, UsageError
+from dovetail.ports import VARIABLE, Scan, ScannedColumn
 from dovetail.sources import duck
+
+_URL = re.compile(
+    r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?:(?P<login>[^/?#]*)@)?"
+    r"(?P<host>\[[^\s/?#@\[\]]+\]|[^\s/?#@:\[\]]*)(?::(?P<port>\d*))?"
+    r"(?P<path>(?:/[^?#@]*)?)(?:\?(?P<query>(?:\w+=[^&#]*(?:&|$))*))?",
+    re.IGNORECASE,
+)
+_FORM = "scheme://user:password@host[:port]/database"
+# A host that has not let us in after so many seconds never will.
+PATIENCE = 15
+# How DuckDB leads into what the server said.
+_SAID = re.compile(r'(?:": (?:ERROR:\s+)?|(?:ERROR|FATAL):\s+)(.+)')
+_REMEDIES = {
+    r"\bdenied\b": "grant SELECT on it to the login, or leave it out with --exclude",
+    r"^(relation|Table) .* (does not|doesn't) exist": "it went while we looked; index again",
+}
 
 _secret_names = count(1)
 
@@ -28,10 +51,11 @@ class Address:
     user: str = field(repr=False)
     password: str = field(repr=False)
 
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What no message may show."""
-        return (self.password,) if self.password else ()
+    def hide_login(self, text: str) -> str:
+        """A text without user and password."""
+        if self.password:
+            text = text.replace(self.password, "***")
+        return re.sub(rf"(?<!\w){re.escape(self.user)}(?!\w)", "***", text) if self.user else text
 
 
 def without_credentials(url: str) -> tuple[str, dict[str, str]]:
@@ -40,20 +64,29 @@ def without_credentials(url: str) -> tuple[str, dict[str, str]]:
     >>> without_credentials("postgresql://ann:pw@db:5432/erp?password=x")
     ('postgresql://db:5432/erp', {'user': 'ann', 'password': 'x'})
     """
-    parts = urlsplit(url)
-    credentials = {
-        "user": unquote(parts.username or ""),
-        "password": unquote(parts.password or ""),
-    }
-    for name, value in parse_qsl(parts.query):
+    parts = _parse(url)
+    user, _, password = (parts["login"] or "").partition(":")
+    credentials = {"user": unquote(user), "password": unquote(password)}
+    for name, value in re.findall(r"(\w+)=([^&]*)", parts["query"] or ""):
         if name not in credentials:
             raise UsageError(
-                f"{parts.scheme} URL: parameter {name!r} is not known; use user, password"
+                f"{parts['scheme']} URL: parameter {name!r} is not known; use user, password"
             )
-        credentials[name] = value
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else (parts.hostname or "")
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{host}{port}{parts.path}", {k: v for k, v in credentials.items() if v}
+        credentials[name] = unquote(value)
+    port = f":{parts['port']}" if parts["port"] else ""
+    location = f"{parts['scheme'].lower()}://{parts['host'].lower()}{port}{parts['path']}"
+    return location, {name: text for name, text in credentials.items() if text}
+
+
+def _parse(url: str) -> re.Match[str]:
+    """The parts of a URL. A part of a password may stand anywhere in one that has none."""
+    parts = _URL.fullmatch(url)
+    if not parts or int(parts["port"] or 0) > 65535:
+        raise UsageError(
+            f"{url.partition('://')[0]} URL: expected {_FORM}; "
+            "in user and password write / as %2F, ? as %3F, # as %23"
+        )
+    return parts
 
 
 def expand_variables(text: str) -> str:
@@ -61,7 +94,10 @@ def expand_variables(text: str) -> str:
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in os.environ:
-            raise UsageError(f"the environment has no {match[1]}, which a source's URL asks for")
+            raise SourceError(
+                f"the environment has no {match[1]}, which the URL asks for; "
+                "set it, or give the URL again"
+            )
         return os.environ[match[1]]
 
     return VARIABLE.sub(value, text)
@@ -71,20 +107,92 @@ def address(
     location: str, credentials: Mapping[str, str], environment: Mapping[str, str]
 ) -> Address:
     """Where to log in: the URL first, then the variables that the server's own clients read."""
-    parts = urlsplit(location)
-    database = unquote(parts.path.lstrip("/"))
-    if not parts.hostname or not database:
-        raise UsageError(f"{location}: a server's URL is scheme://host[:port]/database")
+    parts = _parse(location)
+    host = parts["host"].strip("[]")
+    database = unquote(parts["path"].lstrip("/"))
+    if not host or not database:
+        raise UsageError(f"{location}: a server's URL is {_FORM}")
 
     def login(name: str) -> str:
         given = credentials.get(name, "")
         return expand_variables(given) if given else os.environ.get(environment[name], "")
 
-    return Address(parts.hostname, parts.port, database, login("user"), login("password"))
+    port = int(parts["port"]) if parts["port"] else None
+    return Address(host, port, database, login("user"), login("password"))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A column as a server is asked for it: its name, and the SQL for its values.
+
+    `type` is what to call it where the SQL changes its type; `number` marks text that is one.
+    """
+
+    name: str
+    sql: str
+    type: str = ""
+    number: bool = False
+
+
+class Server:
+    """A connection to one database: `kind` is DuckDB's word for its server."""
+
+    def __init__(
+        self, kind: str, at: Address, *, port: int, target: str = "", remedy: str = ""
+    ) -> None:
+        self._at = at
+        self._function = f"{kind}_query"
+        duck.load_extension(f"{kind}_scanner")
+        with self.explained(remedy), _secret(kind, at, port) as login:
+            self._alias = _in_time(
+                lambda: duck.attach(target, f"TYPE {kind}, SECRET {login}"), remedy
+            )
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run a query in the server and return all its rows."""
+        return duck.fetch(f"SELECT * FROM {self._relation(sql)}")
+
+    def scan(self, table: str, columns: Sequence[Asked]) -> Scan:
+        """Stream columns of a table (its name as the server quotes it)."""
+        if not columns:
+            with self.explained():
+                self.ask(f"SELECT 1 AS c0 FROM {table}")  # most likely the server says why
+            raise SourceError("has no columns")
+        # Numbered, for DuckDB renames a column whose name differs from another's by case alone.
+        wanted = ", ".join(f"{column.sql} AS c{at}" for at, column in enumerate(columns))
+        relation = self._relation(f"SELECT {wanted} FROM {table}")
+        with self.explained():
+            described = duck.describe(relation)
+        found = duck.scan(relation, self.explained, described=described)
+        named = tuple(
+            ScannedColumn(asked.name, asked.type or got.type, got.untyped or asked.number)
+            for asked, got in zip(columns, found.columns, strict=True)
+        )
+        return Scan(named, found.batches)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        duck.detach(self._alias)
+
+    @contextmanager
+    def explained(self, remedy: str = "") -> Iterator[None]:
+        """Turn errors into one line that says what the server said, and never who we are."""
+        try:
+            yield
+        except duck.ENGINE_ERRORS as error:
+            message = self._at.hide_login(str(error))
+            said = _SAID.search(message)
+            text = duck.one_line(said[1] if said else message)
+            fitting = (advice for sign, advice in _REMEDIES.items() if re.search(sign, text))
+            advice = remedy or next(fitting, "")
+            raise SourceError(f"{text}; {advice}" if advice else text) from None
+
+    def _relation(self, sql: str) -> str:
+        return f"{self._function}({duck.literal(self._alias)}, {duck.literal(sql)})"
 
 
 @contextmanager
-def secret(kind: str, at: Address, default_port: int) -> Iterator[str]:
+def _secret(kind: str, at: Address, default_port: int) -> Iterator[str]:
     """The login as a DuckDB secret, so that its error messages cannot quote it."""
     name = f"login_{next(_secret_names)}"
     fields = {
@@ -95,13 +203,25 @@ def secret(kind: str, at: Address, default_port: int) -> Iterator[str]:
         "PASSWORD": at.password,
     }
     values = ", ".join(f"{key} {duck.literal(text)}" for key, text in fields.items() if text)
-    duck.cursor().execute(f"CREATE TEMPORARY SECRET {name} (TYPE {kind}, {values})")
+    duck.run(f"CREATE TEMPORARY SECRET {name} (TYPE {kind}, {values})")
     try:
         yield name
     finally:
-        duck.cursor().execute(f"DROP TEMPORARY SECRET {name}")
+        duck.run(f"DROP TEMPORARY SECRET {name}")
 
 
-def ask(function: str, alias: str, sql: str) -> list[tuple[Any, ...]]:
-    """Run SQL in the server itself (`postgres_query`, `mysql_query`) and return the rows."""
-    return duck.fetch(f"SELECT * FROM {function}({duck.literal(alias)}, {duck.literal(sql)})")
+def _in_time(attach: Callable[[], str], remedy: str) -> str:
+    """Attach in a thread, left behind when it takes too long: MySQL's client waits for ever."""
+    outcome: Future[str] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(attach())
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            outcome.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    try:
+        return outcome.result(PATIENCE)
+    except TimeoutError:
+        raise SourceError(f"no answer within {PATIENCE} seconds; {remedy}") from None

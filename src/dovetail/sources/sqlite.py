@@ -16,6 +16,7 @@ from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
 from dovetail.sources.attached import Attached, listing, place_of
 from dovetail.sources.stamp import fingerprint_files
+from dovetail.sources.walk import first_bytes
 
 MAGIC = b"SQLite format 3\x00"
 _REMEDY = "is it a complete SQLite database?"
@@ -27,16 +28,23 @@ class SqliteSource:
     def __init__(self, spec: SourceSpec) -> None:
         self._path = spec.location
         self._as_text: set[str] = set()
+        _refuse_damaged(spec.location)
         duck.load_extension("sqlite_scanner")
         with duck.explained(remedy=_REMEDY):
             alias = duck.attach(spec.location, "TYPE sqlite")
         self._attached = Attached(alias, home="main", views=spec.views)
+        self._views = spec.views
 
     def tables(self) -> Sequence[Listing]:
-        with duck.explained(remedy=_REMEDY):
-            tables = self._attached.tables()
-        weight = os.stat(self._path).st_size // max(len(tables), 1)
-        return [listing(*table, weight) for table in tables]
+        """Asked of SQLite itself: in DuckDB one broken view hides all other tables."""
+        kinds = "('table', 'view')" if self._views else "('table')"
+        names = self._ask(
+            f"SELECT name FROM sqlite_master WHERE type IN {kinds} "
+            "AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+            remedy=_REMEDY,
+        )
+        weight = os.stat(self._path).st_size // max(len(names), 1)
+        return [listing(name, "main", name, weight) for (name,) in names]
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
         """SQLite cannot say which table changed, so every table carries the file's state."""
@@ -54,13 +62,16 @@ class SqliteSource:
 
     def _undeclared(self, table: str) -> bool:
         """Whether a column has no declared type, so that its values may be anything."""
+        rows = self._ask("SELECT type FROM pragma_table_xinfo(?)", table)
+        return any(not declared for (declared,) in rows)
+
+    def _ask(self, sql: str, *values: str, remedy: str = "") -> list[tuple[str, ...]]:
         address = f"file:{quote(self._path)}?mode=ro"
         try:
             with closing(sqlite3.connect(address, uri=True)) as connection:
-                rows = connection.execute("SELECT type FROM pragma_table_xinfo(?)", [table])
-                return any(not declared for (declared,) in rows)
+                return connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise SourceError(str(error)) from None
+            raise SourceError(f"{error}; {remedy}" if remedy else str(error)) from None
 
     @contextmanager
     def _explained(self, table: str) -> Iterator[None]:
@@ -74,3 +85,13 @@ class SqliteSource:
             raise RescanError(reason) from None
         except duck.ENGINE_ERRORS as error:
             raise SourceError(duck.one_line(str(error))) from None
+
+
+def _refuse_damaged(path: str) -> None:
+    """Raise an error about what SQLite would take for a new database, or fill up with nulls."""
+    head = first_bytes(path, len(MAGIC) + 2)
+    if not head.startswith(MAGIC):
+        raise SourceError("is not a SQLite database" if head else "is empty, so no database")
+    page = int.from_bytes(head[len(MAGIC) :], "big")
+    if os.stat(path).st_size % (1 << 16 if page == 1 else max(page, 1)):
+        raise SourceError("is cut off in the middle of a page; copy it again")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import time
 from collections.abc import Sequence
 from functools import lru_cache
 
+from dovetail.errors import SourceError
 from dovetail.ports import Fingerprint
 
 _SECOND = 1_000_000_000
@@ -31,11 +33,13 @@ def _stats(files: Sequence[str]) -> list[list[object]]:
     found: list[list[object]] = []
     for file in files:
         try:
-            stat = os.stat(file)
+            state = os.stat(file)
         except FileNotFoundError:
             continue
-        _outlast(stat.st_mtime_ns)
-        found.append([file, stat.st_size, stat.st_mtime_ns])
+        if not stat.S_ISREG(state.st_mode):  # reading a pipe might never end
+            raise SourceError(f"{file} is no regular file")
+        _outlast(state.st_mtime_ns)
+        found.append([file, state.st_size, state.st_mtime_ns])
     return found
 
 

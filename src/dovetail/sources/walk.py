@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import stat
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
@@ -15,18 +15,28 @@ _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjso
 _PACKED_SUFFIXES = ("", ".gz", ".zst")
 TABLE_SUFFIXES = tuple(known + packed for known in _TABLE_SUFFIXES for packed in _PACKED_SUFFIXES)
 _WILD = frozenset("*?[")
+# What stands in the folder of a catalog from its first moment: its files are no tables.
+_CATALOG = frozenset(("lock", "segments", "generations", "staging"))
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file (or a folder of parts, which is one table) and its path below where we looked."""
+    """A file (or a folder of parts, which is one table) and its path below where we looked.
+
+    A folder that may not be looked into is `shut`.
+    """
 
     path: str
     below: str
+    shut: bool = False
 
     @property
     def is_database(self) -> bool:
-        return self.path.lower().endswith(DATABASE_SUFFIXES)
+        return not self.shut and self.path.lower().endswith(DATABASE_SUFFIXES)
+
+    @property
+    def is_table(self) -> bool:
+        return not self.shut and not self.is_database
 
 
 def table_suffix(path: str) -> str:
@@ -59,28 +69,63 @@ def walk(location: str) -> list[Found]:
     if is_wild(location):
         base = anchor(location)
         matched = glob(location, recursive=True)
-        found = [Found(path, os.path.relpath(path, base)) for path in matched]
+        found = [Found(path, readable(os.path.relpath(path, base))) for path in matched]
         found = [file for file in found if _is_table_like(file.path, os.path.isdir(file.path))]
     elif not os.path.lexists(location):
         raise SourceError("there is no such file or folder")
     elif os.path.isdir(location) and not table_suffix(location):
-        found = list(_walk(location, ""))
+        found = _walk(location, "")
     else:
-        found = [Found(location, os.path.basename(location))]
+        found = [Found(location, readable(os.path.basename(location)))]
     return sorted(found, key=lambda file: file.below)
 
 
-def _walk(folder: str, below: str) -> Iterator[Found]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            path = below + entry.name
-            is_folder = entry.is_dir()
-            if is_folder and not table_suffix(entry.name):
-                yield from _walk(entry.path, path + "/")
-            elif _is_table_like(entry.path, is_folder):
-                yield Found(entry.path, path)
+def _walk(folder: str, below: str, above: frozenset[tuple[int, int]] = frozenset()) -> list[Found]:
+    state = os.stat(folder)
+    if (state.st_dev, state.st_ino) in above:  # by a link to a folder that we are in
+        return []
+    above |= {(state.st_dev, state.st_ino)}
+    with os.scandir(folder) as listing:
+        entries = [entry for entry in listing if not entry.name.startswith(".")]
+    if _CATALOG.issubset(entry.name for entry in entries):
+        return []
+    found = []
+    for entry in entries:
+        path = below + readable(entry.name)
+        is_folder = _is_folder(entry)
+        if not is_folder or table_suffix(entry.name):
+            if _is_table_like(entry.path, is_folder):
+                found.append(Found(entry.path, path))
+            continue
+        try:
+            found += _walk(entry.path, path + "/", above)
+        except OSError:
+            found.append(Found(entry.path, path, shut=True))
+    return found
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to where we may not look, or in a circle
+        return False
+
+
+def readable(name: str) -> str:
+    """A file's name as text; bytes in it that are not UTF-8 are written as escapes.
+
+    >>> readable(os.fsdecode(b"caf\\xe9.csv"))
+    'caf\\\\xe9.csv'
+    """
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def first_bytes(path: str, size: int) -> bytes:
+    """How a file begins; anything but a file raises an error, as reading might never end."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise SourceError("is neither a file nor a folder")
+    with open(path, "rb") as file:
+        return file.read(size)
 
 
 def _is_table_like(path: str, is_folder: bool) -> bool:
@@ -91,8 +136,11 @@ def parts(path: str) -> list[str]:
     """The files of a table: the file itself, or what a folder of parts holds of its format."""
     if not os.path.isdir(path):
         return [path]
-    inside = sorted(found.path for found in _walk(path, ""))
-    return [part for part in inside if table_format(part) == table_format(path)]
+    inside = sorted(_walk(path, ""), key=lambda found: found.path)
+    for found in inside:
+        if found.shut:
+            raise SourceError(f"its folder {found.below} cannot be looked into")
+    return [found.path for found in inside if table_format(found.path) == table_format(path)]
 
 
 def table_format(path: str) -> str:

@@ -1,0 +1,141 @@
+"""Columns of one type, hashed and measured together.
+
+A table of many short columns spends its time on the overhead of calls, not on its values: so the
+columns of a batch that share a type are laid end to end and go through every step at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dovetail.hashing import (
+    Comparison,
+    Hashes,
+    drop_missing,
+    hash_values,
+    is_binary,
+    is_text,
+    text_buffers,
+)
+from dovetail.offline.distinct import Run, distinct_run, distinct_runs
+
+Ends = tuple[Any, Any]
+
+# Values in a block: beyond this, laying columns end to end costs more than it saves.
+_MOST_VALUES = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A column's share of a block: its values that are not missing, and what they come to.
+
+    `rows` holds a hash per row of the batch, 0 where the value is missing. Ends are the least and
+    the greatest value (times as the numbers they are counted by), lengths those of text.
+    """
+
+    values: pa.Array
+    hashes: Hashes
+    rows: Hashes
+    run: Run
+    ends: Ends | None
+    lengths: Ends | None
+
+
+def hash_columns(arrays: Sequence[pa.Array], comparisons: Sequence[Comparison]) -> list[Part]:
+    """Hash the columns of a batch, those of one type together."""
+    groups: dict[tuple[pa.DataType, Comparison], list[int]] = {}
+    for place, key in enumerate(zip((a.type for a in arrays), comparisons, strict=True)):
+        groups.setdefault(key, []).append(place)
+    parts: dict[int, Part] = {}
+    for (_, comparison), places in groups.items():
+        width = max(1, _MOST_VALUES // max(len(arrays[0]), 1))
+        for start in range(0, len(places), width):
+            chosen = places[start : start + width]
+            block = _block([arrays[place] for place in chosen], comparison)
+            parts.update(zip(chosen, block, strict=True))
+    return [parts[place] for place in range(len(arrays))]
+
+
+def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[Part]:
+    columns, height = len(arrays), len(arrays[0])
+    whole = arrays[0] if columns == 1 else pa.concat_arrays(arrays)
+    values, present = drop_missing(readable(whole), comparison)
+    hashes = hash_values(values, comparison)
+    if present is None:
+        counts = np.full(columns, height)
+        rows = hashes.reshape(columns, height)
+        runs = distinct_runs(rows)
+    else:
+        counts = np.count_nonzero(present.reshape(columns, height), axis=1)
+        spread = np.zeros(columns * height, dtype=np.uint64)
+        spread[present] = hashes
+        rows = spread.reshape(columns, height)
+        cuts = np.cumsum(counts)[:-1]
+        runs = [distinct_run(piece) for piece in np.split(hashes, cuts)]
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    ends, lengths = _ends(values, bounds), _lengths(values, bounds)
+    for column in range(columns):
+        start, stop = int(bounds[column]), int(bounds[column + 1])
+        yield Part(
+            values=values.slice(start, stop - start),
+            hashes=hashes[start:stop],
+            rows=rows[column],
+            run=runs[column],
+            ends=ends[column],
+            lengths=lengths[column],
+        )
+
+
+def readable(array: pa.Array) -> pa.Array:
+    """Text that is not valid UTF-8, with its offending bytes written as escapes."""
+    if not is_text(array.type):
+        return array
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        raw = array.cast(pa.large_binary()).to_pylist()
+        texts = [None if cell is None else cell.decode("utf-8", "backslashreplace") for cell in raw]
+        return pa.array(texts, pa.large_string())
+    return array
+
+
+def _ends(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Ends | None]:
+    kind = values.type
+    if pa.types.is_date(kind):
+        values = values.cast(pa.date32()).view(pa.int32())
+    elif pa.types.is_timestamp(kind):
+        values = values.view(pa.int64())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        found = (pc.min_max(values.slice(a, b - a)) for a, b in pairwise(bounds.tolist()))
+        return [(ends["min"].as_py(), ends["max"].as_py()) for ends in found]
+    return _ranges(values.to_numpy(zero_copy_only=False), bounds)
+
+
+def _lengths(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Ends | None]:
+    if not (is_text(values.type) or is_binary(values.type)) or not len(values):
+        return [None] * (len(bounds) - 1)
+    starts, lengths, data = text_buffers(values)
+    if is_text(values.type) and data[starts[0] : starts[-1] + lengths[-1]].max(initial=0) >= 0x80:
+        lengths = pc.utf8_length(values).to_numpy()
+    return _ranges(lengths, bounds)
+
+
+def _ranges(numbers: npt.NDArray[Any], bounds: npt.NDArray[np.int64]) -> list[Ends | None]:
+    """The least and the greatest between each two bounds; None where there is nothing."""
+    filled = np.flatnonzero(bounds[1:] > bounds[:-1])
+    found: list[Ends | None] = [None] * (len(bounds) - 1)
+    if len(filled):
+        starts = bounds[filled]
+        low = np.minimum.reduceat(numbers, starts).tolist()
+        high = np.maximum.reduceat(numbers, starts).tolist()
+        for place, ends in zip(filled.tolist(), zip(low, high, strict=True), strict=True):
+            found[place] = ends
+    return found

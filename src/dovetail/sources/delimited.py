@@ -1,0 +1,190 @@
+"""CSV and TSV files: their dialect is looked for once and then insisted on.
+
+DuckDB's own reading takes a row that does not fit for a reason to leave rows out or to read all
+in one column; insisting makes it an error that names the line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from dovetail.errors import SourceError
+from dovetail.sources import duck
+
+_DELIMITERS = ",;\t|"
+_FIRST_LOOK = 1 << 16
+_EMPTY = "(empty)"  # how DuckDB spells "none"
+# Lines up to the size of a buffer; DuckDB's own limit is 2 MB.
+_LONG_LINES = "max_line_size = 31000000, buffer_size = 32000000"
+_DOUBLE_QUOTED = "quote = '\"', escape = '\"'"
+_BOMS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a file separates and quotes its values, and what its columns are called."""
+
+    delimiter: str
+    quote: str
+    escape: str
+    skip: int
+    header: bool
+    columns: tuple[str, ...]
+
+    def options(self) -> list[str]:
+        """The dialect in the words of read_csv."""
+        return [
+            f"delim = {duck.literal(self.delimiter)}",
+            f"quote = {duck.literal(self.quote)}",
+            f"escape = {duck.literal(self.escape)}",
+            f"skip = {self.skip}",
+            f"header = {str(self.header).lower()}",
+        ]
+
+
+def read_csv(files: Sequence[str], *, tab: bool, long_lines: bool, hive: bool) -> str:
+    """A read_csv call for the files of a table, all its values text.
+
+    `long_lines` reads lines beyond DuckDB's limit, which it gets right on one thread only, and
+    there it drops a last value whose quote is never closed: so that is looked for here.
+    """
+    dialect = _dialect(files[0], tab=tab)
+    options = [*dialect.options(), f"hive_partitioning = {str(hive).lower()}"]
+    if long_lines:
+        _refuse_unclosed(files, dialect.quote)
+        options += ["parallel = false", _LONG_LINES]
+    if len(files) == 1 and not hive:
+        columns = ", ".join(f"{duck.literal(name)}: 'VARCHAR'" for name in dialect.columns)
+        options += ["auto_detect = false", f"columns = {{{columns}}}"]
+    else:  # the parts are then held against each other by name
+        options += ["all_varchar = true", "comment = ''"]
+    return f"read_csv({duck.file_list(files)}, {', '.join(options)})"
+
+
+def encoding_of(file: str) -> str:
+    """The encoding that the first bytes announce: 'utf-8' where they do not."""
+    head = _head(file)
+    return next((name for mark, name in _BOMS if head.startswith(mark)), "utf-8")
+
+
+def as_utf8(file: str, folder: str, number: int) -> str:
+    """Write a text file again in UTF-8, and return where.
+
+    In UTF-8 with other bytes between, those are Windows-1252, of which Latin-1 is a part.
+    """
+    encoding = encoding_of(file)
+    errors = _WESTERN if encoding == "utf-8" else "strict"
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    path = os.path.join(folder, f"{number}.csv")
+    try:
+        with pa.input_stream(file) as stream, open(path, "w", encoding="utf-8", newline="") as out:
+            while chunk := stream.read(1 << 20):
+                out.write(decoder.decode(chunk))
+            out.write(decoder.decode(b"", final=True))
+    except OSError as error:
+        raise SourceError(f"cannot be written as UTF-8 to {folder}: {error}") from None
+    return path
+
+
+def complaint(message: str) -> str:
+    """DuckDB says what is wrong with a CSV over several lines: the place and the cause."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith(("Expected", "Value", "Invalid u", "Max"))]
+    place = duck.one_line(message)
+    if "sniffing" in place or "state machine" in place:
+        return (
+            "does not read as CSV: rows of different lengths, lines that end in different ways, "
+            "or a misplaced quote; export it again"
+        )
+    return f"{place}: {causes[0]}" if causes else place
+
+
+def _dialect(file: str, *, tab: bool) -> Dialect:
+    head = _head(file)
+    if b"\0" in head:
+        raise SourceError("holds NUL bytes, so it is no CSV text; export it again as UTF-8")
+    lines = [line.decode("utf-8", "replace") for line in head.splitlines()]
+    delimiters = "\t" if tab else _DELIMITERS
+    fixed = f", delim = {duck.literal(delimiters)}" if tab else ""
+    # Quotes may begin after the rows that DuckDB looks at, so they are expected at first.
+    for options in (f", {_DOUBLE_QUOTED}{fixed}", fixed):
+        found = _sniff(file, options)
+        if found and found.quote and _plausible(found, lines, delimiters):
+            return found
+    return _of_first_line(lines[0] if lines else "", delimiters)
+
+
+def _head(file: str) -> bytes:
+    with pa.input_stream(file) as stream:
+        return bytes(stream.read(_FIRST_LOOK))
+
+
+def _sniff(file: str, options: str) -> Dialect | None:
+    """What DuckDB makes of the first rows; None when it finds nothing that fits them all."""
+    try:
+        ((delimiter, quote, escape, skip, header, columns),) = duck.fetch(
+            "SELECT Delimiter, Quote, Escape, SkipRows, HasHeader, [c.name FOR c IN Columns] "
+            f"FROM sniff_csv({duck.file_pattern(file)}, all_varchar = true, comment = '', "
+            f"{_LONG_LINES}{options})"
+        )
+    except duckdb.InvalidInputException as error:
+        if "when sniffing" in str(error):
+            return None
+        raise
+    quote = "" if quote == _EMPTY else quote
+    escape = quote if escape == _EMPTY else escape
+    return Dialect(delimiter, quote, escape, skip, header, tuple(columns))
+
+
+def _plausible(found: Dialect, lines: list[str], delimiters: str) -> bool:
+    """Whether nothing that was left out, or read as one column, looks like a row of several."""
+    single = len(found.columns) == 1
+    suspects = [*lines[: found.skip], *(found.columns if single else ())]
+    marks = delimiters if single else found.delimiter
+    return not any(mark in text for text in suspects for mark in marks)
+
+
+def _of_first_line(line: str, delimiters: str) -> Dialect:
+    delimiter = max(delimiters, key=line.count)
+    names: list[str] = []
+    for number, given in enumerate(next(csv.reader([line], delimiter=delimiter), [""])):
+        name = given.strip() or f"column{number}"
+        taken = {other.casefold() for other in names}
+        names.append(f"{name}_{number}" if name.casefold() in taken else name)
+    return Dialect(delimiter, '"', '"', 0, True, tuple(names))
+
+
+def _refuse_unclosed(files: Sequence[str], quote: str) -> None:
+    for file in files:
+        quotes = 0
+        with pa.input_stream(file) as stream:
+            while quote and (chunk := stream.read(1 << 20)):
+                quotes += chunk.count(quote.encode())
+        if quotes % 2:
+            raise SourceError(f"has a quote ({quote}) that is never closed")
+
+
+def _read_western(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    found = error.object[error.start : error.end]
+    try:
+        return found.decode("cp1252"), error.end
+    except UnicodeDecodeError:  # five bytes have no character there
+        return found.decode("latin-1"), error.end
+
+
+_WESTERN = "dovetail-western"
+codecs.register_error(_WESTERN, _read_western)

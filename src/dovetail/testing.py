@@ -1,0 +1,80 @@
+"""The contracts of the seams, as checks that the author of a plug-in runs in their own tests.
+
+from dovetail.testing import check_source
+
+def test_source(tmp_path):
+    check_source(lambda: MySource(spec))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from dovetail.ports import Engine, Json, Listing, Source, Tick
+
+__all__ = ["check_engine", "check_source"]
+
+
+def check_source(open_source: Callable[[], Source]) -> None:
+    """A source lists each table once, streams what it lists, and recognises an unchanged table."""
+    with closing(open_source()) as source:
+        listings = list(source.tables())
+        names = [listing.name for listing in listings]
+        _require(len(set(names)) == len(names), f"tables() names a table twice: {names}")
+        for listing in listings:
+            _check_table(source, listing)
+    with closing(open_source()) as source:
+        _require(
+            [listing.name for listing in source.tables()] == names,
+            "tables() gives another order or other tables when opened again",
+        )
+
+
+def _check_table(source: Source, listing: Listing) -> None:
+    first = source.fingerprint(listing, None)
+    _require(not first.unchanged, f"{listing.name}: unchanged, compared with nothing")
+    shapes = []
+    for _ in range(2):
+        scan = source.scan(listing)
+        rows = 0
+        for batch in scan.batches:
+            width = batch.num_columns
+            _require(width == len(scan.columns), f"{listing.name}: a batch of {width} columns")
+            rows += batch.num_rows
+        shapes.append((rows, [column.name for column in scan.columns]))
+    _require(shapes[0] == shapes[1], f"{listing.name}: read twice, different: {shapes}")
+    second = source.fingerprint(listing, first.token)
+    _require(
+        second.unchanged or second.token != "" or first.token == "",
+        f"{listing.name}: a fingerprint without a token",
+    )
+
+
+def check_engine(engine: Engine, into: Path) -> None:
+    """An engine does every job once, hands back its result, and leaves its files in place."""
+    jobs: list[Json] = [{"number": number} for number in range(7)]
+    replies = {
+        reply.job: reply
+        for reply in engine.map("dovetail.testing:square", jobs, into, lambda _: None)
+    }
+    _require(sorted(replies) == list(range(7)), f"jobs answered: {sorted(replies)}")
+    for number, reply in replies.items():
+        _require(not reply.lost, f"job {number} was lost: {reply.lost}")
+        _require(reply.result == {"square": number**2}, f"job {number} answered {reply.result}")
+        content = (into / str(number) / "square").read_text(encoding="utf-8")
+        _require(content == str(number**2), f"job {number} left the file {content!r}")
+
+
+def square(job: Json, folder: Path, tick: Tick) -> Json:
+    """The job that `check_engine` has done."""
+    tick({"at": job["number"]})
+    result = job["number"] ** 2
+    (folder / "square").write_text(str(result), encoding="utf-8")
+    return {"square": result}
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise AssertionError(otherwise)

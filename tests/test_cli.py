@@ -1,0 +1,206 @@
+"""The command line, run as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dovetail
+
+
+def run(
+    *arguments: str, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dovetail", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "120", **environment},
+        check=False,
+    )
+
+
+def run_json(*arguments: str, cwd: Path | None = None) -> Any:
+    done = run(*arguments, "--json", cwd=cwd)
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def shop(corpus: tuple[Path, ...], tmp_path: Path) -> Path:
+    """A folder with a database and a folder of exports."""
+    for name in ("shop.sqlite", "exports"):
+        (tmp_path / name).symlink_to(next(path for path in corpus if path.name == name))
+    return tmp_path
+
+
+def test_index_tables_show(shop: Path) -> None:
+    first = run("index", "shop.sqlite", "exports", cwd=shop)
+    assert (first.returncode, first.stderr) == (0, "")
+    assert first.stdout.startswith("16 tables in .dovetail: 16 new (")
+    again = run("index", cwd=shop)
+    assert again.stdout == "Nothing to do: 16 tables in .dovetail are up to date.\n"
+    listing = run("tables", cwd=shop).stdout
+    assert "order_items" in listing
+    assert "1,288" in listing
+    shown = run("show", "order_items", cwd=shop).stdout
+    assert shown.startswith("shop.sqlite::order_items  1,288 rows\n")
+    assert "product_id" in shown
+
+
+def test_json_is_one_document_and_nothing_else(shop: Path) -> None:
+    report = run_json("index", "shop.sqlite", cwd=shop)
+    assert report["tables"] == 6
+    assert report["added"][0] == "shop.sqlite::accounts"
+    assert (report["skipped"], report["unchanged"]) == ([], 0)
+    tables = run_json("tables", cwd=shop)["tables"]
+    assert tables[3] == {
+        "id": "shop.sqlite::orders",
+        "source": "shop.sqlite",
+        "name": "orders",
+        "rows": 600,
+        "columns": len(run_json("show", "orders", cwd=shop)["columns"]),
+    }
+    first = run_json("show", "orders", cwd=shop)["columns"][0]
+    assert (first["name"], first["kind"], first["distinct"], first["unique"]) == (
+        "order_no",
+        "integer",
+        600,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        (["tables"], 1, "there is no catalog at .dovetail; build one with"),
+        (["index"], 2, "there is nothing to index yet; name a source"),
+        (["index", "nowhere.sqlite"], 1, "nowhere.sqlite: there is no such file or folder"),
+        (["index", "shop.sqlite", "--comparison", "loose"], 2, "comparison 'loose' is not known"),
+        (["index", "shop.sqlite", "--engine", "spark"], 2, "there are: local, ray"),
+        (["index", "oracle://db/x"], 2, "source 'oracle' is not known"),
+        (["index", "shop.sqlite", "--forget", "x"], 2, "there is no source 'x' to forget"),
+    ],
+)
+def test_errors_are_one_line_and_a_code(
+    arguments: list[str], code: int, line: str, shop: Path
+) -> None:
+    done = run(*arguments, cwd=shop)
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert done.stderr.startswith("dovetail: ")
+    assert line in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_typer_refuses_is_wrong_usage(shop: Path) -> None:
+    for arguments in (["nonsense"], ["index", "--workers", "0"], ["show"]):
+        assert run(*arguments, cwd=shop).returncode == 2
+
+
+def test_an_ambiguous_name_lists_the_choices(sample: dovetail.Catalog) -> None:
+    done = run("show", "orders", "-C", str(sample.path))
+    assert done.returncode == 2
+    assert "shop.sqlite::orders, warehouse.duckdb::orders" in done.stderr
+
+
+def test_a_source_that_is_missing_does_not_stop_the_others(shop: Path) -> None:
+    done = run("index", "shop.sqlite", "gone.csv", cwd=shop)
+    assert done.returncode == 1
+    assert "6 tables in .dovetail: 6 new" in done.stdout
+    assert "Skipped gone.csv: there is no such file or folder\n" in done.stdout
+    assert run("tables", cwd=shop).returncode == 0
+
+
+def test_settings_come_from_file_then_environment_then_options(shop: Path) -> None:
+    (shop / "dovetail.toml").write_text(
+        'sources = ["shop.sqlite"]\nexclude = ["status"]\ncatalog = "a"\n'
+    )
+    assert run_json("index", cwd=shop)["tables"] == 5
+    done = run("index", cwd=shop, DOVETAIL_CATALOG="b", DOVETAIL_EXCLUDE="status, orders")
+    assert done.stdout.startswith("4 tables in b: 4 new")
+    assert run_json("index", "-C", "c", "--exclude", "g*", cwd=shop)["tables"] == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("colour = 1", "setting 'colour' is not known; there are: catalog, sources"),
+        ("workers = 'two'", "setting 'workers' must be of type int, not str"),
+        ("sources = 'a.csv'", "setting 'sources' must be a list of texts"),
+        ("catalog = ", "dovetail.toml: Invalid value"),
+    ],
+)
+def test_a_wrong_setting_is_named(text: str, line: str, shop: Path) -> None:
+    (shop / "dovetail.toml").write_text(text)
+    done = run("tables", cwd=shop)
+    assert done.returncode == 2
+    assert line in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_wrong_variable_is_named(shop: Path) -> None:
+    done = run("tables", cwd=shop, DOVETAIL_WORKERS="many")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "DOVETAIL_WORKERS must be a whole number, not 'many'" in done.stderr
+
+
+def test_the_demo_runs_twice(tmp_path: Path) -> None:
+    cold, warm = run("demo", "--into", "d", cwd=tmp_path), run("demo", "--into", "d", cwd=tmp_path)
+    assert cold.returncode == warm.returncode == 0
+    assert cold.stdout.startswith("77 tables in d/catalog: 77 new")
+    assert warm.stdout.startswith("Nothing to do: 77 tables")
+    assert "orders (2), people (3)" in " ".join(warm.stdout.split())
+
+
+def test_a_terminal_gets_a_progress_bar_and_a_pipe_does_not(shop: Path) -> None:
+    def on_a_terminal(*arguments: str) -> str:
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "dovetail", *arguments]
+        subprocess.run(command, stderr=theirs, stdout=subprocess.DEVNULL, cwd=shop, check=True)
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                chunk = os.read(ours, 65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            seen += chunk
+        os.close(ours)
+        return seen.decode()
+
+    assert "Looking at sources" in on_a_terminal("index", "shop.sqlite", "-C", "a")
+    assert on_a_terminal("index", "shop.sqlite", "-C", "b", "--quiet") == ""
+    quiet = run("index", "shop.sqlite", "-C", "c", "--quiet", cwd=shop)
+    assert (quiet.stdout, quiet.stderr) == ("", "")
+
+
+def test_cell_values_do_not_steer_the_terminal(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("name,n\n\x1b[31mred[/bold],1\n[link=x]y,2\n")
+    run("index", "t.csv", cwd=tmp_path)
+    shown = run("show", "t", cwd=tmp_path)
+    assert "\x1b" not in shown.stdout
+    assert "[link=x]y" in shown.stdout
+
+
+def test_importing_is_light() -> None:
+    heavy = "{'torch', 'faiss', 'ray', 'duckdb', 'pyarrow', 'numpy', 'rich'} & set(sys.modules)"
+    code = f"import sys, dovetail, dovetail.cli; print({heavy})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(dovetail.__all__) == dir(dovetail)
+    assert {getattr(dovetail, name) is not None for name in dovetail.__all__} == {True}
+    assert run("--version").stdout == f"dovetail {dovetail.__version__}\n"
