@@ -204,3 +204,23 @@ def test_the_public_names_are_these() -> None:
     assert sorted(dovetail.__all__) == dir(dovetail)
     assert {getattr(dovetail, name) is not None for name in dovetail.__all__} == {True}
     assert run("--version").stdout == f"dovetail {dovetail.__version__}\n"
+
+
+def test_joins_are_shown_with_their_reasons(sample: dovetail.Catalog) -> None:
+    shown = run("joins", "order_items", "-C", str(sample.path), COLUMNS="200").stdout
+    assert "shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no" in shown
+    assert "named after it" in shown
+    found = run_json("joins", "order_items", "-C", str(sample.path))["joins"]
+    assert [join["columns"] for join in found] == [[["order_no", "order_no"]], [["product_id"] * 2]]
+    assert found[0]["cardinality"] == "n:1"
+    way = run_json("joins", "--path", "suppliers", "districts", "-C", str(sample.path))["joins"]
+    assert [join["columns"][0][0] for join in way] == ["supplier_id", "school_id", "district_code"]
+    none = run("joins", "--path", "recalls", "districts", "-C", str(sample.path))
+    assert none.returncode == 1
+    assert "no joins above 0.5 lead from warehouse.duckdb::recalls" in none.stderr
+
+
+def test_the_bench_of_something_else_is_one_line(tmp_path: Path) -> None:
+    done = run("bench", "joins", str(tmp_path))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "is no dataset" in done.stderr

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dovetail.catalog.reader import Catalog
-    from dovetail.domain import Column, ColumnProfile, Kind, Skipped, Table, TableId
+    from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, Skipped, Table, TableId
     from dovetail.errors import DovetailError
+    from dovetail.joins.graph import JoinGraph
     from dovetail.offline.build import Progress, Report, build, update
     from dovetail.settings import Settings, load_settings
 
@@ -23,6 +24,8 @@ __all__ = [
     "Column",
     "ColumnProfile",
     "DovetailError",
+    "JoinEdge",
+    "JoinGraph",
     "Kind",
     "Progress",
     "Report",
@@ -38,7 +41,16 @@ __all__ = [
 
 _HOMES = {
     "dovetail.catalog.reader": ("Catalog",),
-    "dovetail.domain": ("Column", "ColumnProfile", "Kind", "Skipped", "Table", "TableId"),
+    "dovetail.domain": (
+        "Column",
+        "ColumnProfile",
+        "JoinEdge",
+        "Kind",
+        "Skipped",
+        "Table",
+        "TableId",
+    ),
+    "dovetail.joins.graph": ("JoinGraph",),
     "dovetail.errors": ("DovetailError",),
     "dovetail.offline.build": ("Progress", "Report", "build", "update"),
     "dovetail.settings": ("Settings", "load_settings"),

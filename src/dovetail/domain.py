@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -89,6 +90,28 @@ class Table:
             if column.name == name:
                 return column
         raise KeyError(name)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinEdge:
+    """Two tables that can be joined: rows of the left refer to rows of the right.
+
+    `columns` pairs a column of the left with one of the right. `cardinality` reads left to right.
+    `survive` is the share of the left's rows that find a partner. Above a score of 0.5 the
+    evidence for the join outweighs the evidence against it; `evidence` says what there was.
+    """
+
+    left: TableId
+    right: TableId
+    columns: tuple[tuple[str, str], ...]
+    score: float
+    cardinality: str
+    survive: float
+    evidence: Mapping[str, float]
+
+    def __str__(self) -> str:
+        pairs = " and ".join(f"{self.left}.{a} = {self.right}.{b}" for a, b in self.columns)
+        return f"{pairs}  ({self.score:.2f})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,8 @@ class SegmentWriter:
 def write_parquet(path: Path, table: pa.Table) -> bytes:
     """Write a table, the same bytes for the same rows; returns them."""
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd", write_statistics=False)
+    # Without dictionaries it is both smaller and quicker, both ways.
+    pq.write_table(table, sink, compression="zstd", use_dictionary=False, write_statistics=False)
     content = sink.getvalue().to_pybytes()
     path.write_bytes(content)
     return bytes(content)

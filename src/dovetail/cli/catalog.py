@@ -1,71 +1,29 @@
-"""The command line. Commands import what they need when they run, so that help comes at once."""
+"""The commands that make and show a catalog: index, tables, show, demo."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dovetail.errors import DovetailError, UsageError
+from dovetail.cli.options import (
+    CatalogOption,
+    JsonOption,
+    QuietOption,
+    open_catalog,
+    settings_for,
+)
+from dovetail.cli.output import console, plain, print_json, printable, rich_table
+from dovetail.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from rich.table import Table as RichTable
-
-    from dovetail.catalog.reader import Catalog
     from dovetail.domain import Column, Table
-    from dovetail.offline.build import Progress, Report, Watch
-    from dovetail.settings import Settings
-
-app = typer.Typer(
-    name="dovetail",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    help="Point it at a pile of tables and learn which of them fit together.",
-)
-
-CatalogOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-C",
-        "--catalog",
-        metavar="FOLDER",
-        readable=False,
-        help="The catalog's folder [.dovetail].",
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar, no summary.")]
+    from dovetail.offline.build import Report
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from dovetail import __version__
-
-        sys.stdout.write(f"dovetail {__version__}\n")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    del version
-
-
-@app.command()
 def index(
     sources: Annotated[
         list[str] | None,
@@ -114,7 +72,7 @@ def index(
     """Build a catalog, or bring it up to date: only what changed is read."""
     from dovetail.offline.build import update
 
-    settings = _settings(
+    settings = settings_for(
         catalog,
         include=_some(include),
         exclude=_some(exclude),
@@ -124,7 +82,7 @@ def index(
         ray_address=ray_address,
         workers=workers,
     )
-    with _progress_bar(show=not (quiet or as_json)) as watch:
+    with progress_bar(show=not (quiet or as_json)) as watch:
         report = update(
             sources or settings.sources,
             into=settings.catalog,
@@ -134,34 +92,32 @@ def index(
             watch=watch,
         )
     if as_json:
-        _print_json(_report_json(report))
+        print_json(_report_json(report))
     elif not quiet:
         _print_summary(report)
     if any(not skip.table for skip in report.skipped):
         raise typer.Exit(1)
 
 
-@app.command()
 def tables(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
     """List the tables of a catalog."""
-    opened = _open(catalog)
+    opened = open_catalog(catalog)
     if as_json:
         rows = [
             {**_id_json(table), "rows": table.rows, "columns": len(table.columns)}
             for table in opened
         ]
-        _print_json({"catalog": str(opened.path), "tables": rows})
+        print_json({"catalog": str(opened.path), "tables": rows})
         return
-    listing = _rich_table("source", "table", "rows", "columns", "keys")
+    listing = rich_table("source", "table", "rows", "columns", "keys")
     for table in opened:
         unique = [column.name for column in table.columns if column.profile.unique]
         keys = ", ".join(unique[:3]) + (" …" if len(unique) > 3 else "")
         cells = [table.id.source, table.name, f"{table.rows:,}", str(len(table.columns)), keys]
-        listing.add_row(*map(_plain, cells))
-    _console().print(listing)
+        listing.add_row(*map(plain, cells))
+    console().print(listing)
 
 
-@app.command()
 def show(
     table: Annotated[
         str, typer.Argument(metavar="TABLE", help="A table by name, or as source::name.")
@@ -170,25 +126,24 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a table: its columns, their profiles and a few rows."""
-    found = _open(catalog)[table]
+    found = open_catalog(catalog)[table]
     if as_json:
-        _print_json(_table_json(found))
+        print_json(_table_json(found))
         return
-    console = _console()
-    title = _printable(f"{found.id}  {found.rows:,} rows")
-    console.print(title, highlight=False, markup=False, soft_wrap=True)
-    columns = _rich_table("column", "type", "nulls", "distinct", "range", "examples")
+    screen = console()
+    title = printable(f"{found.id}  {found.rows:,} rows")
+    screen.print(title, highlight=False, markup=False, soft_wrap=True)
+    columns = rich_table("column", "type", "nulls", "distinct", "range", "examples")
     for column in found.columns:
         columns.add_row(*_column_cells(column))
-    console.print(columns)
+    screen.print(columns)
     if found.sample:
-        rows = _rich_table(*(column.name for column in found.columns))
+        rows = rich_table(*(column.name for column in found.columns))
         for cells in found.sample:
-            rows.add_row(*(_plain("" if cell is None else cell) for cell in cells))
-        console.print(rows)
+            rows.add_row(*(plain("" if cell is None else cell) for cell in cells))
+        screen.print(rows)
 
 
-@app.command()
 def demo(
     into: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where the sample corpus and its catalog go.")
@@ -204,80 +159,20 @@ def demo(
         unfinished = into / "corpus.new"
         write_corpus(unfinished)
         unfinished.rename(corpus)
-    with _progress_bar(show=not quiet) as watch:
+    with progress_bar(show=not quiet) as watch:
         sources = [f"{path.name}={path}" for path in sorted(corpus.iterdir())]
         report = update(sources, into=folder, watch=watch)
     _print_overview(report)
-    _console().print(
+    console().print(
         f"\nLook closer:  dovetail tables -C {folder}\n"
-        f"              dovetail show order_items -C {folder}",
+        f"              dovetail show order_items -C {folder}\n"
+        f"              dovetail joins -C {folder}",
         highlight=False,
     )
 
 
-def main() -> None:
-    """Run the command line; every error of ours is one line and an exit code."""
-    try:
-        app()
-    except DovetailError as error:
-        sys.stderr.write(f"dovetail: {_printable(str(error))}\n")
-        sys.exit(2 if isinstance(error, UsageError) else 1)
-    except SystemExit as end:
-        if end.code == 130:  # typer makes this of a Ctrl-C, and says nothing
-            sys.stderr.write("dovetail: interrupted; finished tables are kept for the next run\n")
-        raise
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(1)
-
-
-def _settings(catalog: Path | None, **given: Any) -> Settings:
-    from dovetail.settings import load_settings
-
-    return load_settings().but(catalog=str(catalog) if catalog else None, **given)
-
-
 def _some(values: list[str] | None) -> tuple[str, ...] | None:
     return tuple(values) if values else None
-
-
-def _open(catalog: Path | None) -> Catalog:
-    from dovetail.catalog.reader import Catalog
-
-    return Catalog.open(_settings(catalog).catalog)
-
-
-@contextmanager
-def _progress_bar(*, show: bool) -> Iterator[Watch | None]:
-    """A bar on standard error, where that is a terminal."""
-    if not (show and sys.stderr.isatty()):
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[detail]}", markup=False),
-    )
-    names = {"look": "Looking at sources", "read": "Reading tables", "write": "Writing the catalog"}
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(names["look"], total=None, detail="")
-
-        def watch(progress: Progress) -> None:
-            bar.update(
-                task,
-                description=names[progress.phase],
-                completed=progress.done,
-                total=progress.total,
-                detail=progress.detail[:60],
-            )
-
-        yield watch
 
 
 def _print_summary(report: Report) -> None:
@@ -287,27 +182,25 @@ def _print_summary(report: Report) -> None:
         "dropped": len(report.dropped),
         "unchanged": report.unchanged,
     }
-    console = _console()
+    screen = console()
     total = f"{len(report.catalog)} tables in {report.catalog.path}"
     if not (report.added or report.changed or report.dropped):
-        console.print(f"Nothing to do: {total} are up to date.", highlight=False)
+        screen.print(f"Nothing to do: {total} are up to date.", highlight=False)
     else:
         parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        console.print(f"{total}: {parts} ({report.seconds:.1f} s).", highlight=False)
+        screen.print(f"{total}: {parts} ({report.seconds:.1f} s).", highlight=False)
     for skip in report.skipped:
-        line = _printable(f"Skipped {skip}")
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        line = printable(f"Skipped {skip}")
+        screen.print(line, highlight=False, markup=False, soft_wrap=True)
     if report.kept:
-        console.print(f"{len(report.kept)} of these are still in the catalog as they were before.")
+        screen.print(f"{len(report.kept)} of these are still in the catalog as they were before.")
 
 
 def _print_overview(report: Report) -> None:
-    from collections import Counter
-
     _print_summary(report)
     tables = list(report.catalog)
     names = Counter(table.name for table in tables)
-    listing = _rich_table("source", "tables", "rows", "columns", "unique columns", "empty tables")
+    listing = rich_table("source", "tables", "rows", "columns", "unique columns", "empty tables")
     sources = sorted({table.id.source for table in tables})
     for source in sources:
         mine = [table for table in tables if table.id.source == source]
@@ -320,40 +213,10 @@ def _print_overview(report: Report) -> None:
             str(sum(column.profile.unique for column in columns)),
             ", ".join(table.name for table in mine if not table.rows),
         )
-    console = _console()
-    console.print(listing)
+    screen = console()
+    screen.print(listing)
     shared = ", ".join(f"{name} ({count})" for name, count in sorted(names.items()) if count > 1)
-    console.print(f"Names that several tables share: {shared}", highlight=False)
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console()
-
-
-def _rich_table(*headers: str) -> RichTable:
-    from rich import box
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    for header in headers:
-        right = header in ("rows", "columns", "nulls", "distinct", "tables", "unique columns")
-        table.add_column(Text(header), justify="right" if right else "left", overflow="fold")
-    return table
-
-
-def _plain(text: str) -> str:
-    """Text for a table's cell: not read as markup, nothing in it steers the terminal."""
-    from rich.markup import escape
-
-    return escape(_printable(text))
-
-
-def _printable(text: str) -> str:
-    """Text in which nothing steers the terminal or ends the line."""
-    return "".join(char if char.isprintable() else "�" for char in text)
+    screen.print(f"Names that several tables share: {shared}", highlight=False)
 
 
 def _column_cells(column: Column) -> list[str]:
@@ -362,16 +225,12 @@ def _column_cells(column: Column) -> list[str]:
     examples = ", ".join(_short(example) for example in profile.examples[:3])
     distinct = f"{profile.distinct:,}" + (" unique" if profile.unique else "")
     cells = [column.name, column.type, f"{profile.nulls:,}", distinct, span, examples]
-    return [_plain(cell) for cell in cells]
+    return [plain(cell) for cell in cells]
 
 
 def _short(text: str | None) -> str:
     text = text or ""
     return text if len(text) <= 24 else text[:23] + "…"
-
-
-def _print_json(document: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
 
 
 def _id_json(table: Table) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""The evaluation: datasets, measures and what is measured over them."""

@@ -1,0 +1,108 @@
+"""Joinability: scored table pairs of a pooled corpus against its declared keys."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import asdict
+from typing import Any
+
+from dovetail.bench.datasets import Dataset, database_of
+from dovetail.bench.measures import Pair, joinability
+from dovetail.joins import keylike
+from dovetail.joins.candidates import between, concatenate
+from dovetail.joins.lake import Lake
+from dovetail.joins.scoring import Scored, scoring
+from dovetail.offline.build import Watch
+from dovetail.settings import Settings
+
+ColumnPairs = frozenset[frozenset[str]]
+
+
+def bench_joins(
+    dataset: Dataset, name: str, *, comparison: str = "coerced", watch: Watch | None = None
+) -> dict[str, Any]:
+    """Score all pairs of tables with rows, and measure them over the pool and inside databases."""
+    catalog = dataset.catalog(Settings(comparison=comparison), watch)
+    started = time.perf_counter()
+    lake = Lake.of(catalog)
+    scored = scoring(name).run(lake, None)
+    seconds = time.perf_counter() - started
+    gold = declared(dataset, lake)
+    scores, best = best_pairs(lake, scored)
+    if name == keylike.NAME:
+        best |= _weak_pairs(lake, set(gold) - set(best))
+    live = [table for table, rows in enumerate(lake.rows.tolist()) if rows]
+    owners = Counter(database_of(lake.ids[table]) for table in live)
+
+    def inside(pair: Pair) -> bool:
+        return database_of(lake.ids[pair[0]]) == database_of(lake.ids[pair[1]])
+
+    within = {pair: score for pair, score in scores.items() if inside(pair)}
+    return {
+        "dataset": dataset.name,
+        "scoring": name,
+        "comparison": comparison,
+        "tables": len(lake.ids),
+        "empty_tables": len(lake.ids) - len(live),
+        "columns": len(lake),
+        "seconds": round(seconds, 3),
+        "all": asdict(joinability(scores, best, gold, _choose_two(len(live)))),
+        "within": asdict(
+            joinability(within, best, gold, sum(_choose_two(count) for count in owners.values()))
+        ),
+    }
+
+
+def declared(dataset: Dataset, lake: Lake) -> dict[Pair, ColumnPairs]:
+    """The declared keys between tables with rows: by pair of tables, the pairs of columns."""
+    places = {(table.source, table.name.lower()): place for place, table in enumerate(lake.ids)}
+    gold: dict[Pair, ColumnPairs] = {}
+    for key in dataset.foreign_keys():
+        child = places.get((key.database, key.table.lower()))
+        parent = places.get((key.database, key.ref_table.lower()))
+        if child is None or parent is None or not (lake.rows[child] and lake.rows[parent]):
+            continue
+        columns = frozenset((_column(child, key.column), _column(parent, key.ref_column)))
+        pair = (min(child, parent), max(child, parent))
+        gold[pair] = gold.get(pair, frozenset()) | {columns}
+    return gold
+
+
+def best_pairs(lake: Lake, scored: Scored) -> tuple[dict[Pair, float], dict[Pair, ColumnPairs]]:
+    """Per pair of tables the best score, and the pair of columns it stands for."""
+    found: dict[Pair, tuple[float, float, ColumnPairs]] = {}
+    rows = zip(
+        scored.candidates.child.tolist(),
+        scored.candidates.parent.tolist(),
+        scored.score.tolist(),
+        scored.rank.tolist(),
+        strict=True,
+    )
+    for child, parent, score, rank in rows:
+        one, other = int(lake.table[child]), int(lake.table[parent])
+        pair = (min(one, other), max(one, other))
+        if pair not in found or (score, rank) > found[pair][:2]:
+            names = frozenset((_column(one, lake.name[child]), _column(other, lake.name[parent])))
+            found[pair] = (score, rank, frozenset((names,)))
+    return {p: f[0] for p, f in found.items()}, {p: f[2] for p, f in found.items()}
+
+
+def _weak_pairs(lake: Lake, pairs: set[Pair]) -> dict[Pair, ColumnPairs]:
+    """The best columns of table pairs whose evidence was too weak to be looked at by `keylike`."""
+    found = {pair: between(lake, *pair) for pair in sorted(pairs)}
+    found = {pair: candidates for pair, candidates in found.items() if len(candidates)}
+    if not found:
+        return {}
+    together = concatenate(list(found.values()))
+    scores = keylike.local_scores(lake, together)
+    scored = Scored(together, scores, scores, {})
+    return best_pairs(lake, scored)[1]
+
+
+def _column(table: int, name: str) -> str:
+    return f"{table}.{name.lower()}"
+
+
+def _choose_two(count: int) -> int:
+    return count * (count - 1) // 2

@@ -1,0 +1,62 @@
+"""The command line. Commands import what they need when they run, so that help comes at once."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from dovetail.cli.bench import bench
+from dovetail.cli.catalog import demo, index, show, tables
+from dovetail.cli.joins import joins
+from dovetail.cli.output import printable
+from dovetail.errors import DovetailError, UsageError
+
+app = typer.Typer(
+    name="dovetail",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Point it at a pile of tables and learn which of them fit together.",
+)
+for command in (index, tables, show, joins, demo):
+    app.command()(command)
+app.add_typer(bench, name="bench")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from dovetail import __version__
+
+        sys.stdout.write(f"dovetail {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    del version
+
+
+def main() -> None:
+    """Run the command line; every error of ours is one line and an exit code."""
+    try:
+        app()
+    except DovetailError as error:
+        sys.stderr.write(f"dovetail: {printable(str(error))}\n")
+        sys.exit(2 if isinstance(error, UsageError) else 1)
+    except SystemExit as end:
+        if end.code == 130:  # typer makes this of a Ctrl-C, and says nothing
+            sys.stderr.write("dovetail: interrupted; finished tables are kept for the next run\n")
+        raise
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)

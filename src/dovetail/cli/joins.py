@@ -1,0 +1,81 @@
+"""The command that shows joins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dovetail.cli.options import CatalogOption, JsonOption, ScoringOption, open_catalog
+from dovetail.cli.output import console, plain, print_json, rich_table
+from dovetail.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from dovetail.domain import JoinEdge
+
+
+def joins(
+    table: Annotated[
+        str | None, typer.Argument(metavar="[TABLE]", help="Only the joins of this table.")
+    ] = None,
+    path: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="The surest way from one table to another."),
+    ] = None,
+    least: Annotated[
+        float, typer.Option(metavar="SCORE", help="Joins that score above this.")
+    ] = 0.5,
+    scoring: ScoringOption = "keylike",
+    catalog: CatalogOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which tables join, by which columns, how surely and why."""
+    from dovetail.joins.graph import JoinGraph
+
+    opened = open_catalog(catalog)
+    graph = JoinGraph.of(opened, scoring)
+    if path is not None:
+        ends = [opened[name].id for name in path]
+        edges = graph.path(*ends, least=least)
+        if not edges:
+            raise NotFoundError(f"no joins above {least} lead from {ends[0]} to {ends[1]}")
+    elif table is not None:
+        edges = graph.joins(opened[table].id, least=least)
+    else:
+        edges = [edge for edge in graph.edges if edge.score > least]
+    if as_json:
+        found = [_edge_json(edge) for edge in edges]
+        print_json({"catalog": str(opened.path), "scoring": scoring, "joins": found})
+        return
+    listing = rich_table("score", "join", "kind", "rows kept", "why")
+    for edge in edges:
+        pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
+        cells = [f"{edge.score:.2f}", pairs, edge.cardinality, f"{edge.survive:.0%}", _why(edge)]
+        listing.add_row(*map(plain, cells))
+    console().print(listing)
+
+
+def _why(edge: JoinEdge) -> str:
+    """The evidence that moved the score most, in a few words."""
+    said = edge.evidence
+    words = [
+        (said.get("name", 0) >= 0.5, "named after it"),
+        (said.get("value", 0) >= 0.5, "telling values"),
+        (said.get("key", 0) >= 0.7, "its key"),
+        (said.get("row_containment", 1) < 1, f"{1 - said.get('row_containment', 1):.1%} orphans"),
+        (said.get("rivals", 0) >= 0.5, "has rivals"),
+        (said.get("jaccard", 0) >= 0.5, "values overlap"),
+    ]
+    return ", ".join(word for holds, word in words if holds)
+
+
+def _edge_json(edge: JoinEdge) -> dict[str, Any]:
+    return {
+        "left": str(edge.left),
+        "right": str(edge.right),
+        "columns": [list(pair) for pair in edge.columns],
+        "score": edge.score,
+        "cardinality": edge.cardinality,
+        "survive": edge.survive,
+        "evidence": dict(edge.evidence),
+    }

@@ -1,0 +1,42 @@
+"""Options that several commands take, and what they stand for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from dovetail.catalog.reader import Catalog
+    from dovetail.settings import Settings
+
+CatalogOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-C",
+        "--catalog",
+        metavar="FOLDER",
+        readable=False,
+        help="The catalog's folder [.dovetail].",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar, no summary.")]
+ScoringOption = Annotated[
+    str, typer.Option(metavar="NAME", help="How to score: keylike, paper or jar.")
+]
+
+
+def settings_for(catalog: Path | None, **given: Any) -> Settings:
+    """The settings in force, with what the command line gives."""
+    from dovetail.settings import load_settings
+
+    return load_settings().but(catalog=str(catalog) if catalog else None, **given)
+
+
+def open_catalog(catalog: Path | None) -> Catalog:
+    """The catalog that the command line or the settings name."""
+    from dovetail.catalog.reader import Catalog
+
+    return Catalog.open(settings_for(catalog).catalog)

@@ -1,0 +1,51 @@
+"""What goes to the terminal: tables, lines and JSON documents."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+_NUMBERS = (
+    "rows", "columns", "nulls", "distinct", "tables", "unique columns", "count", "rows kept",
+)  # fmt: skip
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """One JSON document on standard output, and nothing else."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+
+
+def console() -> Any:
+    """Where results are shown."""
+    from rich.console import Console
+
+    return Console()
+
+
+def rich_table(*headers: str) -> RichTable:
+    """An empty table with these headers."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for header in headers:
+        right = header in _NUMBERS
+        table.add_column(Text(header), justify="right" if right else "left", overflow="fold")
+    return table
+
+
+def plain(text: str) -> str:
+    """Text for a table's cell: not read as markup, nothing in it steers the terminal."""
+    from rich.markup import escape
+
+    return escape(printable(text))
+
+
+def printable(text: str) -> str:
+    """Text in which nothing steers the terminal or ends the line."""
+    return "".join(char if char.isprintable() else "�" for char in text)

@@ -1,0 +1,1 @@
+"""Join evidence: which columns of a catalog fit together, and how surely."""

@@ -1,0 +1,125 @@
+"""The join graph: who joins whom, by which columns, and how to get from one table to another."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable
+
+from dovetail.catalog.reader import Catalog
+from dovetail.domain import JoinEdge, TableId
+from dovetail.errors import NotFoundError
+from dovetail.joins.cache import join_edges
+from dovetail.joins.scoring import DEFAULT
+
+JOINABLE = 0.5
+
+
+class JoinGraph:
+    """Tables and the edges between them, the surest first.
+
+    >>> import dovetail
+    >>> graph = dovetail.JoinGraph.of(dovetail.build("shop.sqlite", into="catalog"))
+    >>> [str(edge) for edge in graph.between("orders", "order_items")][0]
+    'shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)'
+    """
+
+    def __init__(self, tables: Iterable[TableId], edges: Iterable[JoinEdge]) -> None:
+        self.edges = list(edges)
+        self._at: dict[TableId, list[JoinEdge]] = {table: [] for table in tables}
+        self._names: dict[str, list[TableId]] = {}
+        for table in self._at:
+            for name in {table.name, str(table)}:
+                self._names.setdefault(name, []).append(table)
+        for edge in self.edges:
+            self._at[edge.left].append(edge)
+            if edge.right != edge.left:
+                self._at[edge.right].append(edge)
+
+    @classmethod
+    def of(cls, catalog: Catalog, scoring: str = DEFAULT) -> JoinGraph:
+        """The graph of a catalog."""
+        return cls(catalog.ids, join_edges(catalog, scoring))
+
+    def joins(self, table: TableId | str, *, least: float = JOINABLE) -> list[JoinEdge]:
+        """The edges at a table that score above `least`, the surest first."""
+        return [edge for edge in self._at[self._find(table)] if edge.score > least]
+
+    def between(self, one: TableId | str, other: TableId | str) -> list[JoinEdge]:
+        """All edges between two tables, the surest first."""
+        ends = {self._find(one), self._find(other)}
+        return [edge for edge in self._at[self._find(one)] if {edge.left, edge.right} == ends]
+
+    def neighbours(self, table: TableId | str, *, least: float = JOINABLE) -> list[TableId]:
+        """The tables that join with a table, the surest first."""
+        here = self._find(table)
+        found = (
+            edge.right if edge.left == here else edge.left for edge in self.joins(here, least=least)
+        )
+        return [other for other in dict.fromkeys(found) if other != here]
+
+    def path(
+        self, start: TableId | str, end: TableId | str, *, least: float = JOINABLE
+    ) -> list[JoinEdge]:
+        """The surest way from one table to another: its scores multiplied are the greatest.
+
+        Empty when there is none. Ties go to fewer edges, then to smaller ids.
+        """
+        goal = self._find(end)
+        begin = self._find(start)
+        best: dict[TableId, tuple[float, int]] = {begin: (0.0, 0)}
+        came: dict[TableId, JoinEdge] = {}
+        queue: list[tuple[float, int, TableId]] = [(0.0, 0, begin)]
+        while queue:
+            cost, steps, here = heapq.heappop(queue)
+            if here == goal:
+                return self._way(begin, goal, came)
+            if (cost, steps) > best[here]:
+                continue
+            for edge in self._at[here]:
+                if edge.score <= least:
+                    continue
+                there = edge.right if edge.left == here else edge.left
+                reached = (cost - math.log(edge.score), steps + 1)
+                if there not in best or reached < best[there]:
+                    best[there] = reached
+                    came[there] = edge
+                    heapq.heappush(queue, (*reached, there))
+        return []
+
+    def groups(self, *, least: float = JOINABLE) -> list[list[TableId]]:
+        """The tables that hang together, the largest groups first."""
+        seen: set[TableId] = set()
+        found = []
+        for table in self._at:
+            if table in seen:
+                continue
+            group, todo = {table}, [table]
+            while todo:
+                for other in self.neighbours(todo.pop(), least=least):
+                    if other not in group:
+                        group.add(other)
+                        todo.append(other)
+            seen |= group
+            found.append(sorted(group))
+        return sorted(found, key=lambda group: (-len(group), group))
+
+    def _way(self, begin: TableId, goal: TableId, came: dict[TableId, JoinEdge]) -> list[JoinEdge]:
+        way: list[JoinEdge] = []
+        here = goal
+        while here != begin:
+            edge = came[here]
+            way.append(edge)
+            here = edge.left if edge.right == here else edge.right
+        return way[::-1]
+
+    def _find(self, table: TableId | str) -> TableId:
+        if isinstance(table, TableId):
+            if table not in self._at:
+                raise NotFoundError(f"there is no table {table}")
+            return table
+        found = self._names.get(table, [])
+        if len(found) != 1:
+            choices = f"; say which: {', '.join(map(str, found))}" if found else ""
+            raise NotFoundError(f"there is no one table {table}{choices}")
+        return found[0]

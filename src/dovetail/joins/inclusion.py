@@ -1,0 +1,207 @@
+"""Exact inclusion between columns: whose distinct values are all found in another column?
+
+Over all columns of a lake at once, from their sorted hash vectors, without comparing every pair:
+
+1. Columns with the same set of values are one class; classes are compared, columns are not.
+2. A class is represented by its few smallest hashes, its probes. One pass over all values finds
+   which classes hold which probe; a class can only lie in those that hold all of its probes.
+3. Classes are visited from the largest down. A candidate superset is verified value by value,
+   smallest first, and brings its own supersets along without further checks (transitivity).
+
+Pairs of columns are streamed, never listed: there may be hundreds of millions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.hashing import Hashes
+from dovetail.joins.lake import Flags, Ints, Lake
+
+PROBES = 16
+# How many first bits of a hash tell whether it may be a probe.
+_MARK_BITS = 23
+_MARK_SHIFT = np.uint64(64 - _MARK_BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Columns grouped by equal sets of values, the largest sets first; empty ones are left out."""
+
+    members: list[Ints]
+    vectors: list[Hashes]
+    of: Ints  # the class of each column, -1 for an empty one
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+
+def group(lake: Lake) -> Classes:
+    """Group columns by equal sets.
+
+    Sets are told apart by size, ends and two sums over their hashes, which as good random numbers
+    would have to agree by a chance of one in 2^128; equal keys are compared value by value still.
+    """
+    places: dict[tuple[int, ...], list[list[int]]] = {}
+    for place, vector in enumerate(lake.vectors):
+        if not len(vector):
+            continue
+        key = (len(vector), int(vector[0]), int(vector[-1]), int(np.bitwise_xor.reduce(vector)))
+        for same in places.setdefault(key, []):
+            if np.array_equal(lake.vectors[same[0]], vector):
+                same.append(place)
+                break
+        else:
+            places[key].append([place])
+    found = [same for alike in places.values() for same in alike]
+    found.sort(key=lambda same: (-len(lake.vectors[same[0]]), same[0]))
+    of = np.full(len(lake), -1, dtype=np.int64)
+    for place, same in enumerate(found):
+        of[same] = place
+    members = [np.array(same, dtype=np.int64) for same in found]
+    return Classes(members, [lake.vectors[same[0]] for same in found], of)
+
+
+def supersets(classes: Classes) -> Iterator[tuple[int, Ints]]:
+    """For each class, from the largest down, the classes it lies in, itself the last of them."""
+    probes = [vector[:PROBES] for vector in classes.vectors]
+    holders = Holders(probes, classes.vectors)
+    known = _Known(len(classes))
+    inside = np.zeros(len(classes), dtype=np.bool_)
+    for place, vector in enumerate(classes.vectors):
+        # Larger sets come first, so only those before can hold this one.
+        candidates = _holding_all(holders.lists(holders.places(probes[place])), place)
+        # A set of no more values than probes is known in full: nothing is left to verify.
+        if len(vector) > PROBES:
+            for candidate in candidates[-2::-1].tolist():  # the smallest first
+                if not inside[candidate] and _lies_in(vector, classes.vectors[candidate]):
+                    inside[known.of(candidate)] = True
+            inside[place] = True
+            verified = candidates[inside[candidates]]
+            inside[verified] = False
+            candidates = verified
+        known.add(candidates)
+        yield place, candidates
+
+
+class _Known:
+    """The supersets found so far: a list where they are few, a bit set where they are many."""
+
+    def __init__(self, classes: int) -> None:
+        self._classes = classes
+        self._sets: list[npt.NDArray[np.int32] | npt.NDArray[np.uint8]] = []
+
+    def add(self, places: Ints) -> None:
+        if len(places) * 32 < self._classes:
+            self._sets.append(places.astype(np.int32))
+            return
+        flags = np.zeros(self._classes, dtype=np.bool_)
+        flags[places] = True
+        self._sets.append(np.packbits(flags))
+
+    def of(self, place: int) -> npt.NDArray[np.intp]:
+        found = self._sets[place]
+        if found.dtype == np.uint8:
+            return np.flatnonzero(np.unpackbits(found.view(np.uint8), count=self._classes))
+        return found.astype(np.intp)
+
+
+class Holders:
+    """Which of some sets of values hold which probes, found in one pass over all values."""
+
+    def __init__(self, probes: Sequence[Hashes], vectors: Sequence[Hashes]) -> None:
+        nothing = np.empty(0, dtype=np.uint64)
+        self._probes = np.unique(np.concatenate([nothing, *probes]))
+        # A value can only be a probe if some probe shares its first bits: most are ruled out so.
+        self._marked = np.zeros(1 << _MARK_BITS, dtype=np.bool_)
+        self._marked[self._probes >> _MARK_SHIFT] = True
+        held = [self.places(vector) for vector in vectors]
+        lengths = np.array([len(found) for found in held], dtype=np.int64)
+        probe = np.concatenate([np.empty(0, dtype=np.int64), *held])
+        order = np.argsort(probe, kind="stable")  # so each probe's holders stay in order
+        self._sets = np.repeat(np.arange(len(held), dtype=np.int32), lengths)[order]
+        times = np.bincount(probe, minlength=len(self._probes))
+        self._starts = np.concatenate([[0], np.cumsum(times)])
+
+    def places(self, values: Hashes) -> Ints:
+        """The places, among all probes, of those values that are probes."""
+        if not len(self._probes):
+            return np.empty(0, dtype=np.int64)
+        likely = values[self._marked[values >> _MARK_SHIFT]]
+        at = np.searchsorted(self._probes, likely)
+        at[at == len(self._probes)] = 0
+        found: Ints = at[self._probes[at] == likely]
+        return found
+
+    def lists(self, places: Ints) -> list[npt.NDArray[np.int32]]:
+        """For each of some probes the sets that hold it, in order; the shortest list first."""
+        starts, ends = self._starts[places], self._starts[places + 1]
+        order = np.argsort(ends - starts, kind="stable").tolist()
+        return [self._sets[starts[place] : ends[place]] for place in order]
+
+
+def _holding_all(lists: list[npt.NDArray[np.int32]], last: int) -> Ints:
+    """The sets up to `last` that are in every list."""
+    found = lists[0][: np.searchsorted(lists[0], last, side="right")]
+    for other in lists[1:]:
+        if len(found) == 1:
+            break
+        at = np.searchsorted(other, found)
+        at[at == len(other)] = 0
+        found = found[other[at] == found]
+    places: Ints = found.astype(np.int64)
+    return places
+
+
+def _lies_in(inner: Hashes, outer: Hashes) -> bool:
+    """Whether every value is found; a thin sample is tried first."""
+    if len(inner) >= len(outer):
+        return False
+    step = len(inner) // 64
+    return (step == 0 or _all_in(inner[::step], outer)) and _all_in(inner, outer)
+
+
+def _all_in(inner: Hashes, outer: Hashes) -> bool:
+    at = np.searchsorted(outer, inner)
+    return bool(at[-1] < len(outer)) and bool((outer[at] == inner).all())
+
+
+def pairs(lake: Lake, classes: Classes | None = None) -> Iterator[tuple[Ints, Ints]]:
+    """Every pair (inner, outer) of columns of two tables, at least one of them unique.
+
+    They come in blocks, so that no more than a block of them is ever held.
+    """
+    classes = classes or group(lake)
+    unique = _Members(classes, lake.unique)
+    other = _Members(classes, ~lake.unique)
+    for place, outer in supersets(classes):
+        keys, rest = unique.of(outer), other.of(outer)
+        mine = classes.members[place]
+        blocks = [(mine, keys), (mine[lake.unique[mine]], rest)]
+        for inner, outside in blocks:
+            if len(inner) and len(outside):
+                left = np.repeat(inner, len(outside))
+                right = np.tile(outside, len(inner))
+                apart = lake.table[left] != lake.table[right]
+                yield left[apart], right[apart]
+
+
+class _Members:
+    """The columns of each class that a flag picks, ready to be gathered for many classes."""
+
+    def __init__(self, classes: Classes, flag: Flags) -> None:
+        picked = [mine[flag[mine]] for mine in classes.members]
+        self._flat = np.concatenate(picked) if picked else np.empty(0, dtype=np.int64)
+        self._starts = np.concatenate([[0], np.cumsum([len(mine) for mine in picked])])
+
+    def of(self, places: Ints) -> Ints:
+        starts = self._starts[places]
+        lengths = self._starts[places + 1] - starts
+        before = np.cumsum(lengths) - lengths
+        total = int(lengths.sum())
+        gathered: Ints = self._flat[np.arange(total) + np.repeat(starts - before, lengths)]
+        return gathered

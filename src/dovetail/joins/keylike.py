@@ -1,0 +1,368 @@
+"""Scoring `keylike`: is this column a reference to that key? Training-free, in four steps.
+
+1. `features`: what names, values and places say about one candidate, each in [0, 1];
+2. `local_odds`: their sum in nats: would a person who sees just the two tables call it a key?
+3. `rivals`: edges that exclude each other cost each other odds, so that of look-alike databases the
+   better is preferred, or the doubt is kept;
+4. `settle`: edges without a rival form latent databases; no database holds two tables of one name,
+   so edges that would force that are blocked, which decides between rivals that remain.
+
+    odds  = prior + name + value + key - own - measure - orphans + cover + habit
+    score = 1 / (1 + exp(-(odds - clash - ln 2 * rivals)))
+
+Nothing is fitted. The score behaves like a probability; above 0.5 the evidence for outweighs the
+evidence against.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+import numpy as np
+
+from dovetail.joins.candidates import Candidates, find_candidates
+from dovetail.joins.lake import Flags, Floats, Ints, Lake
+from dovetail.joins.names import core, counts, entity, habits, identifies, is_plural, refers, words
+
+NAME, VERSION = "keylike", 1
+
+Named = TypeVar("Named")
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """Log-odds in nats, each with its reason; everything else is an equation."""
+
+    prior: float = -4.5  # an inclusion with nothing else for it: one in ninety is a key
+    name: float = 6.0  # a child named after the parent outweighs the prior, with something to spare
+    value: float = 3.0  # values that no chance puts together; doubled where the names say nothing
+    key: float = 2.0  # the parent stands where keys stand: first, id-word, named after its table
+    own: float = 4.0  # the child is its own table's key: undoes most of a matching name
+    measure: float = 3.0  # the child is a number without an id-word: rank, year, count
+    orphan: float = 10.0  # per unit of rows without a parent: 5% of dirt cost half a nat
+    cover: float = 0.5  # per e-fold of the parent's values unused: prefer the one in use
+    habit: float = 2.0  # spelled by the same hand, one nat either way around neutral
+    exact: float = 0.5  # the same column name to the letter: breaks ties between rivals only
+    sharp: float = 6.0  # a rival weighs 1/e for every sixth of a nat it is weaker
+    rival: float = 0.693  # every equal rival halves the odds
+    clear: float = 0.7  # an edge may found a database while its rivals together weigh less
+    clash: float = 6.0  # two tables of one name in one database: as good as excluded
+    proof: float = 5.0  # nats at which a chance inclusion is out of the question
+    least: float = -1.0  # odds below which a candidate neither becomes an edge nor a rival
+
+
+DEFAULT = Constants()
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Evidence per candidate, in [0, 1]."""
+
+    name: Floats  # the child's words name the parent's table or its key column
+    value: Floats  # how surprising the inclusion is
+    key: Floats  # how key-like the parent is
+    own: Floats  # the child is its own table's key
+    measure: Floats  # the child is a plain number
+    cover: Floats  # share of the parent's values in use
+    orphan: Floats  # share of the child's rows without a parent
+    habit: Floats  # likeness of the two tables' spelling
+    exact: Floats  # the column names are equal to the letter
+
+    def take(self, chosen: Ints | Flags) -> Features:
+        """Those of some candidates."""
+        return Features(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Scored candidates with their evidence."""
+
+    candidates: Candidates
+    features: Features
+    odds: Floats
+    rivals: Floats
+    blocked: Flags
+    score: Floats
+    rank: Floats
+
+
+def keylike(lake: Lake, constants: Constants = DEFAULT, semantic: Semantic | None = None) -> Edges:
+    """Score everything in a lake that may be a reference."""
+    values = surprise(lake, constants)
+    candidates = find_candidates(lake, telling=values.telling)
+    found = features(lake, candidates, values, semantic)
+    odds = local_odds(found, constants)
+    alive = odds > constants.least
+    return settle(lake, candidates.take(alive), found.take(alive), odds[alive], constants)
+
+
+def local_scores(lake: Lake, found: Candidates, constants: Constants = DEFAULT) -> Floats:
+    """What candidates come to each by itself, without a look at their rivals."""
+    odds = local_odds(features(lake, found, surprise(lake, constants)), constants)
+    scores: Floats = 1 / (1 + np.exp(-odds))
+    return scores
+
+
+# A similarity of two columns' headers in [0, 1], for many pairs at once: an embedder's, say.
+Semantic = Callable[[Ints, Ints], Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Surprise:
+    """Per column: how far its values are from what chance puts into any column."""
+
+    sparse: Floats  # nats by which a number's being in it surprises, over `proof`
+    rare: Floats  # how few tables hold its values
+
+    @property
+    def telling(self) -> Flags:
+        """Columns whose values may prove something."""
+        return np.minimum(2 * self.sparse, self.rare) > 0.05
+
+
+def surprise(lake: Lake, constants: Constants) -> Surprise:
+    """How telling the values of each column are."""
+    largest = np.maximum(np.abs(lake.low), np.abs(lake.high))
+    whole = lake.number & np.isfinite(largest)
+    # Chance puts a number into a key of n values up to m with n/m; text is never dense.
+    share = np.where(whole, lake.distinct / (np.where(whole, largest, 0) + 1), 0.0)
+    nats = -np.log(np.clip(share, np.exp(-constants.proof), 1))
+    live = int((lake.rows > 0).sum())
+    return Surprise(nats / constants.proof, _rarity(lake) / np.log(max(live / 2, 2)))
+
+
+def _rarity(lake: Lake) -> Floats:
+    """Mean over a column's values of ln(tables / tables that hold the value)."""
+    filled = np.flatnonzero(lake.distinct > 0)
+    rare = np.zeros(len(lake))
+    if not len(filled):
+        return rare
+    sizes = lake.distinct[filled]
+    _, value = np.unique(
+        np.concatenate([lake.vectors[place] for place in filled.tolist()]), return_inverse=True
+    )
+    holder = np.repeat(lake.table[filled], sizes)
+    tables = len(lake.ids)
+    holders = np.bincount(np.unique(value.astype(np.int64) * tables + holder) // tables)
+    nats = np.log((lake.rows > 0).sum() / holders)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    rare[filled] = np.add.reduceat(nats[value], starts) / sizes
+    return rare
+
+
+def features(
+    lake: Lake, found: Candidates, values: Surprise, semantic: Semantic | None = None
+) -> Features:
+    """What is to be said for and against each candidate."""
+    child, parent = found.child, found.parent
+    called = [core(name) for name in lake.name]
+    things = [entity(table.name) for table in lake.ids]
+    every = np.arange(len(lake))
+    id_word = np.array([identifies(name) for name in lake.name])
+    first = lake.position == 0
+    # How far a column is named after its own table, both ways round: the head word must agree.
+    own_name = np.minimum(
+        _pairwise(refers, called, things, every, lake.table),
+        _pairwise(refers, things, called, lake.table, every),
+    )
+    own_name[[not said for said in called]] = 1.0  # a bare id is the table's own
+    key = 0.5 * first + 0.5 * np.maximum(0.5 * id_word, own_name)
+
+    to_table = _pairwise(refers, called, things, child, lake.table[parent])
+    to_column = _pairwise(refers, called, called, child, parent)
+    # Two children of one parent share its name too: it counts in full for the parent's own key.
+    own_key = (0.5 + 0.5 * np.minimum(2 * key[parent], 1)) * (0.8 + 0.2 * own_name[parent])
+    name = np.maximum(to_table, to_column * own_key)
+    if semantic is not None:
+        name = np.maximum(name, semantic(child, parent))
+
+    sparse = values.sparse[parent] * np.minimum(
+        lake.distinct[child], 2
+    )  # a second value settles it
+    value = np.clip(np.minimum(sparse, np.minimum(values.rare[child], values.rare[parent])), 0, 1)
+
+    own = lake.unique * np.clip(3 * own_name - 1, 0, 1) * np.where(first, 1, 0.5)
+    # A key inside a key, no word in common, values beyond chance: a table of a subtype.
+    subtype = value * own_name[parent] * (to_column == 0)
+    plain = lake.number & ~id_word
+    counted = np.array([counts(name) for name in lake.name])
+    spelling = _spelling(lake)
+    return Features(
+        name=name,
+        value=value,
+        key=key[parent],
+        own=own[child] * (1 - subtype),
+        measure=plain[child] * np.where(counted[child], 1, 1 - to_table),
+        cover=found.shared / lake.distinct[parent],
+        orphan=1 - found.rows / lake.filled[child],
+        habit=np.einsum("ij,ij->i", spelling[lake.table[child]], spelling[lake.table[parent]]),
+        exact=_pairwise(lambda a, b: float(a == b), lake.name, lake.name, child, parent),
+    )
+
+
+def _pairwise(
+    score: Callable[[Named, Named], float],
+    left: Sequence[Named],
+    right: Sequence[Named],
+    i: Ints,
+    j: Ints,
+) -> Floats:
+    """score(left[i], right[j]), worked out once per distinct pair."""
+    if not len(i):
+        return np.zeros(0)
+    left_code, left_seen = _codes(left)
+    right_code, right_seen = _codes(right)
+    pairs, back = np.unique(left_code[i] * len(right_seen) + right_code[j], return_inverse=True)
+    width = len(right_seen)
+    scores = [score(left_seen[p // width], right_seen[p % width]) for p in pairs.tolist()]
+    return np.array(scores, dtype=np.float64)[back]
+
+
+def _codes(things: Sequence[Named]) -> tuple[Ints, list[Named]]:
+    seen: dict[Named, int] = {}
+    codes = [seen.setdefault(thing, len(seen)) for thing in things]
+    return np.array(codes, dtype=np.int64), list(seen)
+
+
+def _spelling(lake: Lake) -> Floats:
+    """One unit vector per table: case, separators, form of 'id', names of keys, plurals."""
+    bags: list[Counter[str]] = [Counter() for _ in lake.ids]
+    facts = zip(lake.table.tolist(), lake.name, lake.position, lake.unique, strict=True)
+    for table, name, position, unique in facts:
+        bags[table].update(habits(name))
+        if position == 0 and unique and identifies(name):
+            bags[table]["key named" if core(name) else "key bare"] += 1
+    for bag, table_id in zip(bags, lake.ids, strict=True):
+        bag.update(f"table {habit}" for habit in habits(table_id.name))
+        bag["table plural" if is_plural(table_id.name) else "table singular"] += 2
+    index = {habit: place for place, habit in enumerate(sorted({h for bag in bags for h in bag}))}
+    matrix = np.zeros((len(bags), len(index)))
+    for row, bag in enumerate(bags):
+        for habit, times in bag.items():
+            matrix[row, index[habit]] = 1 + np.log(times)
+    matrix *= np.log(1 + len(bags) / np.maximum((matrix > 0).sum(axis=0), 1))
+    unit: Floats = matrix / np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
+    return unit
+
+
+def local_odds(found: Features, constants: Constants = DEFAULT) -> Floats:
+    """The evidence of each candidate by itself, in nats."""
+    c = constants
+    odds: Floats = (
+        c.prior
+        + c.name * found.name
+        + c.value * found.value * (2 - found.name)
+        + c.key * found.key
+        - c.own * found.own
+        - c.measure * found.measure
+        - c.orphan * found.orphan
+        + c.cover * np.log(found.cover)
+        + c.habit * (found.habit - 0.5)
+    )
+    return odds
+
+
+def rivals(lake: Lake, found: Candidates, rank: Floats, constants: Constants) -> Floats:
+    """The weight of the edges that exclude each edge, in equal rivals.
+
+    A child column has one parent. And a parent has one child table of a given name: two `orders`
+    that point to one `customers` come from two databases.
+    """
+    weight = constants.sharp * rank
+    things, _ = _codes([entity(table.name) for table in lake.ids])
+    table = lake.table[found.child]
+    claim = found.parent * (int(things.max(initial=0)) + 1) + things[table]
+    one_parent = _others(weight, found.child, found.child * len(lake) + found.parent)
+    return one_parent + _others(weight, claim, claim * len(lake.ids) + table)
+
+
+def _others(weight: Floats, group: Ints, mine: Ints) -> Floats:
+    """Per edge, the summed exp(weight) of its group less its own kind, relative to its own."""
+    everyone, own = _log_sum(weight, group), _log_sum(weight, mine)
+    rest = np.log(np.maximum(1 - np.exp(np.minimum(own - everyone, 0)), 1e-15)) + everyone
+    relative: Floats = np.exp(np.minimum(rest - weight, 4))
+    return relative
+
+
+def _log_sum(values: Floats, group: Ints) -> Floats:
+    """ln of the sum of exp(values) over each entry's group."""
+    _, of = np.unique(group, return_inverse=True)
+    top = np.full(int(of.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(top, of, values)
+    total: Floats = np.log(np.bincount(of, np.exp(values - top[of])))[of] + top[of]
+    return total
+
+
+class Databases:
+    """Latent databases: sets of tables joined by sure edges, none with two tables of one name."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._up = list(range(len(names)))
+        self._names = [{name} for name in names]
+
+    def find(self, table: int) -> int:
+        """The set a table is in, by one of its tables."""
+        while self._up[table] != table:
+            self._up[table] = self._up[self._up[table]]
+            table = self._up[table]
+        return table
+
+    def clash(self, one: int, other: int) -> bool:
+        """Whether joining two tables would put two tables of one name into one set."""
+        one, other = self.find(one), self.find(other)
+        return one != other and not self._names[one].isdisjoint(self._names[other])
+
+    def join(self, one: int, other: int) -> bool:
+        """Join two tables' sets, unless they are one or would clash; says whether it did."""
+        if self.clash(one, other):
+            return False
+        one, other = self.find(one), self.find(other)
+        if one == other:
+            return False
+        if len(self._names[one]) < len(self._names[other]):
+            one, other = other, one
+        self._up[other] = one
+        self._names[one] |= self._names[other]
+        return True
+
+
+def settle(
+    lake: Lake,
+    found: Candidates,
+    evidence: Features,
+    odds: Floats,
+    constants: Constants = DEFAULT,
+) -> Edges:
+    """Score every candidate in view of the others (steps 3 and 4 above)."""
+    databases = Databases([" ".join(words(table.name)) for table in lake.ids])
+    left, right = lake.table[found.child], lake.table[found.parent]
+    tables = len(lake.ids)
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    pairs, pair = np.unique(low * tables + high, return_inverse=True)
+    ends = [(p // tables, p % tables) for p in pairs.tolist()]
+    rank = odds + constants.exact * evidence.exact
+    order = _by_name(lake, found)
+    while True:
+        blocked = np.array([databases.clash(*end) for end in ends], dtype=np.bool_)[pair]
+        wall = constants.clash * blocked
+        weight = np.round(rivals(lake, found, rank - wall, constants), 9)
+        total = np.round(odds - wall - constants.rival * weight, 9)
+        score = 1 / (1 + np.exp(-np.clip(total, -700, 700)))
+        sure = np.flatnonzero((score > 0.5) & (weight < constants.clear))
+        sure = sure[np.lexsort((order[sure], -score[sure]))]
+        grown = [databases.join(int(left[edge]), int(right[edge])) for edge in sure]
+        if not any(grown):
+            return Edges(found, evidence, odds, weight, blocked, score, rank)
+
+
+def _by_name(lake: Lake, found: Candidates) -> Ints:
+    """The place of each edge in the order of its names, which does not depend on ids."""
+    names = [
+        (lake.ids[lake.table[p]].name, lake.ids[lake.table[c]].name, lake.name[c], lake.name[p])
+        for c, p in zip(found.child.tolist(), found.parent.tolist(), strict=True)
+    ]
+    places = {name: place for place, name in enumerate(sorted(set(names)))}
+    return np.array([places[name] for name in names], dtype=np.int64)

@@ -1,0 +1,210 @@
+"""Scorings: how sure is a join, from 0 to 1, above 0.5 "joinable". Chosen by name.
+
+`keylike` is ours and the default; `paper` is CORE-T's (appendix on compatibility, equations 1-4);
+`jar` is JAR's as published: every pair of columns counts, (jaccard + name) / 2 times the larger
+share of distinct values, nulls taken for a value. (The released code of JAR divides by another set
+and leaves the uniqueness out; this is the formula of the publication.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.errors import UsageError
+from dovetail.joins import keylike
+from dovetail.joins.candidates import Candidates
+from dovetail.joins.inclusion import pairs
+from dovetail.joins.keylike import Semantic
+from dovetail.joins.lake import Floats, Ints, Lake
+from dovetail.joins.names import words
+
+DEFAULT = "keylike"
+# Pairs gathered before only the best of each pair of tables are kept.
+_GATHER = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Scored pairs of columns, with the evidence for each by name; `rank` breaks ties."""
+
+    candidates: Candidates
+    score: Floats
+    rank: Floats
+    evidence: dict[str, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """A way to score, with the version that is stored beside its results."""
+
+    name: str
+    version: int
+    run: Callable[[Lake, Semantic | None], Scored]
+
+
+def scoring(name: str) -> Scoring:
+    """A scoring by name."""
+    for known in SCORINGS:
+        if known.name == name:
+            return known
+    there = ", ".join(known.name for known in SCORINGS)
+    raise UsageError(f"scoring {name!r} is not known; there are: {there}")
+
+
+def _keylike(lake: Lake, semantic: Semantic | None) -> Scored:
+    edges = keylike.keylike(lake, semantic=semantic)
+    evidence = {f.name: getattr(edges.features, f.name) for f in fields(edges.features)}
+    evidence |= {"odds": edges.odds, "rivals": edges.rivals, "blocked": edges.blocked * 1.0}
+    return Scored(edges.candidates, edges.score, edges.rank, evidence)
+
+
+def _paper(lake: Lake, semantic: Semantic | None) -> Scored:
+    """Valid pairs (one set inside the other, one column unique): half jaccard, half name."""
+    headers = _Headers(lake)
+    blocks: list[tuple[Ints, Ints, Floats, Floats, Floats]] = []
+    for inner, outer in _gathered(lake):
+        jaccard = lake.distinct[inner] / lake.distinct[outer]
+        name = headers.overlap(inner, outer)
+        if semantic is not None:
+            name = (name + semantic(inner, outer)) / 2
+        best = _best(lake, inner, outer, (jaccard + name) / 2)
+        blocks.append(
+            (inner[best], outer[best], jaccard[best], name[best], (jaccard + name)[best] / 2)
+        )
+    if not blocks:
+        return _nothing()
+    inner, outer, jaccard, name, score = (
+        np.concatenate(part) for part in zip(*blocks, strict=True)
+    )
+    best = _best(lake, inner, outer, score)
+    found = Candidates(
+        inner[best], outer[best], lake.distinct[inner[best]], lake.filled[inner[best]]
+    )
+    return Scored(found, score[best], score[best], {"name": name[best], "jaccard": jaccard[best]})
+
+
+def _gathered(lake: Lake) -> Iterator[tuple[Ints, Ints]]:
+    """The valid pairs in large blocks."""
+    held: list[tuple[Ints, Ints]] = []
+    size = 0
+    for block in pairs(lake):
+        held.append(block)
+        size += len(block[0])
+        if size >= _GATHER:
+            yield np.concatenate([b[0] for b in held]), np.concatenate([b[1] for b in held])
+            held, size = [], 0
+    if size:
+        yield np.concatenate([b[0] for b in held]), np.concatenate([b[1] for b in held])
+
+
+def _jar(lake: Lake, semantic: Semantic | None) -> Scored:
+    headers, shared = _Headers(lake), _Shared(lake)
+    null = (lake.rows[lake.table] > lake.filled).astype(np.int64)
+    size = lake.distinct + null
+    uniqueness = size / np.maximum(lake.rows[lake.table], 1)
+    live = lake.rows[lake.table] > 0
+    every = np.arange(len(lake))
+    blocks: list[tuple[Ints, Ints, Ints, Floats]] = []
+    for column in np.flatnonzero(live).tolist():
+        others = every[live & (lake.table > lake.table[column])]
+        if not len(others):
+            continue
+        mine = np.full(len(others), column)
+        held = shared.with_all(column)[others]
+        both = held + (null[column] & null[others])
+        jaccard = both / np.maximum(size[column] + size[others] - both, 1)
+        name = headers.overlap(mine, others)
+        if semantic is not None:
+            name = (name + semantic(mine, others)) / 2
+        score = (jaccard + name) / 2 * np.maximum(uniqueness[column], uniqueness[others])
+        best = _best(lake, mine, others, score)
+        blocks.append((mine[best], others[best], held[best], score[best]))
+    if not blocks:
+        return _nothing()
+    left, right, held, score = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    best = _best(lake, left, right, score)
+    found = Candidates(left[best], right[best], held[best], np.zeros(len(best), dtype=np.int64))
+    return Scored(found, score[best], score[best], {})
+
+
+class _Headers:
+    """Words of headers (table name and column name), and how they overlap."""
+
+    def __init__(self, lake: Lake) -> None:
+        said = [
+            frozenset(words(lake.ids[table].name)) | frozenset(words(name))
+            for table, name in zip(lake.table.tolist(), lake.name, strict=True)
+        ]
+        vocabulary = sorted({word for header in said for word in header})
+        index = {word: place for place, word in enumerate(vocabulary)}
+        self._has = np.zeros((len(said), len(index)), dtype=np.bool_)
+        for row, header in enumerate(said):
+            self._has[row, [index[word] for word in header]] = True
+        self._size = self._has.sum(axis=1)
+
+    def overlap(self, left: Ints, right: Ints) -> Floats:
+        """Words in common, over those of the shorter header."""
+        both = np.empty(len(left), dtype=np.int64)
+        for at in range(0, len(left), 1 << 14):
+            part = slice(at, at + (1 << 14))
+            both[part] = (self._has[left[part]] & self._has[right[part]]).sum(axis=1)
+        smaller = np.minimum(self._size[left], self._size[right])
+        ratio: Floats = both / np.maximum(smaller, 1)
+        return ratio
+
+
+class _Shared:
+    """How many distinct values a column shares with every other."""
+
+    def __init__(self, lake: Lake) -> None:
+        sizes = [len(vector) for vector in lake.vectors]
+        values = np.concatenate(lake.vectors) if sizes else np.empty(0, dtype=np.uint64)
+        order = np.argsort(values, kind="stable")
+        self._holder = np.repeat(np.arange(len(lake)), sizes)[order]
+        ordered = values[order]
+        starts = _firsts(ordered)
+        self._values = ordered[starts]
+        self._starts = np.append(starts, len(ordered))
+        self._lake = lake
+
+    def with_all(self, column: int) -> Ints:
+        at = np.searchsorted(self._values, self._lake.vectors[column])
+        starts, lengths = self._starts[at], self._starts[at + 1] - self._starts[at]
+        before = np.cumsum(lengths) - lengths
+        places = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+        return np.bincount(self._holder[places], minlength=len(self._lake))
+
+
+def _best(lake: Lake, left: Ints, right: Ints, score: Floats) -> Ints:
+    """The places of the best pair of columns for each pair of tables; ties to the first columns."""
+    one, other = lake.table[left], lake.table[right]
+    pair = np.minimum(one, other) * len(lake.ids) + np.maximum(one, other)
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    order = np.lexsort((high, low, -score, pair))
+    found: Ints = order[_firsts(pair[order])]
+    return found
+
+
+def _firsts(ordered: npt.NDArray[Any]) -> Ints:
+    """The places where a new value begins."""
+    if not len(ordered):
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+
+
+def _nothing() -> Scored:
+    none = np.empty(0, dtype=np.int64)
+    empty = np.empty(0, dtype=np.float64)
+    return Scored(Candidates(none, none, none, none), empty, empty, {})
+
+
+SCORINGS = (
+    Scoring(keylike.NAME, keylike.VERSION, _keylike),
+    Scoring("paper", 1, _paper),
+    Scoring("jar", 1, _jar),
+)

@@ -1,0 +1,161 @@
+"""The inclusion engine against Python sets, and candidates against every pair of columns."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dovetail
+from dovetail.domain import TableId
+from dovetail.hashing import Hashes, mix
+from dovetail.joins import inclusion
+from dovetail.joins.candidates import FLOOR, drawn_by_rows, find_candidates, found_in
+from dovetail.joins.inclusion import group, pairs, supersets
+from dovetail.joins.lake import Lake
+
+
+def hashed(values: set[int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    return np.sort(mix(np.array(sorted(values), dtype=np.uint64)))
+
+
+def lake_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Lake:
+    """A lake of columns with these values, all named alike."""
+    count = len(sets)
+    number = max(tables, default=-1) + 1
+    vectors = [hashed(values) for values in sets]
+    counts = [
+        np.full(len(values), 1 if u else 2, np.uint32)
+        for values, u in zip(sets, unique, strict=True)
+    ]
+    return Lake(
+        ids=[TableId("s", f"thing_{table}") for table in range(number)],
+        rows=np.full(number, 100),
+        table=np.array(tables, dtype=np.int64),
+        position=np.ones(count, dtype=np.int64),
+        name=["thing_id"] * count,
+        number=np.ones(count, dtype=np.bool_),
+        filled=np.array([int(c.sum()) for c in counts], dtype=np.int64),
+        unique=np.array(unique, dtype=np.bool_),
+        low=np.zeros(count),
+        high=np.array([float(max(values, default=0)) for values in sets]),
+        vectors=vectors,
+        counts=counts,
+    )
+
+
+COLUMNS = st.lists(
+    st.tuples(st.sets(st.integers(0, 60), max_size=40), st.integers(0, 4), st.booleans()),
+    max_size=14,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(COLUMNS, st.integers(1, 20))
+def test_pairs_are_those_of_python_sets(
+    columns: list[tuple[set[int], int, bool]], probes: int
+) -> None:
+    sets = [values for values, _, _ in columns]
+    tables, unique = [t for _, t, _ in columns], [u for _, _, u in columns]
+    expected = {
+        (i, j)
+        for i, j in product(range(len(sets)), repeat=2)
+        if tables[i] != tables[j] and (unique[i] or unique[j]) and sets[i] and sets[i] <= sets[j]
+    }
+    before = inclusion.PROBES
+    inclusion.PROBES = probes
+    try:
+        blocks = list(pairs(lake_of(sets, tables, unique)))
+    finally:
+        inclusion.PROBES = before
+    found = [
+        pair for inner, outer in blocks for pair in zip(inner.tolist(), outer.tolist(), strict=True)
+    ]
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+
+
+def test_long_chains_are_found_by_transitivity() -> None:
+    """A thousand nested sets: every pair is there, and few of them were verified."""
+    sizes = range(20, 1020)
+    lake = lake_of([set(range(size)) for size in sizes], list(range(1000)), [True] * 1000)
+    tried = 0
+    verify = inclusion._lies_in
+
+    def counting(inner: Hashes, outer: Hashes) -> bool:
+        nonlocal tried
+        tried += 1
+        return verify(inner, outer)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inclusion, "_lies_in", counting)
+        total = sum(len(inner) for inner, _ in pairs(lake))
+    assert total == 1000 * 999 // 2
+    assert tried < 1100
+
+
+def test_equal_sets_are_one_class_and_empty_ones_none() -> None:
+    lake = lake_of([{1, 2}, set(), {2, 1}, {1, 2, 3}], [0, 1, 2, 3], [True, True, False, True])
+    classes = group(lake)
+    assert [members.tolist() for members in classes.members] == [[3], [0, 2]]
+    assert classes.of.tolist() == [1, -1, 1, 0]
+    assert [(place, found.tolist()) for place, found in supersets(classes)] == [
+        (0, [0]),
+        (1, [0, 1]),
+    ]
+
+
+def test_all_pairs_of_the_sample_are_those_of_python_sets(sample: dovetail.Catalog) -> None:
+    lake = Lake.of(sample)
+    sets = [set(vector.tolist()) for vector in lake.vectors]
+    expected = {
+        (i, j)
+        for i, j in product(range(len(lake)), repeat=2)
+        if lake.table[i] != lake.table[j]
+        and (lake.unique[i] or lake.unique[j])
+        and 0 < len(sets[i]) <= len(sets[j])
+        and sets[i] <= sets[j]
+    }
+    found = {
+        pair
+        for inner, outer in pairs(lake)
+        for pair in zip(inner.tolist(), outer.tolist(), strict=True)
+    }
+    assert found == expected
+    assert len(found) > 500
+
+
+@settings(deadline=None, max_examples=60)
+@given(COLUMNS)
+def test_candidates_of_one_name_are_all_that_hold_enough_rows(
+    columns: list[tuple[set[int], int, bool]],
+) -> None:
+    """All columns are named alike, so nothing may be left out but for rows."""
+    lake = lake_of(*(list(part) for part in zip(*columns, strict=True))) if columns else None
+    if lake is None:
+        return
+    expected = {}
+    for i, j in product(range(len(lake)), repeat=2):
+        if lake.table[i] == lake.table[j] or not lake.unique[j] or not len(lake.vectors[j]):
+            continue
+        held = found_in(lake.vectors[i], lake.vectors[j])
+        rows = int(lake.counts[i][held].sum())
+        if lake.filled[i] and rows >= FLOOR * lake.filled[i]:
+            expected[i, j] = (int(held.sum()), rows)
+    found = find_candidates(lake, telling=np.zeros(len(lake), dtype=np.bool_))
+    parts = zip(found.child, found.parent, found.shared, found.rows, strict=True)
+    assert {(int(c), int(p)): (int(s), int(r)) for c, p, s, r in parts} == expected
+
+
+def test_values_are_drawn_by_the_rows_that_hold_them() -> None:
+    vector = hashed(set(range(1000)))
+    counts = np.ones(1000, dtype=np.uint32)
+    heavy = np.arange(0, 1000, 50)
+    counts[heavy] = 1000
+    drawn = drawn_by_rows(vector, counts)
+    assert len(drawn) == 32
+    assert found_in(vector[heavy], drawn).sum() >= 18
+    assert drawn.tolist() == drawn_by_rows(vector, counts).tolist()
