@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from dataclasses import replace
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -159,3 +165,47 @@ def test_values_are_drawn_by_the_rows_that_hold_them() -> None:
     assert len(drawn) == 32
     assert found_in(vector[heavy], drawn).sum() >= 18
     assert drawn.tolist() == drawn_by_rows(vector, counts).tolist()
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "inside"),
+    [
+        ([1, 2], ["1", "2.0", "x"], True),
+        ([1, 2], ["01", "02", "1"], False),
+        ([1.0, -0.0], [0, 1, 7], True),
+        ([1.5, float("nan")], ["1.50", "9"], True),
+        ([True, False], [0, 1, 2], False),
+        (["a ", " b"], ["a", "b", "c"], True),
+        (["a", ""], ["a", "b"], True),
+        (["A"], ["a", "b"], False),
+        ([dt.date(2024, 1, 1)], ["2024-01-01", "2024-01-02"], True),
+        ([dt.datetime(2024, 1, 1)], [dt.date(2024, 1, 1), dt.date(2024, 1, 2)], True),
+        ([dt.datetime(2024, 1, 1, 9)], [dt.date(2024, 1, 1), dt.date(2024, 1, 2)], False),
+        ([b"a"], ["a", "b"], False),
+        ([b"\xff"], [b"\xff", b""], True),
+        ([None, None], ["a", "b"], False),
+    ],
+)
+def test_odd_values_are_in_each_other_as_documented(
+    inner: list[Any], outer: list[Any], inside: bool, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"inner": inner, "id": range(len(inner))}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"outer": outer}), tmp_path / "b.parquet")
+    pq.write_table(pa.table({"outer": pa.array([], pa.int64())}), tmp_path / "empty.parquet")
+    lake = Lake.of(dovetail.build(str(tmp_path), into=tmp_path / ".catalog"))
+    found = {
+        (lake.name[i], lake.name[j])
+        for left, right in pairs(lake)
+        for i, j in zip(left.tolist(), right.tolist(), strict=True)
+    }
+    assert (("inner", "outer") in found) is inside
+
+
+def test_ten_million_distinct_values() -> None:
+    values = np.sort(mix(np.arange(10_000_000, dtype=np.uint64)))
+    few = lake_of([{1}, {1}], [0, 1], [True, True])
+    vectors = [values, values[::2].copy()]
+    counts = [np.ones(len(vector), dtype=np.uint32) for vector in vectors]
+    lake = replace(few, vectors=vectors, counts=counts)
+    found = [(inner.tolist(), outer.tolist()) for inner, outer in pairs(lake) if len(inner)]
+    assert found == [([1], [0])]

@@ -18,7 +18,7 @@ from dovetail.bench.joins import bench_joins
 from dovetail.domain import JoinEdge, TableId
 from dovetail.errors import NotFoundError, UsageError
 from dovetail.joins import keylike
-from dovetail.joins.cache import FOLDER, edges_of, forget_others, join_edges
+from dovetail.joins.cache import FOLDER, forget_others, join_edges, work_out
 from dovetail.joins.candidates import between
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.lake import Lake
@@ -202,6 +202,72 @@ def test_the_surest_way_is_the_greatest_product() -> None:
     assert JoinGraph([a, b, c], [first, edge(b, c, 0.65), direct]).path(a, c) == [direct]
 
 
+def test_hierarchies_are_edges_of_a_table_with_itself(graph: JoinGraph) -> None:
+    own = {(edge.left.name, edge.columns) for edge in graph.edges if edge.left == edge.right}
+    assert own == {
+        ("staff", (("manager_id", "staff_id"),)),
+        ("people", (("supervisor_no", "person_no"),)),
+        ("people", (("mentor_no", "person_no"),)),
+        ("group", (("parent_id", "group_id"),)),
+    }
+    (edge,) = graph.between("staff", "staff")
+    assert edge.evidence["depth"] >= 1
+    assert graph.neighbours("staff") == [TableId("civic.sqlite", "schools")]
+
+
+def test_bridges_are_told_by_their_key(graph: JoinGraph) -> None:
+    sides = {
+        table.name: sorted(e.right.name for e in edges) for table, edges in graph.bridges().items()
+    }
+    assert sides["xref"] == ["admissions", "diagnoses"]
+    assert sides["stock"] == ["items", "warehouses"]
+    assert sides["stops"] == ["lines", "stations"]
+    assert "order_items" not in sides
+
+
+def shipments(folder: Path, *, dirty: bool = False) -> Path:
+    """Lines of a shipment, known by shipment and line; parcels refer to both."""
+    path = folder / "freight.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE shipment_line (shipment TEXT, line INTEGER, weight REAL)")
+        connection.execute("CREATE TABLE parcel (parcel_no INTEGER, shipment TEXT, line INTEGER)")
+        lines = [(f"S{n:03d}", line, n / 7) for n in range(40) for line in range(1, n % 4 + 2)]
+        connection.executemany("INSERT INTO shipment_line VALUES (?, ?, ?)", lines)
+        parcels = [(n, *lines[n * 7 % len(lines)][:2]) for n in range(300)]
+        if dirty:
+            parcels = [(n, shipment, line % 4 + 1) for n, shipment, line in parcels]
+        connection.executemany("INSERT INTO parcel VALUES (?, ?, ?)", parcels)
+        connection.commit()
+    return path
+
+
+def test_keys_of_two_columns_are_found_where_neither_is_unique(tmp_path: Path) -> None:
+    catalog = dovetail.build(str(shipments(tmp_path)), into=tmp_path / "catalog")
+    (edge,) = JoinGraph.of(catalog).between("parcel", "shipment_line")
+    assert edge.columns == (("shipment", "shipment"), ("line", "line"))
+    assert (edge.evidence["composite"], edge.evidence["row_containment"]) == (2.0, 1.0)
+    assert edge.score > 0.5
+    assert (edge.cardinality, edge.survive) == ("n:1", 1.0)
+
+
+def test_columns_that_fit_alone_but_not_together_are_no_key(tmp_path: Path) -> None:
+    catalog = dovetail.build(str(shipments(tmp_path, dirty=True)), into=tmp_path / "catalog")
+    assert JoinGraph.of(catalog).between("parcel", "shipment_line") == []
+
+
+def test_without_its_source_a_catalog_still_gives_the_joins_of_one_column(
+    corpus: tuple[Path, ...], tmp_path: Path
+) -> None:
+    copy = tmp_path / "civic.sqlite"
+    shutil.copy(next(path for path in corpus if path.name == "civic.sqlite"), copy)
+    catalog = dovetail.build(str(copy), into=tmp_path / "catalog")
+    copy.unlink()
+    graph = JoinGraph.of(catalog)
+    assert graph.between("schools", "districts")[0].score > 0.5
+    assert graph.bridges() == {}
+    assert not (catalog.path / FOLDER).exists()  # what is incomplete is not kept
+
+
 def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Path) -> None:
     shop = next(path for path in corpus if path.name == "shop.sqlite")
     copy = tmp_path / "shop.sqlite"
@@ -210,8 +276,7 @@ def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Pa
     first = join_edges(catalog)
     (file,) = (catalog.path / FOLDER).iterdir()
     assert join_edges(dovetail.open(catalog.path)) == first
-    lake = Lake.of(catalog)
-    assert edges_of(lake, scoring("keylike").run(lake, None)) == first
+    assert work_out(catalog) == first
 
     file.write_bytes(b"broken")
     assert join_edges(catalog) == first

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.measures import Pair, joinability
+from dovetail.domain import JoinEdge
 from dovetail.joins import keylike
+from dovetail.joins.cache import edges_of, work_out
 from dovetail.joins.candidates import between, concatenate
 from dovetail.joins.lake import Lake
-from dovetail.joins.scoring import Scored, scoring
+from dovetail.joins.scoring import Scored
 from dovetail.offline.build import Watch
 from dovetail.settings import Settings
 
@@ -25,11 +28,11 @@ def bench_joins(
     """Score all pairs of tables with rows, and measure them over the pool and inside databases."""
     catalog = dataset.catalog(Settings(comparison=comparison), watch)
     started = time.perf_counter()
-    lake = Lake.of(catalog)
-    scored = scoring(name).run(lake, None)
+    edges = work_out(catalog, name)
     seconds = time.perf_counter() - started
+    lake = Lake.of(catalog)
     gold = declared(dataset, lake)
-    scores, best = best_pairs(lake, scored)
+    scores, best = best_pairs(lake, edges)
     if name == keylike.NAME:
         best |= _weak_pairs(lake, set(gold) - set(best))
     live = [table for table, rows in enumerate(lake.rows.tolist()) if rows]
@@ -69,23 +72,22 @@ def declared(dataset: Dataset, lake: Lake) -> dict[Pair, ColumnPairs]:
     return gold
 
 
-def best_pairs(lake: Lake, scored: Scored) -> tuple[dict[Pair, float], dict[Pair, ColumnPairs]]:
-    """Per pair of tables the best score, and the pair of columns it stands for."""
-    found: dict[Pair, tuple[float, float, ColumnPairs]] = {}
-    rows = zip(
-        scored.candidates.child.tolist(),
-        scored.candidates.parent.tolist(),
-        scored.score.tolist(),
-        scored.rank.tolist(),
-        strict=True,
-    )
-    for child, parent, score, rank in rows:
-        one, other = int(lake.table[child]), int(lake.table[parent])
-        pair = (min(one, other), max(one, other))
-        if pair not in found or (score, rank) > found[pair][:2]:
-            names = frozenset((_column(one, lake.name[child]), _column(other, lake.name[parent])))
-            found[pair] = (score, rank, frozenset((names,)))
-    return {p: f[0] for p, f in found.items()}, {p: f[2] for p, f in found.items()}
+def best_pairs(
+    lake: Lake, edges: Sequence[JoinEdge]
+) -> tuple[dict[Pair, float], dict[Pair, ColumnPairs]]:
+    """Per pair of tables the best score, and the columns it stands for; self edges are left out."""
+    place = {table: number for number, table in enumerate(lake.ids)}
+    scores: dict[Pair, float] = {}
+    best: dict[Pair, ColumnPairs] = {}
+    for edge in sorted(edges, key=lambda edge: -edge.score):
+        left, right = place[edge.left], place[edge.right]
+        pair = (min(left, right), max(left, right))
+        if left != right and pair not in scores:
+            scores[pair] = edge.score
+            best[pair] = frozenset(
+                frozenset((_column(left, a), _column(right, b))) for a, b in edge.columns
+            )
+    return scores, best
 
 
 def _weak_pairs(lake: Lake, pairs: set[Pair]) -> dict[Pair, ColumnPairs]:
@@ -96,8 +98,7 @@ def _weak_pairs(lake: Lake, pairs: set[Pair]) -> dict[Pair, ColumnPairs]:
         return {}
     together = concatenate(list(found.values()))
     scores = keylike.local_scores(lake, together)
-    scored = Scored(together, scores, scores, {})
-    return best_pairs(lake, scored)[1]
+    return best_pairs(lake, edges_of(lake, Scored(together, scores, scores, {})))[1]
 
 
 def _column(table: int, name: str) -> str:

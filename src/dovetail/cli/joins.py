@@ -59,6 +59,9 @@ def _why(edge: JoinEdge) -> str:
     """The evidence that moved the score most, in a few words."""
     said = edge.evidence
     words = [
+        ("composite" in said, "unique together only"),
+        ("self" in said, "hierarchy"),
+        ("bridge" in said, "side of a bridge"),
         (said.get("name", 0) >= 0.5, "named after it"),
         (said.get("value", 0) >= 0.5, "telling values"),
         (said.get("key", 0) >= 0.7, "its key"),

@@ -20,7 +20,9 @@ import pyarrow.parquet as pq
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.lake import Lake
+from dovetail.joins.rows import RowReader
 from dovetail.joins.scoring import DEFAULT, Scored, Scoring, scoring
+from dovetail.joins.structure import structured_edges
 
 FOLDER = "joins"
 _ROWS = pa.schema(
@@ -47,11 +49,30 @@ def join_edges(catalog: Catalog, name: str = DEFAULT) -> list[JoinEdge]:
     path = catalog.path / FOLDER / f"{_key(catalog, chosen)}.parquet"
     with suppress(OSError, pa.ArrowInvalid, KeyError):
         return _read(path)
-    lake = Lake.of(catalog)
-    edges = edges_of(lake, chosen.run(lake, None))
-    with suppress(OSError):  # a catalog that cannot be written to is read all the same
-        _write(path, edges)
+    edges, complete = _work_out(catalog, name)
+    if complete:
+        with suppress(OSError):  # a catalog that cannot be written to is read all the same
+            _write(path, edges)
     return edges
+
+
+def work_out(catalog: Catalog, name: str = DEFAULT) -> list[JoinEdge]:
+    """The join evidence of a catalog, not looked up but made.
+
+    `keylike` goes beyond single columns: composite keys, hierarchies and bridges.
+    """
+    return _work_out(catalog, name)[0]
+
+
+def _work_out(catalog: Catalog, name: str) -> tuple[list[JoinEdge], bool]:
+    """The evidence, and whether no source was missing for it: only then may it be kept."""
+    lake = Lake.of(catalog)
+    edges = edges_of(lake, scoring(name).run(lake, None))
+    if name != DEFAULT:
+        return edges, True
+    with RowReader(catalog) as rows:
+        edges = structured_edges(lake, edges, rows)
+        return sorted(edges, key=_order), rows.complete
 
 
 def forget_others(catalog: Catalog, names: Sequence[str] = (DEFAULT,)) -> None:

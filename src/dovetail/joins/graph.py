@@ -104,6 +104,14 @@ class JoinGraph:
             found.append(sorted(group))
         return sorted(found, key=lambda group: (-len(group), group))
 
+    def bridges(self) -> dict[TableId, list[JoinEdge]]:
+        """Many-to-many tables, whose key is two or three references, with those references."""
+        found: dict[TableId, list[JoinEdge]] = {}
+        for edge in self.edges:
+            if "bridge" in edge.evidence:
+                found.setdefault(edge.left, []).append(edge)
+        return found
+
     def _way(self, begin: TableId, goal: TableId, came: dict[TableId, JoinEdge]) -> list[JoinEdge]:
         way: list[JoinEdge] = []
         here = goal

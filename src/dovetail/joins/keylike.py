@@ -189,7 +189,7 @@ def features(
     subtype = value * own_name[parent] * (to_column == 0)
     plain = lake.number & ~id_word
     counted = np.array([counts(name) for name in lake.name])
-    spelling = _spelling(lake)
+    spelling = spelling_habits(lake)
     return Features(
         name=name,
         value=value,
@@ -227,7 +227,7 @@ def _codes(things: Sequence[Named]) -> tuple[Ints, list[Named]]:
     return np.array(codes, dtype=np.int64), list(seen)
 
 
-def _spelling(lake: Lake) -> Floats:
+def spelling_habits(lake: Lake) -> Floats:
     """One unit vector per table: case, separators, form of 'id', names of keys, plurals."""
     bags: list[Counter[str]] = [Counter() for _ in lake.ids]
     facts = zip(lake.table.tolist(), lake.name, lake.position, lake.unique, strict=True)

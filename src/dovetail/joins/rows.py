@@ -1,0 +1,145 @@
+"""Rows as hashes, read again from their sources: for the few tables whose columns must be paired.
+
+The catalog keeps what columns hold, not how rows pair it; keys of several columns, bridges and
+hierarchies need that. A table that cannot be read again, or is no longer what the catalog knows,
+gives nothing, and such evidence is then left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.catalog.reader import Catalog
+from dovetail.domain import TableId
+from dovetail.errors import DovetailError, RescanError
+from dovetail.hashing import Comparison, Hashes, drop_missing, hash_values
+from dovetail.plugins import open_source
+from dovetail.ports import Listing, Source, SourceSpec
+from dovetail.sources.resolve import expand
+
+RowHashes = npt.NDArray[np.uint64]
+
+# Cells held at a time, of 8 bytes each; a table with more of them is not read again.
+_MOST_CELLS = 1 << 26
+_ATTEMPTS = 4
+
+
+class RowReader:
+    """Reads columns of tables row by row. Sources are opened once and closed together."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._comparison = Comparison(catalog.manifest.profile["comparison"])
+        self._specs: dict[str, SourceSpec] | None = None
+        self._sources: dict[str, tuple[Source, dict[str, Listing]] | None] = {}
+        self._held: dict[TableId, RowHashes | None] = {}
+        self.complete = True  # every table that was asked for is still there as it was
+        self._size = 0
+        self._tokens = dict(zip(catalog.ids, catalog.rows.tables["token"].to_pylist(), strict=True))
+
+    def __enter__(self) -> RowReader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for opened in self._sources.values():
+            if opened is not None:
+                opened[0].close()
+
+    def read(self, table: TableId, columns: Sequence[int]) -> RowHashes | None:
+        """A hash per row for each of some columns, 0 where a value is missing.
+
+        None when the table cannot be read. It is read whole and held, as long as memory allows:
+        whoever asks for two of its columns will ask for others.
+        """
+        if table not in self._held:
+            found = self._read(table)
+            self._size += 0 if found is None else found.size
+            if self._size > _MOST_CELLS:
+                self._held.clear()
+                self._size = 0 if found is None else found.size
+            self._held[table] = found
+        held = self._held[table]
+        return None if held is None else held[list(columns)]
+
+    def _read(self, table: TableId) -> RowHashes | None:
+        opened = self._open(table.source)
+        try:
+            if opened is not None and table.name in opened[1]:
+                source, listing = opened[0], opened[1][table.name]
+                if source.fingerprint(listing, self._tokens[table]).unchanged:
+                    return self._scan_again(source, listing)
+        except (DovetailError, OSError):
+            pass
+        self.complete = False
+        return None
+
+    def _scan_again(self, source: Source, listing: Listing) -> RowHashes | None:
+        for _ in range(_ATTEMPTS):
+            try:
+                return self._scan(source, listing)
+            except RescanError:
+                continue
+        return None
+
+    def _scan(self, source: Source, listing: Listing) -> RowHashes | None:
+        scan = source.scan(listing)
+        typed = self._comparison is Comparison.TYPED
+        pieces: list[RowHashes] = []
+        seen = 0
+        for batch in scan.batches:
+            seen += batch.num_rows * batch.num_columns
+            if seen > _MOST_CELLS:
+                return None
+            piece = np.zeros((batch.num_columns, batch.num_rows), dtype=np.uint64)
+            for place, (column, array) in enumerate(zip(scan.columns, batch.columns, strict=True)):
+                how = Comparison.COERCED if column.untyped and typed else self._comparison
+                values, present = drop_missing(array, how)
+                piece[place, slice(None) if present is None else present] = hash_values(values, how)
+            pieces.append(piece)
+        if not pieces:
+            return np.zeros((len(scan.columns), 0), dtype=np.uint64)
+        return np.concatenate(pieces, axis=1)
+
+    def _open(self, label: str) -> tuple[Source, dict[str, Listing]] | None:
+        if label not in self._sources:
+            self._sources[label] = None
+            spec = self._known().get(label)
+            try:
+                if spec is not None:
+                    source = open_source(spec)
+                    listings = {listing.name: listing for listing in source.tables()}
+                    self._sources[label] = (source, listings)
+            except (DovetailError, OSError):
+                return None
+        return self._sources[label]
+
+    def _known(self) -> dict[str, SourceSpec]:
+        if self._specs is None:
+            self._specs = {}
+            for root in self._catalog.manifest.roots:
+                try:
+                    self._specs |= {spec.label: spec for spec in expand(root)}
+                except (DovetailError, OSError):
+                    continue
+        return self._specs
+
+
+def combined(columns: RowHashes) -> Hashes:
+    """One hash per row over several columns, of the rows that are complete."""
+    whole = (columns != 0).all(axis=0)
+    chosen = columns[:, whole]
+    rows = np.zeros(chosen.shape[1], dtype=np.uint64)
+    for column in chosen:
+        rows ^= column
+        rows *= np.uint64(0x9E3779B97F4A7C15)
+        rows ^= rows >> np.uint64(29)
+    return rows
