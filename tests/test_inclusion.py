@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 import dovetail
 from dovetail.domain import TableId
 from dovetail.hashing import Hashes, mix
-from dovetail.joins import inclusion
-from dovetail.joins.candidates import FLOOR, drawn_by_rows, find_candidates, found_in
+from dovetail.joins import candidates, inclusion, keylike
+from dovetail.joins.candidates import FLOOR, Candidates, drawn_by_rows, find_candidates, found_in
 from dovetail.joins.inclusion import group, pairs, supersets
-from dovetail.joins.lake import Lake
+from dovetail.joins.lake import Flags, Ints, Lake
 
 
 def hashed(values: set[int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
@@ -46,6 +46,7 @@ def lake_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Lake
         number=np.ones(count, dtype=np.bool_),
         filled=np.array([int(c.sum()) for c in counts], dtype=np.int64),
         unique=np.array(unique, dtype=np.bool_),
+        key=np.array(unique, dtype=np.bool_),
         low=np.zeros(count),
         high=np.array([float(max(values, default=0)) for values in sets]),
         vectors=vectors,
@@ -134,26 +135,116 @@ def test_all_pairs_of_the_sample_are_those_of_python_sets(sample: dovetail.Catal
     assert len(found) > 500
 
 
-@settings(deadline=None, max_examples=60)
-@given(COLUMNS)
-def test_candidates_of_one_name_are_all_that_hold_enough_rows(
-    columns: list[tuple[set[int], int, bool]],
-) -> None:
-    """All columns are named alike, so nothing may be left out but for rows."""
-    lake = lake_of(*(list(part) for part in zip(*columns, strict=True))) if columns else None
-    if lake is None:
-        return
-    expected = {}
+def brute_force(lake: Lake) -> dict[tuple[int, int], tuple[int, int]]:
+    """Every column and key of two tables that hold enough of its rows: values in common, rows."""
+    found = {}
     for i, j in product(range(len(lake)), repeat=2):
         if lake.table[i] == lake.table[j] or not lake.unique[j] or not len(lake.vectors[j]):
             continue
         held = found_in(lake.vectors[i], lake.vectors[j])
         rows = int(lake.counts[i][held].sum())
         if lake.filled[i] and rows >= FLOOR * lake.filled[i]:
-            expected[i, j] = (int(held.sum()), rows)
-    found = find_candidates(lake, telling=np.zeros(len(lake), dtype=np.bool_))
-    parts = zip(found.child, found.parent, found.shared, found.rows, strict=True)
-    assert {(int(c), int(p)): (int(s), int(r)) for c, p, s, r in parts} == expected
+            found[i, j] = (int(held.sum()), rows)
+    return found
+
+
+def as_dict(found: Candidates) -> dict[tuple[int, int], tuple[int, int]]:
+    parts = (found.child, found.parent, found.shared, found.rows)
+    rows = zip(*(part.tolist() for part in parts), strict=True)
+    return {(child, parent): (shared, held) for child, parent, shared, held in rows}
+
+
+# One by one, as a product of matrices, that of few columns each, and in blocks of a few pairs.
+WAYS = (
+    {"_BUSY": 10**9},
+    {"_BUSY": 1},
+    {"_BUSY": 2, "_TOGETHER": 2},
+    {"_BUSY": 1, "_BLOCK": 3, "_ROOM": 150},
+)
+
+
+@settings(deadline=None, max_examples=120)
+@given(COLUMNS, st.sampled_from(WAYS), st.booleans())
+def test_candidates_of_one_name_are_all_that_hold_enough_rows(
+    columns: list[tuple[set[int], int, bool]], way: dict[str, int], hopeful: bool
+) -> None:
+    """All columns are named alike, so nothing may be left out but for rows, or for want of hope."""
+    if not columns:
+        return
+    sets, tables, unique = (list(part) for part in zip(*columns, strict=True))
+    lake = lake_of(sets, tables, unique)
+
+    def hope(child: Ints, parent: Ints) -> Flags:
+        return (child + parent) % 3 > 0
+
+    expected = {
+        pair: counts
+        for pair, counts in brute_force(lake).items()
+        if not hopeful or sum(pair) % 3 > 0
+    }
+    nothing = np.zeros(len(lake), dtype=np.bool_)
+    with pytest.MonkeyPatch.context() as patch:
+        for constant, value in way.items():
+            patch.setattr(candidates, constant, value)
+        found = find_candidates(lake, nothing, hope if hopeful else None)
+    assert as_dict(found) == expected
+
+
+def test_counts_of_rows_beyond_single_precision_are_exact() -> None:
+    lake = lake_of([{1, 2}, {1, 2, 3}], [0, 1], [False, True])
+    lake.counts[0][:] = (2**24, 1)
+    lake.filled[0] = 2**24 + 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(candidates, "_BUSY", 1)
+        found = find_candidates(lake, np.zeros(2, dtype=np.bool_))
+    assert as_dict(found) == {(0, 1): (2, 2**24 + 1)}
+
+
+def test_pairs_without_hope_have_no_odds(sample: dovetail.Catalog) -> None:
+    """What `keylike` never counts would have come to nothing: as if it had counted everything."""
+    lake = Lake.of(sample)
+    values = keylike.surprise(lake, keylike.DEFAULT)
+    everything = find_candidates(lake, values.telling)
+    evidence = keylike.Evidence(lake, values)
+    odds = keylike.local_odds(evidence.of(everything))
+    best = keylike.local_odds(evidence.at_best(everything.child, everything.parent))
+    assert (odds <= best).all()
+    alive = everything.take(odds > keylike.DEFAULT.least)
+    edges = keylike.keylike(lake)
+    assert as_dict(edges.candidates) == as_dict(alive)
+    assert 50 < len(alive) < len(everything)
+
+
+@settings(deadline=None, max_examples=60)
+@given(COLUMNS, st.sampled_from((1, 7, 1 << 23)))
+def test_values_are_rare_that_few_tables_hold(
+    columns: list[tuple[set[int], int, bool]], part: int
+) -> None:
+    sets, tables = [values for values, _, _ in columns], [table for _, table, _ in columns]
+    lake = lake_of(sets, tables, [unique for _, _, unique in columns])
+    holders = {
+        value: len({t for s, t in zip(sets, tables, strict=True) if value in s})
+        for value in set().union(*sets)
+    }
+    expected = [
+        np.mean([np.log(len(lake.ids) / holders[value]) for value in values]) if values else 0.0
+        for values in sets
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(keylike, "_PART", part)
+        assert keylike._rarity(lake) == pytest.approx(expected)
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=12), st.data())
+def test_many_clashes_are_those_of_single_pairs(names: list[str], data: st.DataObject) -> None:
+    databases = keylike.Databases(names)
+    table = st.integers(0, len(names) - 1)
+    for one, other in data.draw(st.lists(st.tuples(table, table))):
+        databases.join(one, other)
+    pairs = np.array(list(product(range(len(names)), repeat=2)))
+    expected = [databases.clash(one, other) for one, other in pairs.tolist()]
+    assert databases.clashes(pairs[:, 0], pairs[:, 1]).tolist() == expected
 
 
 def test_values_are_drawn_by_the_rows_that_hold_them() -> None:

@@ -27,6 +27,8 @@ class Settings:
     comparison: str = "coerced"
     sample_rows: int = 5
     seed: int = 42
+    join_rows: float = 0.7
+    join_unique: float = 0.95
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None
@@ -63,6 +65,8 @@ def _merge(settings: Settings, values: Mapping[str, Any], *, where: str) -> Sett
         expected = _expected(name)
         if isinstance(value, list) and expected is tuple:
             value = tuple(str(entry) for entry in value)
+        if type(value) is int and expected is float:
+            value = float(value)
         if type(value) is not expected:
             shown = "a list of texts" if expected is tuple else f"of type {expected.__name__}"
             given = type(value).__name__  # not the value: it may hold a password
@@ -73,7 +77,9 @@ def _merge(settings: Settings, values: Mapping[str, Any], *, where: str) -> Sett
 
 def _expected(name: str) -> type:
     annotation = str(Settings.__dataclass_fields__[name].type)
-    kinds: dict[str, type] = {"str": str, "tuple": tuple, "bool": bool, "int": int}
+    kinds: dict[str, type] = {
+        "str": str, "tuple": tuple, "bool": bool, "int": int, "float": float,
+    }  # fmt: skip
     return next(kind for text, kind in kinds.items() if annotation.startswith(text))
 
 
@@ -87,11 +93,12 @@ def _parse(name: str, text: str) -> Any:
         raise UsageError(
             f"the environment: {PREFIX}{name.upper()} must be true or false, not {text!r}"
         )
-    if expected is int:
+    if expected in (int, float):
         try:
-            return int(text)
+            return expected(text)
         except ValueError:
+            wanted = "a whole number" if expected is int else "a number"
             raise UsageError(
-                f"the environment: {PREFIX}{name.upper()} must be a whole number, not {text!r}"
+                f"the environment: {PREFIX}{name.upper()} must be {wanted}, not {text!r}"
             ) from None
     return text

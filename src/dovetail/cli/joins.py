@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dovetail.cli.options import CatalogOption, JsonOption, ScoringOption, open_catalog
+from dovetail.cli.options import (
+    CatalogOption,
+    JsonOption,
+    ScoringOption,
+    open_catalog,
+    settings_for,
+)
 from dovetail.cli.output import console, plain, print_json, rich_table
 from dovetail.errors import NotFoundError
 
@@ -31,9 +37,12 @@ def joins(
 ) -> None:
     """Show which tables join, by which columns, how surely and why."""
     from dovetail.joins.graph import JoinGraph
+    from dovetail.joins.lake import Thresholds
 
+    settings = settings_for(catalog)
     opened = open_catalog(catalog)
-    graph = JoinGraph.of(opened, scoring)
+    thresholds = Thresholds(settings.join_rows, settings.join_unique)
+    graph = JoinGraph.of(opened, scoring, thresholds)
     if path is not None:
         ends = [opened[name].id for name in path]
         edges = graph.path(*ends, least=least)

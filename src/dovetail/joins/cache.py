@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.lake import Lake
+from dovetail.joins.lake import DEFAULT as USUAL
+from dovetail.joins.lake import Lake, Thresholds
 from dovetail.joins.rows import RowReader
 from dovetail.joins.scoring import DEFAULT, Scored, Scoring, scoring
 from dovetail.joins.structure import structured_edges
@@ -40,33 +41,37 @@ _ROWS = pa.schema(
 )
 
 
-def join_edges(catalog: Catalog, name: str = DEFAULT) -> list[JoinEdge]:
+def join_edges(
+    catalog: Catalog, name: str = DEFAULT, thresholds: Thresholds = USUAL
+) -> list[JoinEdge]:
     """The join evidence of a catalog: every pair of columns that a scoring has something to say of.
 
     Sorted by score, the surest first; ties by ids and columns.
     """
     chosen = scoring(name)
-    path = catalog.path / FOLDER / f"{_key(catalog, chosen)}.parquet"
+    path = catalog.path / FOLDER / f"{_key(catalog, chosen, thresholds)}.parquet"
     with suppress(OSError, pa.ArrowInvalid, KeyError):
         return _read(path)
-    edges, complete = _work_out(catalog, name)
+    edges, complete = _work_out(catalog, name, thresholds)
     if complete:
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
             _write(path, edges)
     return edges
 
 
-def work_out(catalog: Catalog, name: str = DEFAULT) -> list[JoinEdge]:
+def work_out(
+    catalog: Catalog, name: str = DEFAULT, thresholds: Thresholds = USUAL
+) -> list[JoinEdge]:
     """The join evidence of a catalog, not looked up but made.
 
     `keylike` goes beyond single columns: composite keys, hierarchies and bridges.
     """
-    return _work_out(catalog, name)[0]
+    return _work_out(catalog, name, thresholds)[0]
 
 
-def _work_out(catalog: Catalog, name: str) -> tuple[list[JoinEdge], bool]:
+def _work_out(catalog: Catalog, name: str, thresholds: Thresholds) -> tuple[list[JoinEdge], bool]:
     """The evidence, and whether no source was missing for it: only then may it be kept."""
-    lake = Lake.of(catalog)
+    lake = Lake.of(catalog, thresholds)
     edges = edges_of(lake, scoring(name).run(lake, None))
     if name != DEFAULT:
         return edges, True
@@ -75,22 +80,27 @@ def _work_out(catalog: Catalog, name: str) -> tuple[list[JoinEdge], bool]:
         return sorted(edges, key=_order), rows.complete
 
 
-def forget_others(catalog: Catalog, names: Sequence[str] = (DEFAULT,)) -> None:
-    """Remove evidence that no longer fits the catalog."""
-    current = {f"{_key(catalog, scoring(name))}.parquet" for name in names}
+def forget_others(catalog: Catalog) -> None:
+    """Remove evidence that was worked out from other contents than the catalog's."""
+    contents = _contents(catalog)
     with suppress(OSError):
         for file in (catalog.path / FOLDER).iterdir():
-            if file.name not in current:
+            if not file.name.startswith(contents):
                 file.unlink(missing_ok=True)
 
 
-def _key(catalog: Catalog, chosen: Scoring) -> str:
-    digest = hashlib.sha256(f"{chosen.name} {chosen.version}".encode())
-    tables = catalog.rows.tables
+def _key(catalog: Catalog, chosen: Scoring, thresholds: Thresholds) -> str:
+    way = hashlib.sha256(f"{chosen.version} {thresholds}".encode()).hexdigest()[:8]
+    return f"{_contents(catalog)}-{chosen.name}-{way}"
+
+
+def _contents(catalog: Catalog) -> str:
+    """A name for all that the catalog holds."""
+    digest = hashlib.sha256()
     for column in ("source", "name", "digest"):
-        for value in tables[column].to_pylist():
+        for value in catalog.rows.tables[column].to_pylist():
             digest.update(f"{value}\0".encode())
-    return f"{chosen.name}-{digest.hexdigest()[:20]}"
+    return digest.hexdigest()[:16]
 
 
 def edges_of(lake: Lake, scored: Scored) -> list[JoinEdge]:

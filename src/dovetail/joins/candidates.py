@@ -3,15 +3,18 @@
 A candidate is a column (child) and a unique column of another table (parent) that holds most of
 the child's rows. Of the many such pairs that chance makes (ids 1..n lie in every longer run of
 ids), only those can come to anything whose names have a word in common or whose values are
-telling; the rest is never looked at.
+telling; the rest is never looked at. Of those, the scoring may rule out what no count could save
+(its `hope`); what is left is counted, runs of ids many at a time as a product of matrices.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +28,15 @@ from dovetail.joins.names import Words, core, entity, word_likeness
 FLOOR = 0.7
 # Values of a child, drawn by rows, that a parent is tried with before all of them are.
 _SAMPLE = 32
+# Likely pairs that are looked at together.
+_BLOCK = 1 << 21
+# Pairs from which on a column's are counted together with those of others, and the multiplications
+# that take as long as counting one pair by itself.
+_BUSY, _WORTH = 32, 200_000
+# Columns that are counted together at most, and the numbers that their matrices may have.
+_TOGETHER, _ROOM = 1024, 1 << 27
+
+Sorted = TypeVar("Sorted", Hashes, Ints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +57,44 @@ class Candidates:
         return Candidates(*(part[chosen] for part in parts))
 
 
-def find_candidates(lake: Lake, telling: Flags) -> Candidates:
-    """All candidates between two tables; `telling` says which columns hold values of note."""
+# Says of many pairs (child, parent) whether they could come to anything, whatever their counts.
+Hope = Callable[[Ints, Ints], Flags]
+
+
+def find_candidates(lake: Lake, telling: Flags, hope: Hope | None = None) -> Candidates:
+    """All candidates between two tables; `telling` says which columns hold values of note.
+
+    Pairs without `hope` are not counted and left out; without a `hope` all have some.
+    """
     search = _Search(lake, telling)
-    found = [search.parents(child) for child in np.flatnonzero(lake.filled > 0).tolist()]
+    found = []
+    for child, parent in _blocks(search):
+        chosen = np.flatnonzero(hope(child, parent)) if hope else np.arange(len(child))
+        found.append(search.counted(child[chosen], parent[chosen]))
     return concatenate(found)
+
+
+def _blocks(search: _Search) -> Iterator[tuple[Ints, Ints]]:
+    """Likely pairs, many children at a time."""
+    children: list[int] = []
+    parents: list[Ints] = []
+    waiting = 0
+    for child in search.children.tolist():
+        keys = search.parents(child)
+        if len(keys):
+            children.append(child)
+            parents.append(keys)
+            waiting += len(keys)
+        if waiting >= _BLOCK:
+            yield _pairs(children, parents)
+            children, parents, waiting = [], [], 0
+    if children:
+        yield _pairs(children, parents)
+
+
+def _pairs(children: Sequence[int], parents: Sequence[Ints]) -> tuple[Ints, Ints]:
+    lengths = [len(keys) for keys in parents]
+    return np.repeat(np.array(children, dtype=np.int64), lengths), np.concatenate(parents)
 
 
 def concatenate(parts: Sequence[Candidates]) -> Candidates:
@@ -76,67 +121,131 @@ def between(lake: Lake, one: int, other: int) -> Candidates:
 
 
 class _Search:
-    """Looks up the parents of one column after the other."""
+    """Looks up the parents of one column after the other, and counts many pairs at once."""
 
     def __init__(self, lake: Lake, telling: Flags) -> None:
         self._lake = lake
         self._telling = telling
         self._classes = group(lake)
-        self._of = self._classes.of
-        keys = np.flatnonzero(lake.unique & (lake.distinct > 0))
+        self.children = np.flatnonzero(lake.filled > 0)
+        keys = np.flatnonzero(lake.unique & (self._classes.of >= 0))
         self._named = _Named(lake, keys)
         # Sets of values that are some key's, numbered anew, and the keys of each.
-        self._sets = np.unique(self._of[keys])
-        self._set_of = np.full(len(self._classes), -1, dtype=np.int64)
-        self._set_of[self._sets] = np.arange(len(self._sets))
-        telling_keys = keys[telling[keys]]
-        self._telling_keys = telling_keys[np.argsort(self._of[telling_keys], kind="stable")]
+        sets = np.unique(self._classes.of[keys])
+        self._keys = keys[np.argsort(self._classes.of[keys], kind="stable")]
+        self._starts = np.searchsorted(
+            self._classes.of[self._keys], np.append(sets, len(self._classes))
+        )
         self._samples = [
             drawn_by_rows(vector, counts)
             for vector, counts in zip(lake.vectors, lake.counts, strict=True)
         ]
-        vectors = [self._classes.vectors[place] for place in self._sets.tolist()]
-        self._holders = Holders(self._samples, vectors)
+        self._holders = Holders(self._samples, [self._classes.vectors[s] for s in sets.tolist()])
 
-    def parents(self, child: int) -> Candidates:
-        """The keys of other tables that hold enough of the child's rows, with exact counts."""
-        keys = self._named.pointed_at(self._lake.name[child])
+    def parents(self, child: int) -> Ints:
+        """The keys of other tables that are named or telling and likely hold the child's rows."""
         likely = self._likely_sets(child)
-        if self._telling[child]:
-            places = np.searchsorted(self._of[self._telling_keys], self._sets[likely])
-            ends = np.searchsorted(self._of[self._telling_keys], self._sets[likely], side="right")
-            by_value = [self._telling_keys[a:b] for a, b in zip(places, ends, strict=True)]
-            keys = np.unique(np.concatenate([keys, *by_value]))
-        held = np.zeros(len(self._sets), dtype=np.bool_)
-        held[likely] = True
-        keys = keys[held[self._set_of[self._of[keys]]]] if len(keys) else keys
+        keys: Ints = self._keys[spans(self._starts[likely], self._starts[likely + 1])]
         keys = keys[self._lake.table[keys] != self._lake.table[child]]
-        return self._counted(child, keys)
+        if not len(keys):
+            return keys
+        chosen = found_in(keys, self._named.pointed_at(self._lake.name[child]))
+        if self._telling[child]:
+            chosen |= self._telling[keys]
+        return np.sort(keys[chosen])
 
     def _likely_sets(self, child: int) -> Ints:
         """The sets of keys that hold at least half of the child's drawn values."""
         sample = self._samples[child]
         lists = self._holders.lists(self._holders.places(sample))
-        if not lists:
+        if 2 * len(lists) < len(sample):
             return np.empty(0, dtype=np.int64)
-        times = np.bincount(np.concatenate(lists), minlength=len(self._sets))
+        times = np.bincount(np.concatenate(lists))
         return np.flatnonzero(2 * times >= len(sample))
 
-    def _counted(self, child: int, keys: Ints) -> Candidates:
-        lake = self._lake
-        vector, counts = lake.vectors[child], lake.counts[child]
-        same, back = np.unique(self._of[keys], return_inverse=True)
-        shared = np.zeros(len(same), dtype=np.int64)
-        rows = np.zeros(len(same), dtype=np.int64)
-        for place, key_set in enumerate(same.tolist()):
-            held = found_in(vector, self._classes.vectors[key_set])
-            shared[place], rows[place] = np.count_nonzero(held), counts[held].sum()
-        found = Candidates(np.full(len(keys), child), keys, shared[back], rows[back])
-        return found.take(found.rows >= FLOOR * lake.filled[child])
+    def counted(self, child: Ints, parent: Ints) -> Candidates:
+        """Those of some pairs whose parent holds enough of the child's rows, with exact counts."""
+        outer = self._classes.of[parent]
+        pairs, back = np.unique(child * len(self._classes) + outer, return_inverse=True)
+        inner, outer = pairs // len(self._classes), pairs % len(self._classes)
+        shared, rows = common(self._lake, inner, self._classes.vectors, outer)
+        found = Candidates(child, parent, shared[back], rows[back])
+        return found.take(found.rows >= FLOOR * self._lake.filled[child])
 
 
-def found_in(values: Hashes, outer: Hashes) -> Flags:
+def common(lake: Lake, child: Ints, sets: Sequence[Hashes], outer: Ints) -> tuple[Ints, Ints]:
+    """Per pair of a column and a set: distinct values in common, and the column's rows found.
+
+    Pairs come in the order of their columns.
+    """
+    shared, rows = np.zeros((2, len(child)), dtype=np.int64)
+    alone = np.ones(len(child), dtype=np.bool_)
+    busy = np.flatnonzero(np.bincount(child)[child] >= _BUSY)
+    starts = np.unique(child[busy], return_index=True)[1]
+    for some in np.split(busy, starts[_TOGETHER::_TOGETHER]):
+        counted = _by_product(lake, child[some], sets, outer[some]) if len(some) else None
+        if counted is not None:
+            shared[some], rows[some] = counted
+            alone[some] = False
+    for place in np.flatnonzero(alone).tolist():
+        vector, counts = lake.vectors[child[place]], lake.counts[child[place]]
+        held = found_in(vector, sets[outer[place]])
+        shared[place], rows[place] = np.count_nonzero(held), counts[held].sum()
+    return shared, rows
+
+
+def _by_product(
+    lake: Lake, child: Ints, sets: Sequence[Hashes], outer: Ints
+) -> tuple[Ints, Ints] | None:
+    """The same as a product of matrices (columns x values) and (values x sets).
+
+    Worth it where few values make many pairs: runs of ids. None where it is not.
+    """
+    columns, row = np.unique(child, return_inverse=True)
+    outers, place = np.unique(outer, return_inverse=True)
+    vectors = [lake.vectors[column] for column in columns.tolist()]
+    values = np.unique(np.concatenate(vectors))
+    products, room = len(columns) * len(outers), (len(columns) + len(outers)) * len(values)
+    if products * len(values) > _WORTH * len(child) or room > _ROOM:
+        return None
+    inner = _matrix(vectors, values)
+    holds = _matrix([sets[outer] for outer in outers.tolist()], values).T
+    shared = inner @ holds
+    rows = shared.astype(np.float64)
+    # Where no value repeats, its rows are the values; elsewhere each weighs its rows.
+    sizes = np.array([len(vector) for vector in vectors])
+    repeats = np.flatnonzero(lake.filled[columns] > sizes)
+    if len(repeats):
+        # Counts up to 2^24 are exact in single precision, up to 2^53 in double.
+        exact = np.float32 if lake.filled[columns].max() < 2**24 else np.float64
+        weights = inner[repeats].astype(exact)
+        weights[inner[repeats] > 0] = np.concatenate(
+            [lake.counts[c] for c in columns[repeats].tolist()]
+        )
+        rows[repeats] = weights @ holds.astype(exact, copy=False)
+    return shared[row, place].astype(np.int64), rows[row, place].astype(np.int64)
+
+
+def _matrix(vectors: Sequence[Hashes], values: Hashes) -> npt.NDArray[np.float32]:
+    """Which set (row) holds which value (column)."""
+    matrix = np.zeros((len(vectors), len(values)), dtype=np.float32)
+    for row, vector in enumerate(vectors):
+        matrix[row] = found_in(values, vector)
+    return matrix
+
+
+def spans(starts: Ints, ends: Ints) -> Ints:
+    """The numbers from each start up to its end, one after the other."""
+    lengths = ends - starts
+    before = np.cumsum(lengths) - lengths
+    every: Ints = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    return every
+
+
+def found_in(values: Sorted, outer: Sorted) -> Flags:
     """Which of some values are in a sorted vector."""
+    if not len(outer):
+        return np.zeros(len(values), dtype=np.bool_)
     at = np.searchsorted(outer, values)
     at[at == len(outer)] = 0
     held: Flags = outer[at] == values
@@ -189,15 +298,30 @@ class _LikeWords:
     """Words like a word, found by their first letter or their last four."""
 
     def __init__(self, vocabulary: Iterable[str]) -> None:
-        self._begin: dict[str, list[str]] = defaultdict(list)
-        self._end: dict[str, list[str]] = defaultdict(list)
+        self._begin: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        self._end: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for word in vocabulary:
-            self._begin[word[:1]].append(word)
-            self._end[word[-4:]].append(word)
+            self._begin[word[:1]].append((word, _letters(word)))
+            self._end[word[-4:]].append((word, _letters(word)))
         self._memory: dict[str, list[str]] = {}
 
     def of(self, word: str) -> list[str]:
         if word not in self._memory:
-            near = {*self._begin.get(word[:1], ()), *self._end.get(word[-4:], ())}
+            mine = _letters(word)
+            # Of two like words the shorter has no letter that the longer has not.
+            near = {
+                other
+                for other, letters in (
+                    *self._begin.get(word[:1], ()),
+                    *self._end.get(word[-4:], ()),
+                )
+                if letters & mine in (letters, mine)
+            }
             self._memory[word] = sorted(n for n in near if word and word_likeness(word, n) > 0)
         return self._memory[word]
+
+
+@cache
+def _letters(word: str) -> int:
+    """The letters of a word as bits."""
+    return sum({1 << ord(letter) % 64 for letter in word})

@@ -10,6 +10,8 @@ from dovetail.catalog.reader import Catalog
 from dovetail.domain import JoinEdge, TableId
 from dovetail.errors import NotFoundError
 from dovetail.joins.cache import join_edges
+from dovetail.joins.lake import DEFAULT as USUAL
+from dovetail.joins.lake import Thresholds
 from dovetail.joins.scoring import DEFAULT
 
 JOINABLE = 0.5
@@ -37,9 +39,11 @@ class JoinGraph:
                 self._at[edge.right].append(edge)
 
     @classmethod
-    def of(cls, catalog: Catalog, scoring: str = DEFAULT) -> JoinGraph:
+    def of(
+        cls, catalog: Catalog, scoring: str = DEFAULT, thresholds: Thresholds = USUAL
+    ) -> JoinGraph:
         """The graph of a catalog."""
-        return cls(catalog.ids, join_edges(catalog, scoring))
+        return cls(catalog.ids, join_edges(catalog, scoring, thresholds))
 
     def joins(self, table: TableId | str, *, least: float = JOINABLE) -> list[JoinEdge]:
         """The edges at a table that score above `least`, the surest first."""

@@ -5,6 +5,7 @@ Over all columns of a lake at once, from their sorted hash vectors, without comp
 1. Columns with the same set of values are one class; classes are compared, columns are not.
 2. A class is represented by its few smallest hashes, its probes. One pass over all values finds
    which classes hold which probe; a class can only lie in those that hold all of its probes.
+   Near misses left over mostly fail on buckets of hashes, a bit set over all classes each.
 3. Classes are visited from the largest down. A candidate superset is verified value by value,
    smallest first, and brings its own supersets along without further checks (transitivity).
 
@@ -26,6 +27,12 @@ PROBES = 16
 # How many first bits of a hash tell whether it may be a probe.
 _MARK_BITS = 23
 _MARK_SHIFT = np.uint64(64 - _MARK_BITS)
+# How many first bits of a hash name its bucket, and how many buckets of a set are looked up.
+_BUCKET_BITS = 13
+_BUCKET_SHIFT = np.uint64(64 - _BUCKET_BITS)
+_LOOKED_UP = 256
+# For fewer candidates than these it is quicker to verify them one by one.
+_WORTH_BUCKETS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +77,23 @@ def supersets(classes: Classes) -> Iterator[tuple[int, Ints]]:
     """For each class, from the largest down, the classes it lies in, itself the last of them."""
     probes = [vector[:PROBES] for vector in classes.vectors]
     holders = Holders(probes, classes.vectors)
+    dense = _Dense(holders, len(classes))
+    buckets = _Buckets(classes.vectors)
     known = _Known(len(classes))
     inside = np.zeros(len(classes), dtype=np.bool_)
     for place, vector in enumerate(classes.vectors):
         # Larger sets come first, so only those before can hold this one.
-        candidates = _holding_all(holders.lists(holders.places(probes[place])), place)
+        candidates = dense.holding_all(holders.places(probes[place]), place)
         # A set of no more values than probes is known in full: nothing is left to verify.
         if len(vector) > PROBES:
-            for candidate in candidates[-2::-1].tolist():  # the smallest first
-                if not inside[candidate] and _lies_in(vector, classes.vectors[candidate]):
-                    inside[known.of(candidate)] = True
+            if len(candidates) > _WORTH_BUCKETS:
+                candidates = candidates[buckets.may_hold(vector, place)[candidates]]
+            left = candidates[:-1]
+            while len(left):
+                smallest, left = int(left[-1]), left[:-1]
+                if _lies_in(vector, classes.vectors[smallest]):
+                    inside[known.of(smallest)] = True
+                    left = left[~inside[left]]
             inside[place] = True
             verified = candidates[inside[candidates]]
             inside[verified] = False
@@ -124,8 +138,8 @@ class Holders:
         probe = np.concatenate([np.empty(0, dtype=np.int64), *held])
         order = np.argsort(probe, kind="stable")  # so each probe's holders stay in order
         self._sets = np.repeat(np.arange(len(held), dtype=np.int32), lengths)[order]
-        times = np.bincount(probe, minlength=len(self._probes))
-        self._starts = np.concatenate([[0], np.cumsum(times)])
+        self.times: Ints = np.bincount(probe, minlength=len(self._probes))
+        self._starts = np.concatenate([[0], np.cumsum(self.times)])
 
     def places(self, values: Hashes) -> Ints:
         """The places, among all probes, of those values that are probes."""
@@ -144,8 +158,58 @@ class Holders:
         return [self._sets[starts[place] : ends[place]] for place in order]
 
 
-def _holding_all(lists: list[npt.NDArray[np.int32]], last: int) -> Ints:
-    """The sets up to `last` that are in every list."""
+class _Dense:
+    """Which sets hold all of some probes; a probe that many sets hold has a bit for each set."""
+
+    def __init__(self, holders: Holders, sets: int) -> None:
+        self._holders = holders
+        # From here on the bits take no more room than the list.
+        many = np.flatnonzero(holders.times * 32 >= sets)
+        self._row = np.full(len(holders.times), -1, dtype=np.int64)
+        self._row[many] = np.arange(len(many))
+        self._bits = np.zeros((len(many), (sets + 7) // 8), dtype=np.uint8)
+        for row, probe in enumerate(many.tolist()):
+            flags = np.zeros(sets, dtype=np.bool_)
+            flags[holders.lists(np.array([probe]))[0]] = True
+            self._bits[row] = np.packbits(flags)
+
+    def holding_all(self, probes: Ints, last: int) -> Ints:
+        """The sets up to `last` that hold every probe."""
+        rows = self._row[probes]
+        few, many = probes[rows < 0], rows[rows >= 0]
+        if len(few):
+            found = _common(self._holders.lists(few), last)
+            if len(found) == 1 or not len(many):
+                return found
+        bits = np.bitwise_and.reduce(self._bits[many, : last // 8 + 1])
+        flags = np.unpackbits(bits, count=last + 1).view(np.bool_)
+        return found[flags[found]] if len(few) else np.flatnonzero(flags).astype(np.int64)
+
+
+class _Buckets:
+    """Which sets have a value in which bucket of hashes, a bit for each set: what lies in a set
+    has no value in a bucket where that set has none. Near misses fail here, all in one go."""
+
+    def __init__(self, vectors: Sequence[Hashes]) -> None:
+        self._bits = np.empty((1 << _BUCKET_BITS, (len(vectors) + 7) // 8), dtype=np.uint8)
+        step = 512
+        for start in range(0, len(vectors), step):
+            some = vectors[start : start + step]
+            flags = np.zeros((len(some), 1 << _BUCKET_BITS), dtype=np.bool_)
+            for row, vector in zip(flags, some, strict=True):
+                row[vector >> _BUCKET_SHIFT] = True
+            packed = np.packbits(flags, axis=0)
+            self._bits[:, start // 8 : start // 8 + len(packed)] = packed.T
+
+    def may_hold(self, vector: Hashes, last: int) -> Flags:
+        """For the sets up to `last`, whether none of the buckets looked up rules it out."""
+        spread = vector[:: len(vector) // _LOOKED_UP + 1] >> _BUCKET_SHIFT
+        bits = np.bitwise_and.reduce(self._bits[spread, : last // 8 + 1])
+        return np.unpackbits(bits, count=last + 1).view(np.bool_)
+
+
+def _common(lists: list[npt.NDArray[np.int32]], last: int) -> Ints:
+    """What is in every list, up to `last`."""
     found = lists[0][: np.searchsorted(lists[0], last, side="right")]
     for other in lists[1:]:
         if len(found) == 1:
@@ -166,7 +230,7 @@ def _lies_in(inner: Hashes, outer: Hashes) -> bool:
 
 
 def _all_in(inner: Hashes, outer: Hashes) -> bool:
-    at = np.searchsorted(outer, inner)
+    at = outer.searchsorted(inner)
     return bool(at[-1] < len(outer)) and bool((outer[at] == inner).all())
 
 

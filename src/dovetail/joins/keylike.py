@@ -1,6 +1,6 @@
 """Scoring `keylike`: is this column a reference to that key? Training-free, in four steps.
 
-1. `features`: what names, values and places say about one candidate, each in [0, 1];
+1. `Evidence`: what names, values and places say about one candidate, each in [0, 1];
 2. `local_odds`: their sum in nats: would a person who sees just the two tables call it a key?
 3. `rivals`: edges that exclude each other cost each other odds, so that of look-alike databases the
    better is preferred, or the doubt is kept;
@@ -19,15 +19,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
+from dovetail.hashing import Hashes
 from dovetail.joins.candidates import Candidates, find_candidates
 from dovetail.joins.lake import Flags, Floats, Ints, Lake
 from dovetail.joins.names import core, counts, entity, habits, identifies, is_plural, refers, words
 
 NAME, VERSION = "keylike", 1
+
+# Values whose holders are counted at a time, which bounds the memory that takes.
+_PART = 1 << 23
 
 Named = TypeVar("Named")
 
@@ -92,8 +96,13 @@ class Edges:
 def keylike(lake: Lake, constants: Constants = DEFAULT, semantic: Semantic | None = None) -> Edges:
     """Score everything in a lake that may be a reference."""
     values = surprise(lake, constants)
-    candidates = find_candidates(lake, telling=values.telling)
-    found = features(lake, candidates, values, semantic)
+    evidence = Evidence(lake, values, semantic)
+
+    def hope(child: Ints, parent: Ints) -> Flags:
+        return local_odds(evidence.at_best(child, parent), constants) > constants.least
+
+    candidates = find_candidates(lake, values.telling, hope)
+    found = evidence.of(candidates)
     odds = local_odds(found, constants)
     alive = odds > constants.least
     return settle(lake, candidates.take(alive), found.take(alive), odds[alive], constants)
@@ -101,7 +110,7 @@ def keylike(lake: Lake, constants: Constants = DEFAULT, semantic: Semantic | Non
 
 def local_scores(lake: Lake, found: Candidates, constants: Constants = DEFAULT) -> Floats:
     """What candidates come to each by itself, without a look at their rivals."""
-    odds = local_odds(features(lake, found, surprise(lake, constants)), constants)
+    odds = local_odds(Evidence(lake, surprise(lake, constants)).of(found), constants)
     scores: Floats = 1 / (1 + np.exp(-odds))
     return scores
 
@@ -136,95 +145,159 @@ def surprise(lake: Lake, constants: Constants) -> Surprise:
 
 def _rarity(lake: Lake) -> Floats:
     """Mean over a column's values of ln(tables / tables that hold the value)."""
-    filled = np.flatnonzero(lake.distinct > 0)
-    rare = np.zeros(len(lake))
-    if not len(filled):
-        return rare
-    sizes = lake.distinct[filled]
-    _, value = np.unique(
-        np.concatenate([lake.vectors[place] for place in filled.tolist()]), return_inverse=True
-    )
-    holder = np.repeat(lake.table[filled], sizes)
-    tables = len(lake.ids)
-    holders = np.bincount(np.unique(value.astype(np.int64) * tables + holder) // tables)
-    nats = np.log((lake.rows > 0).sum() / holders)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    rare[filled] = np.add.reduceat(nats[value], starts) / sizes
-    return rare
+    sizes = lake.distinct
+    live = (lake.rows > 0).sum()
+    columns = np.argsort(lake.table, kind="stable")
+    vectors = [lake.vectors[column] for column in columns.tolist()]
+    # Values are hashes: equal ranges of them hold about equally many, and are seen by themselves.
+    parts = 1 + int(sizes.sum()) // _PART
+    cuts = np.array([part * 2**64 // parts for part in range(1, parts)], dtype=np.uint64)
+    bounds = np.array([[0, *np.searchsorted(v, cuts), len(v)] for v in vectors], dtype=np.int64)
+    total = np.zeros(len(lake))
+    for part in range(parts if len(lake) else 0):
+        starts, ends = bounds[:, part], bounds[:, part + 1]
+        slices = [v[a:b] for v, a, b in zip(vectors, starts, ends, strict=True)]
+        column = np.repeat(columns, ends - starts)
+        total += _nats(np.concatenate(slices), column, lake, int(live))
+    return total / np.maximum(sizes, 1)
 
 
-def features(
-    lake: Lake, found: Candidates, values: Surprise, semantic: Semantic | None = None
-) -> Features:
-    """What is to be said for and against each candidate."""
-    child, parent = found.child, found.parent
-    called = [core(name) for name in lake.name]
-    things = [entity(table.name) for table in lake.ids]
-    every = np.arange(len(lake))
-    id_word = np.array([identifies(name) for name in lake.name])
-    first = lake.position == 0
-    # How far a column is named after its own table, both ways round: the head word must agree.
-    own_name = np.minimum(
-        _pairwise(refers, called, things, every, lake.table),
-        _pairwise(refers, things, called, lake.table, every),
-    )
-    own_name[[not said for said in called]] = 1.0  # a bare id is the table's own
-    key = 0.5 * first + 0.5 * np.maximum(0.5 * id_word, own_name)
+def _nats(values: Hashes, column: Ints, lake: Lake, live: int) -> Floats:
+    """Per column the sum over its values of ln(tables / tables that hold the value).
 
-    to_table = _pairwise(refers, called, things, child, lake.table[parent])
-    to_column = _pairwise(refers, called, called, child, parent)
-    # Two children of one parent share its name too: it counts in full for the parent's own key.
-    own_key = (0.5 + 0.5 * np.minimum(2 * key[parent], 1)) * (0.8 + 0.2 * own_name[parent])
-    name = np.maximum(to_table, to_column * own_key)
-    if semantic is not None:
-        name = np.maximum(name, semantic(child, parent))
+    Columns come in the order of their tables.
+    """
+    order = np.argsort(values, kind="stable")
+    values, column = values[order], column[order]
+    table = lake.table[column]
+    other = np.append(True, values[1:] != values[:-1])[: len(values)]
+    # The sort is stable, so the columns of one table that hold a value stand side by side.
+    fresh = other | np.append(True, table[1:] != table[:-1])[: len(values)]
+    starts = np.flatnonzero(other)
+    holders = np.diff(np.append(np.cumsum(fresh)[starts], np.count_nonzero(fresh) + 1))
+    nats = np.repeat(np.log(live / holders), np.diff(np.append(starts, len(values))))
+    sums: Floats = np.bincount(column, nats, minlength=len(lake)).astype(np.float64, copy=False)
+    return sums
 
-    sparse = values.sparse[parent] * np.minimum(
-        lake.distinct[child], 2
-    )  # a second value settles it
-    value = np.clip(np.minimum(sparse, np.minimum(values.rare[child], values.rare[parent])), 0, 1)
 
-    own = lake.unique * np.clip(3 * own_name - 1, 0, 1) * np.where(first, 1, 0.5)
-    # A key inside a key, no word in common, values beyond chance: a table of a subtype.
-    subtype = value * own_name[parent] * (to_column == 0)
-    plain = lake.number & ~id_word
-    counted = np.array([counts(name) for name in lake.name])
-    spelling = spelling_habits(lake)
-    return Features(
-        name=name,
-        value=value,
-        key=key[parent],
-        own=own[child] * (1 - subtype),
-        measure=plain[child] * np.where(counted[child], 1, 1 - to_table),
-        cover=found.shared / lake.distinct[parent],
-        orphan=1 - found.rows / lake.filled[child],
-        habit=np.einsum("ij,ij->i", spelling[lake.table[child]], spelling[lake.table[parent]]),
-        exact=_pairwise(lambda a, b: float(a == b), lake.name, lake.name, child, parent),
-    )
+class Evidence:
+    """What is to be said for and against candidates, from what each column says by itself."""
+
+    def __init__(self, lake: Lake, values: Surprise, semantic: Semantic | None = None) -> None:
+        self._lake, self._values, self._semantic = lake, values, semantic
+        self._distinct = lake.distinct
+        self._names = _Coded.of(lake.name)
+        self._called = _Coded.of([core(name) for name in lake.name])
+        self._things = _Coded.of([entity(table.name) for table in lake.ids])
+        self._spelling = spelling_habits(lake)
+        every = np.arange(len(lake))
+        id_word = np.array([identifies(name) for name in lake.name], dtype=np.bool_)
+        first = lake.position == 0
+        # How far a column is named after its own table, both ways round: the head word must agree.
+        self._own_name = np.minimum(
+            _pairwise(refers, self._called, self._things, every, lake.table),
+            _pairwise(refers, self._things, self._called, lake.table, every),
+        )
+        bare = np.array([not said for said in self._called.seen], dtype=np.bool_)
+        self._own_name[bare[self._called.code]] = 1.0  # a bare id is the table's own
+        self._key = 0.5 * first + 0.5 * np.maximum(0.5 * id_word, self._own_name)
+        # Two children of one parent share its name too: it counts in full for the own key.
+        self._own_key = (0.5 + 0.5 * np.minimum(2 * self._key, 1)) * (0.8 + 0.2 * self._own_name)
+        self._own = lake.unique * np.clip(3 * self._own_name - 1, 0, 1) * np.where(first, 1, 0.5)
+        self._plain = (lake.number & ~id_word).astype(np.float64)
+        self._counted = np.array([counts(name) for name in lake.name], dtype=np.bool_)
+
+    def of(self, found: Candidates) -> Features:
+        """The evidence of each candidate."""
+        lake, child, parent = self._lake, found.child, found.parent
+        to_table = _pairwise(refers, self._called, self._things, child, lake.table[parent])
+        to_column = _pairwise(refers, self._called, self._called, child, parent)
+        name = np.maximum(to_table, to_column * self._own_key[parent])
+        if self._semantic is not None:
+            name = np.maximum(name, self._semantic(child, parent))
+        value = self._value(child, parent)
+        # A key inside a key, no word in common, values beyond chance: a table of a subtype.
+        subtype = value * self._own_name[parent] * (to_column == 0)
+        return Features(
+            name=name,
+            value=value,
+            key=self._key[parent],
+            own=self._own[child] * (1 - subtype),
+            measure=self._plain[child] * np.where(self._counted[child], 1, 1 - to_table),
+            cover=found.shared / self._distinct[parent],
+            orphan=1 - found.rows / lake.filled[child],
+            habit=self._habit(lake.table[child], lake.table[parent]),
+            exact=(self._names.code[child] == self._names.code[parent]).astype(np.float64),
+        )
+
+    def at_best(self, child: Ints, parent: Ints) -> Features:
+        """That of pairs with the counts that would speak most for them: every row is found."""
+        shared = np.minimum(self._distinct[child], self._distinct[parent])
+        return self.of(Candidates(child, parent, shared, self._lake.filled[child]))
+
+    def _value(self, child: Ints, parent: Ints) -> Floats:
+        rare = np.minimum(self._values.rare[child], self._values.rare[parent])
+        # A second value settles it.
+        sparse = self._values.sparse[parent] * np.minimum(self._distinct[child], 2)
+        value: Floats = np.clip(np.minimum(sparse, rare), 0, 1)
+        return value
+
+    def _habit(self, left: Ints, right: Ints) -> Floats:
+        """Likeness of two tables' spelling, for many pairs of tables."""
+        return _once(
+            lambda i, j: np.einsum("ij,ij->i", self._spelling[i], self._spelling[j]),
+            (left, len(self._spelling)),
+            (right, len(self._spelling)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Coded(Generic[Named]):
+    """Things by number, equal ones by the same."""
+
+    code: Ints
+    seen: list[Named]
+
+    @classmethod
+    def of(cls, things: Sequence[Named]) -> _Coded[Named]:
+        seen: dict[Named, int] = {}
+        codes = [seen.setdefault(thing, len(seen)) for thing in things]
+        return cls(np.array(codes, dtype=np.int64), list(seen))
 
 
 def _pairwise(
     score: Callable[[Named, Named], float],
-    left: Sequence[Named],
-    right: Sequence[Named],
+    left: _Coded[Named],
+    right: _Coded[Named],
     i: Ints,
     j: Ints,
 ) -> Floats:
     """score(left[i], right[j]), worked out once per distinct pair."""
-    if not len(i):
-        return np.zeros(0)
-    left_code, left_seen = _codes(left)
-    right_code, right_seen = _codes(right)
-    pairs, back = np.unique(left_code[i] * len(right_seen) + right_code[j], return_inverse=True)
-    width = len(right_seen)
-    scores = [score(left_seen[p // width], right_seen[p % width]) for p in pairs.tolist()]
-    return np.array(scores, dtype=np.float64)[back]
+
+    def scores(one: Ints, other: Ints) -> Floats:
+        pairs = zip(one.tolist(), other.tolist(), strict=True)
+        return np.array([score(left.seen[a], right.seen[b]) for a, b in pairs], dtype=np.float64)
+
+    return _once(scores, (left.code[i], len(left.seen)), (right.code[j], len(right.seen)))
 
 
-def _codes(things: Sequence[Named]) -> tuple[Ints, list[Named]]:
-    seen: dict[Named, int] = {}
-    codes = [seen.setdefault(thing, len(seen)) for thing in things]
-    return np.array(codes, dtype=np.int64), list(seen)
+def _once(
+    score: Callable[[Ints, Ints], Floats], left: tuple[Ints, int], right: tuple[Ints, int]
+) -> Floats:
+    """score of pairs of numbers, each below a bound, worked out once per distinct pair."""
+    width = max(right[1], 1)
+    pair = left[0] * width + right[0]
+    if left[1] * width > 4 * len(pair):
+        pairs, back = np.unique(pair, return_inverse=True)
+        return score(pairs // width, pairs % width)[back]
+    # So few pairs there can be that a table of all of them is faster than sorting.
+    there = np.zeros(left[1] * width, dtype=np.bool_)
+    there[pair] = True
+    pairs = np.flatnonzero(there)
+    table = np.empty(len(there))
+    table[pairs] = score(pairs // width, pairs % width)
+    scores: Floats = table[pair]
+    return scores
 
 
 def spelling_habits(lake: Lake) -> Floats:
@@ -272,7 +345,7 @@ def rivals(lake: Lake, found: Candidates, rank: Floats, constants: Constants) ->
     that point to one `customers` come from two databases.
     """
     weight = constants.sharp * rank
-    things, _ = _codes([entity(table.name) for table in lake.ids])
+    things = _Coded.of([entity(table.name) for table in lake.ids]).code
     table = lake.table[found.child]
     claim = found.parent * (int(things.max(initial=0)) + 1) + things[table]
     one_parent = _others(weight, found.child, found.child * len(lake) + found.parent)
@@ -302,6 +375,7 @@ class Databases:
     def __init__(self, names: Sequence[str]) -> None:
         self._up = list(range(len(names)))
         self._names = [{name} for name in names]
+        self._first = _Coded.of(names).code
 
     def find(self, table: int) -> int:
         """The set a table is in, by one of its tables."""
@@ -314,6 +388,19 @@ class Databases:
         """Whether joining two tables would put two tables of one name into one set."""
         one, other = self.find(one), self.find(other)
         return one != other and not self._names[one].isdisjoint(self._names[other])
+
+    def clashes(self, one: Ints, other: Ints) -> Flags:
+        """The same for many pairs of tables."""
+        sets = np.array([self.find(table) for table in range(len(self._up))], dtype=np.int64)
+        one, other = sets[one], sets[other]
+        found: Flags = (one != other) & (self._first[one] == self._first[other])
+        # Two tables by themselves clash by their one name; only larger sets need a closer look.
+        single = np.bincount(sets, minlength=len(sets)) == 1
+        more = np.flatnonzero(~(single[one] & single[other]))
+        pairs, back = np.unique(one[more] * len(sets) + other[more], return_inverse=True)
+        looked = [self.clash(pair // len(sets), pair % len(sets)) for pair in pairs.tolist()]
+        found[more] = np.array(looked, dtype=np.bool_)[back]
+        return found
 
     def join(self, one: int, other: int) -> bool:
         """Join two tables' sets, unless they are one or would clash; says whether it did."""
@@ -342,17 +429,15 @@ def settle(
     tables = len(lake.ids)
     low, high = np.minimum(left, right), np.maximum(left, right)
     pairs, pair = np.unique(low * tables + high, return_inverse=True)
-    ends = [(p // tables, p % tables) for p in pairs.tolist()]
     rank = odds + constants.exact * evidence.exact
-    order = _by_name(lake, found)
     while True:
-        blocked = np.array([databases.clash(*end) for end in ends], dtype=np.bool_)[pair]
+        blocked = databases.clashes(pairs // tables, pairs % tables)[pair]
         wall = constants.clash * blocked
         weight = np.round(rivals(lake, found, rank - wall, constants), 9)
         total = np.round(odds - wall - constants.rival * weight, 9)
         score = 1 / (1 + np.exp(-np.clip(total, -700, 700)))
         sure = np.flatnonzero((score > 0.5) & (weight < constants.clear))
-        sure = sure[np.lexsort((order[sure], -score[sure]))]
+        sure = sure[np.lexsort((_by_name(lake, found.take(sure)), -score[sure]))]
         grown = [databases.join(int(left[edge]), int(right[edge])) for edge in sure]
         if not any(grown):
             return Edges(found, evidence, odds, weight, blocked, score, rank)

@@ -157,7 +157,7 @@ def word_likeness(one: str, other: str) -> float:
     """
     if one == other:
         return 1.0
-    short, long = sorted((one, other), key=len)
+    short, long = (one, other) if len(one) <= len(other) else (other, one)
     if short[0] == long[0]:
         if len(short) == 1:
             return 0.4
@@ -188,17 +188,25 @@ def refers(one: Words, other: Words) -> float:
     glued = "".join(one)
     if glued == "".join(other):
         return 1.0
-    if len(other) > 1 and sorted(glued) == sorted(word[0] for word in other):  # initials
+    if _are_initials(glued, other):
         return 0.8 if len(glued) > 2 else 0.5
     said = _weighted(other, one)
+    if not said:
+        return 0.0
     heads = {one[-1]} | {a for a, b in pairwise(one) if b in _PREPOSITIONS}
     if not any(word_likeness(head, word) for head in heads for word in other):
         return said / 3
     return said * (0.5 + 0.5 * _weighted(one, other))
 
 
+def _are_initials(letters: str, name: Words) -> bool:
+    return 1 < len(name) == len(letters) and sorted(letters) == sorted(word[0] for word in name)
+
+
 def _weighted(said: Words, among: Words) -> float:
     """How much of some words is found among others, the head counting double."""
+    if len(said) == 1:
+        return max(word_likeness(said[0], other) for other in among)
     weights = [0.0 if word in _PREPOSITIONS else 1.0 for word in said[:-1]] + [_HEAD]
     best = [max(word_likeness(word, other) for other in among) for word in said]
     return sum(w * likeness for w, likeness in zip(weights, best, strict=True)) / sum(weights)

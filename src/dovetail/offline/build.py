@@ -15,6 +15,7 @@ from dovetail.catalog.writer import CatalogWriter, writing
 from dovetail.domain import Skipped, TableId
 from dovetail.errors import CatalogError, SourceError, UsageError
 from dovetail.hashing import Comparison
+from dovetail.joins.cache import forget_others
 from dovetail.offline.batch import TASK, profile_key
 from dovetail.offline.plan import Known, Plan, Wanted, forgetting, jobs, settle_roots
 from dovetail.offline.profiling import ProfileOptions
@@ -266,6 +267,7 @@ class _Update:
             current = self._writer.commit(
                 rows, self._segments, profile=self._profile, roots=roots, skipped=skipped
             )
+            forget_others(current)
         changed = tuple(t for t in after if t in before and before[t] != after[t])
         added = tuple(t for t in after if t not in before)
         return Report(
