@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test setup check lint types imports docs bench-profile clean
+.PHONY: help demo test setup check lint types imports docs bench-profile bench-joins bench-noise clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -35,6 +35,12 @@ docs: $(VENV)/.dev ## write the generated pages again (docs/cli.md)
 
 bench-profile: $(VENV)/.dev ## profiling speed against its floor, on 1e7 and 1e8 cells
 	$(BIN)/python benchmarks/profiling.py
+
+bench-joins: $(VENV)/.dev ## all inclusions against sets, SQL and the floor, 1k to 50k columns
+	$(BIN)/python benchmarks/joins.py
+
+bench-noise: $(VENV)/.dev ## joins found in dirty data, hard against soft evidence, and docs/noise.svg
+	$(BIN)/python benchmarks/noise.py
 
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) .demo .bench build dist

@@ -25,13 +25,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
-from unittest.mock import patch
 from xml.sax.saxutils import escape
 
 import dovetail
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins import candidates
 from dovetail.joins.cache import work_out
+from dovetail.joins.lake import Thresholds
 from dovetail.sample.corpus import draw_corpus
 from dovetail.sample.render import write_parquet
 from dovetail.sample.table import Kind, Row, SampleTable, Tables
@@ -351,8 +350,7 @@ def edges_of_corpus(corpus: Corpus) -> dict[str, list[JoinEdge]]:
                 write_parquet(sources[-1] / f"{name}.parquet", table)
         catalog = dovetail.build(*map(str, sources), into=Path(folder) / "catalog")
         soft = work_out(catalog)
-        with patch.object(candidates, "FLOOR", 1.0):
-            hard = work_out(catalog)
+        hard = work_out(catalog, thresholds=Thresholds(rows=1.0, unique=1.0))
     return {"hard": [edge for edge in _simple(hard) if _exact(edge)], "soft": _simple(soft)}
 
 

@@ -19,7 +19,7 @@ import dovetail
 from dovetail.domain import TableId
 from dovetail.hashing import Hashes, mix
 from dovetail.joins import candidates, inclusion, keylike
-from dovetail.joins.candidates import FLOOR, Candidates, drawn_by_rows, find_candidates, found_in
+from dovetail.joins.candidates import Candidates, drawn_by_rows, find_candidates, found_in
 from dovetail.joins.inclusion import group, pairs, supersets
 from dovetail.joins.lake import Flags, Ints, Lake
 
@@ -143,7 +143,7 @@ def brute_force(lake: Lake) -> dict[tuple[int, int], tuple[int, int]]:
             continue
         held = found_in(lake.vectors[i], lake.vectors[j])
         rows = int(lake.counts[i][held].sum())
-        if lake.filled[i] and rows >= FLOOR * lake.filled[i]:
+        if lake.filled[i] and rows >= lake.thresholds.rows * lake.filled[i]:
             found[i, j] = (int(held.sum()), rows)
     return found
 

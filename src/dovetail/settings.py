@@ -28,7 +28,7 @@ class Settings:
     sample_rows: int = 5
     seed: int = 42
     join_rows: float = 0.7
-    join_unique: float = 0.95
+    join_unique: float = 0.8
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None

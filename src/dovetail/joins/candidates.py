@@ -1,10 +1,11 @@
 """Which columns may refer to which keys: few enough to look at closely, none left out that could.
 
-A candidate is a column (child) and a unique column of another table (parent) that holds most of
-the child's rows. Of the many such pairs that chance makes (ids 1..n lie in every longer run of
-ids), only those can come to anything whose names have a word in common or whose values are
-telling; the rest is never looked at. Of those, the scoring may rule out what no count could save
-(its `hope`); what is left is counted, runs of ids many at a time as a product of matrices.
+A candidate is a column (child) and a key column of another table (parent) that holds most of the
+child's rows; the thresholds of the lake say what is a key and what is most. Of the many such pairs
+that chance makes (ids 1..n lie in every longer run of ids), only those can come to anything whose
+names have a word in common or whose values are telling; the rest is never looked at. Of those, the
+scoring may rule out what no count could save (its `hope`); what is left is counted, runs of ids
+many at a time as a product of matrices.
 """
 
 from __future__ import annotations
@@ -24,8 +25,6 @@ from dovetail.joins.inclusion import Holders, group
 from dovetail.joins.lake import Flags, Ints, Lake
 from dovetail.joins.names import Words, core, entity, word_likeness
 
-# The least share of the child's rows that must be found in the parent.
-FLOOR = 0.7
 # Values of a child, drawn by rows, that a parent is tried with before all of them are.
 _SAMPLE = 32
 # Likely pairs that are looked at together.
@@ -112,10 +111,10 @@ def between(lake: Lake, one: int, other: int) -> Candidates:
     found = []
     for left, right in ((one, other), (other, one)):
         for child, parent in product(mine[left], mine[right]):
-            if lake.unique[parent] and lake.filled[child]:
+            if lake.key[parent] and lake.filled[child]:
                 held = found_in(lake.vectors[child], lake.vectors[parent])
                 rows = int(lake.counts[child][held].sum())
-                if rows >= FLOOR * lake.filled[child]:
+                if rows >= lake.thresholds.rows * lake.filled[child]:
                     found.append((child, parent, int(np.count_nonzero(held)), rows))
     return Candidates(*np.array(found, dtype=np.int64).reshape(-1, 4).T)
 
@@ -128,7 +127,7 @@ class _Search:
         self._telling = telling
         self._classes = group(lake)
         self.children = np.flatnonzero(lake.filled > 0)
-        keys = np.flatnonzero(lake.unique & (self._classes.of >= 0))
+        keys = np.flatnonzero(lake.key & (self._classes.of >= 0))
         self._named = _Named(lake, keys)
         # Sets of values that are some key's, numbered anew, and the keys of each.
         sets = np.unique(self._classes.of[keys])
@@ -155,13 +154,20 @@ class _Search:
         return np.sort(keys[chosen])
 
     def _likely_sets(self, child: int) -> Ints:
-        """The sets of keys that hold at least half of the child's drawn values."""
+        """The sets of keys that hold half of the child's drawn values, or of their rows.
+
+        By rows, since many values of one row each may be orphans; by values, since one of many
+        rows may be.
+        """
         sample = self._samples[child]
-        lists = self._holders.lists(self._holders.places(sample))
-        if 2 * len(lists) < len(sample):
+        starts, ends = self._holders.ranges(self._holders.places(sample))
+        sets = self._holders.sets[spans(starts, ends)]
+        if not len(sets):
             return np.empty(0, dtype=np.int64)
-        times = np.bincount(np.concatenate(lists))
-        return np.flatnonzero(2 * times >= len(sample))
+        rows = self._lake.counts[child][found_in(self._lake.vectors[child], sample)]
+        by_value = np.bincount(sets)
+        by_rows = np.bincount(sets, np.repeat(rows, ends - starts))
+        return np.flatnonzero((2 * by_value >= len(sample)) | (2 * by_rows >= rows.sum()))
 
     def counted(self, child: Ints, parent: Ints) -> Candidates:
         """Those of some pairs whose parent holds enough of the child's rows, with exact counts."""
@@ -170,7 +176,7 @@ class _Search:
         inner, outer = pairs // len(self._classes), pairs % len(self._classes)
         shared, rows = common(self._lake, inner, self._classes.vectors, outer)
         found = Candidates(child, parent, shared[back], rows[back])
-        return found.take(found.rows >= FLOOR * self._lake.filled[child])
+        return found.take(found.rows >= self._lake.thresholds.rows * self._lake.filled[child])
 
 
 def common(lake: Lake, child: Ints, sets: Sequence[Hashes], outer: Ints) -> tuple[Ints, Ints]:

@@ -151,6 +151,15 @@ class Holders:
         found: Ints = at[self._probes[at] == likely]
         return found
 
+    def ranges(self, places: Ints) -> tuple[Ints, Ints]:
+        """Where in `sets` those begin and end that hold each of some probes."""
+        return self._starts[places], self._starts[places + 1]
+
+    @property
+    def sets(self) -> npt.NDArray[np.int32]:
+        """The sets that hold the first probe, then those that hold the second, and so on."""
+        return self._sets
+
     def lists(self, places: Ints) -> list[npt.NDArray[np.int32]]:
         """For each of some probes the sets that hold it, in order; the shortest list first."""
         starts, ends = self._starts[places], self._starts[places + 1]

@@ -7,7 +7,7 @@
 4. `settle`: edges without a rival form latent databases; no database holds two tables of one name,
    so edges that would force that are blocked, which decides between rivals that remain.
 
-    odds  = prior + name + value + key - own - measure - orphans + cover + habit
+    odds  = prior + name + value + key - own - measure - orphans - repeats + cover + habit
     score = 1 / (1 + exp(-(odds - clash - ln 2 * rivals)))
 
 Nothing is fitted. The score behaves like a probability; above 0.5 the evidence for outweighs the
@@ -47,6 +47,7 @@ class Constants:
     own: float = 4.0  # the child is its own table's key: undoes most of a matching name
     measure: float = 3.0  # the child is a number without an id-word: rank, year, count
     orphan: float = 10.0  # per unit of rows without a parent: 5% of dirt cost half a nat
+    repeat: float = 5.0  # per unit of key rows entered twice: 10% cost half a nat
     cover: float = 0.5  # per e-fold of the parent's values unused: prefer the one in use
     habit: float = 2.0  # spelled by the same hand, one nat either way around neutral
     exact: float = 0.5  # the same column name to the letter: breaks ties between rivals only
@@ -72,6 +73,7 @@ class Features:
     measure: Floats  # the child is a plain number
     cover: Floats  # share of the parent's values in use
     orphan: Floats  # share of the child's rows without a parent
+    repeat: Floats  # share of the parent's rows whose key is another's too
     habit: Floats  # likeness of the two tables' spelling
     exact: Floats  # the column names are equal to the letter
 
@@ -203,7 +205,7 @@ class Evidence:
         self._key = 0.5 * first + 0.5 * np.maximum(0.5 * id_word, self._own_name)
         # Two children of one parent share its name too: it counts in full for the own key.
         self._own_key = (0.5 + 0.5 * np.minimum(2 * self._key, 1)) * (0.8 + 0.2 * self._own_name)
-        self._own = lake.unique * np.clip(3 * self._own_name - 1, 0, 1) * np.where(first, 1, 0.5)
+        self._own = lake.key * np.clip(3 * self._own_name - 1, 0, 1) * np.where(first, 1, 0.5)
         self._plain = (lake.number & ~id_word).astype(np.float64)
         self._counted = np.array([counts(name) for name in lake.name], dtype=np.bool_)
 
@@ -226,6 +228,7 @@ class Evidence:
             measure=self._plain[child] * np.where(self._counted[child], 1, 1 - to_table),
             cover=found.shared / self._distinct[parent],
             orphan=1 - found.rows / lake.filled[child],
+            repeat=1 - self._distinct[parent] / lake.filled[parent],
             habit=self._habit(lake.table[child], lake.table[parent]),
             exact=(self._names.code[child] == self._names.code[parent]).astype(np.float64),
         )
@@ -332,6 +335,7 @@ def local_odds(found: Features, constants: Constants = DEFAULT) -> Floats:
         - c.own * found.own
         - c.measure * found.measure
         - c.orphan * found.orphan
+        - c.repeat * found.repeat
         + c.cover * np.log(found.cover)
         + c.habit * (found.habit - 0.5)
     )

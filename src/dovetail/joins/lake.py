@@ -28,7 +28,7 @@ class Thresholds:
     """
 
     rows: float = 0.7
-    unique: float = 0.95
+    unique: float = 0.8
 
 
 DEFAULT = Thresholds()

@@ -1,0 +1,406 @@
+"""How fast is finding every inclusion? Beside the floor and four other ways, in one run.
+
+    python benchmarks/joins.py [--lakes s1,s2] [--json]
+
+Lakes of Parquet files are generated from a seed below .bench/ and kept there. Every figure is CPU
+seconds (of the process and its children); each step runs in a process of its own, so that peak
+memory is its own, and is given up after --limit CPU seconds.
+
+floor        decode every cell with DuckDB into Arrow and hash it once, and nothing else
+whole        dovetail.update into a fresh catalog, and all inclusions
+inclusion    all inclusions, from the catalog
+sets         the same from the catalog with Python sets: every pair of columns, larger ones only
+duckdb       the same from the catalog in SQL: join on the hash, count by pair of columns
+desbordante  the same from CSV files, with SPIDER of desbordante (where it is installed)
+jar          read both columns again for every pair; a sample of pairs, extrapolated
+one          bring catalog and inclusions up to date after one table was added
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+HERE = Path(__file__).resolve()
+sys.path.insert(0, str(HERE.parent.parent))
+
+from benchmarks import profiling  # noqa: E402 - a script sees its own folder only
+from benchmarks.profiling import cpu_seconds, floor, peak_megabytes  # noqa: E402
+
+if TYPE_CHECKING:
+    from dovetail.joins import lake as joins
+
+FOLDER = HERE.parent.parent / ".bench" / "joins"
+SAMPLE = 200
+Block = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+
+class Lake(profiling.Lake):
+    """A folder of tables; `rows` is how many a table has on average."""
+
+    @property
+    def path(self) -> Path:
+        return FOLDER / self.name
+
+    def sizes(self, seed: int) -> npt.NDArray[np.int64]:
+        """The rows of each table, and of one more."""
+        spread = np.random.default_rng(seed).lognormal(-0.32, 0.8, self.tables + 1)
+        return np.maximum(20, self.rows * spread).astype(np.int64)
+
+
+LAKES = {
+    "s1": Lake("s1", tables=100, columns=10, rows=1_000),
+    "s2": Lake("s2", tables=1_000, columns=10, rows=1_000),
+    "s3": Lake("s3", tables=2_500, columns=20, rows=2_000),
+    "s4": Lake("s4", tables=5_000, columns=20, rows=10_000),
+}
+
+
+def generate(lake: Lake, seed: int = 1) -> None:
+    """Write the lake, the table that is added later, and what others read: CSV files."""
+    if (lake.path / "complete").exists():
+        return
+    rmtree(lake.path, ignore_errors=True)
+    (lake.path / "lake").mkdir(parents=True)
+    sizes = lake.sizes(seed)
+    for number in range(lake.tables):
+        table = _table(lake, number, sizes, seed)
+        pq.write_table(table, lake.path / "lake" / _file(number))
+    pq.write_table(_table(lake, lake.tables, sizes, seed), lake.path / _file(lake.tables))
+    (lake.path / "complete").touch()
+
+
+def _file(number: int) -> str:
+    return f"t{number:05d}.parquet"
+
+
+def _table(lake: Lake, number: int, sizes: npt.NDArray[np.int64], seed: int) -> pa.Table:
+    """Kinds of columns repeat after ten; every table has a key, and no two columns one name.
+
+    As text and as values the same cells are equal (no 1 beside 1.0), so that what compares text
+    finds the same pairs.
+    """
+    random = np.random.default_rng([seed, number])
+    rows = int(sizes[number])
+    # Every tenth of the tables shares its sparse ids and its codes.
+    domain = np.random.default_rng([seed, number % max(lake.tables // 10, 1), lake.tables])
+    ids = np.unique(domain.integers(1 << 30, 1 << 50, 2 * lake.rows))
+    prefix = "".join(domain.choice(list("ABCDEFGHJK"), 3))
+
+    def some(pool: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Half of the tables hold a part of the pool, each value once; half repeat values."""
+        if random.random() < 0.5:
+            return np.resize(random.permutation(pool)[: min(rows, len(pool))], rows)
+        return random.choice(pool[: random.integers(10, len(pool))], rows)
+
+    def column(position: int) -> pa.Array:
+        kinds: list[Callable[[], Any]] = [
+            lambda: np.arange(1, rows + 1) if position == 0 else random.permutation(rows) + 1,
+            lambda: random.integers(1, random.choice(sizes) + 1, rows),
+            lambda: some(ids),
+            lambda: _text(prefix, some(np.arange(1000, 1000 + lake.rows))),
+            lambda: _text("kind ", random.integers(0, random.integers(2, 60), rows)),
+            lambda: np.datetime64("2020-01-01") + random.integers(0, 2_000, rows).astype("m8[D]"),
+            lambda: random.integers(0, 10_000, rows) + random.integers(1, 100, rows) / 100,
+            lambda: random.normal(size=rows),
+            lambda: _text("note ", random.integers(0, 1 << 50, rows)),
+            lambda: random.integers(1, random.integers(3, 120), rows),
+        ]
+        missing = random.random(rows) < 0.05 if position % 10 in (4, 6, 8) else None
+        values = kinds[position % 10]()
+        if missing is None:
+            return pa.array(values)
+        return pc.if_else(pa.array(missing), None, pa.array(values))
+
+    names = [f"c{number * lake.columns + place}" for place in range(lake.columns)]
+    return pa.table([column(place) for place in range(lake.columns)], names=names)
+
+
+def _text(prefix: str, numbers: npt.NDArray[Any]) -> pa.Array:
+    return pc.binary_join_element_wise(prefix, pa.array(numbers).cast(pa.string()), "")
+
+
+def export(lake: Lake) -> list[Path]:
+    """The lake as CSV files, written once."""
+    import pyarrow.csv
+
+    folder = lake.path / "csv"
+    folder.mkdir(exist_ok=True)
+    files = []
+    for source in sorted((lake.path / "lake").iterdir()):
+        files.append(folder / f"{source.stem}.csv")
+        if not files[-1].exists():
+            pyarrow.csv.write_csv(pq.read_table(source), files[-1])
+    return files
+
+
+def _opened(lake: Lake) -> joins.Lake:
+    from dovetail.catalog.reader import Catalog
+    from dovetail.joins.lake import Lake as Columns
+
+    return Columns.of(Catalog.open(lake.path / "catalog"))
+
+
+def _summed(blocks: Iterable[Block]) -> dict[str, Any]:
+    """How many pairs there are, and a sum over them that no two lists are likely to share."""
+    from dovetail.hashing import mix
+
+    count, total = 0, np.uint64(0)
+    with np.errstate(over="ignore"):
+        for inner, outer in blocks:
+            count += len(inner)
+            hashed = mix((inner.astype(np.uint64) << np.uint64(32)) | outer.astype(np.uint64))
+            total += hashed.sum(dtype=np.uint64)
+    return {"pairs": count, "checksum": f"{int(total):016x}"}
+
+
+def _valid(columns: joins.Lake, inner: Iterable[int], outer: Iterable[int]) -> Block:
+    """Of some pairs those of two tables with a unique column."""
+    left, right = np.fromiter(inner, np.int64), np.fromiter(outer, np.int64)
+    kept = columns.table[left] != columns.table[right]
+    kept &= columns.unique[left] | columns.unique[right]
+    return left[kept], right[kept]
+
+
+def inclusion(lake: Lake) -> dict[str, Any]:
+    """All inclusions from the catalog."""
+    from dovetail.joins.inclusion import pairs
+
+    return _summed(pairs(_opened(lake)))
+
+
+def whole(lake: Lake) -> dict[str, Any]:
+    """Build the catalog from nothing, and find all inclusions."""
+    indexed = profiling.profile(lake)["cpu"]
+    started = cpu_seconds()
+    found = inclusion(lake)
+    return found | {"cpu": indexed + cpu_seconds() - started, "profile": indexed}
+
+
+def sets(lake: Lake) -> dict[str, Any]:
+    """Every column against every other at least as large."""
+    columns = _opened(lake)
+    values = [set(vector.tolist()) for vector in columns.vectors]
+    order = sorted(
+        (place for place, held in enumerate(values) if held), key=lambda p: len(values[p])
+    )
+    inner: list[int] = []
+    outer: list[int] = []
+    first = 0
+    for place in order:
+        mine = values[place]
+        while len(values[order[first]]) < len(mine):
+            first += 1
+        found = [other for other in order[first:] if mine <= values[other]]
+        inner += [place] * len(found)
+        outer += found
+    return _summed([_valid(columns, inner, outer)])
+
+
+def duckdb(lake: Lake) -> dict[str, Any]:
+    """One table of columns and hashes, joined with itself."""
+    import duckdb as engine
+
+    columns = _opened(lake)
+    held = pa.table(
+        {
+            "place": np.repeat(np.arange(len(columns)), columns.distinct),
+            "hash": np.concatenate(columns.vectors),
+        }
+    )
+    about = pa.table(
+        {
+            "place": np.arange(len(columns)),
+            "lake": columns.table,
+            "size": columns.distinct,
+            "key": columns.unique,
+        }
+    )
+    with engine.connect(config={"memory_limit": "8GB", "threads": "2"}) as connection:
+        connection.register("given", held)
+        connection.register("about", about)
+        connection.execute(
+            "CREATE TABLE held AS SELECT place, hash, lake, size, key "
+            "FROM given JOIN about USING (place)"
+        )
+        found = connection.execute(
+            "SELECT a.place, b.place FROM held a JOIN held b "
+            "ON a.hash = b.hash AND a.lake <> b.lake AND a.size <= b.size AND (a.key OR b.key) "
+            "GROUP BY a.place, b.place, a.size HAVING count(*) = a.size"
+        ).fetchnumpy()
+        inner, outer = found.values()
+    return _summed([(np.asarray(inner), np.asarray(outer))])
+
+
+def desbordante(lake: Lake) -> dict[str, Any]:
+    """SPIDER over the CSV files: all unary inclusions, then those that count."""
+    try:
+        import desbordante as rival  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        return {"note": "not installed: pip install desbordante (none for Linux on ARM)"}
+    files = export(lake)
+    columns = _opened(lake)
+    started = cpu_seconds()
+    spider = rival.ind.algorithms.Spider()
+    spider.load_data(tables=[(str(file), ",", True) for file in files])
+    spider.execute()
+    sides = [(found.get_lhs(), found.get_rhs()) for found in spider.get_inds()]
+    cpu = cpu_seconds() - started
+    inner, outer = (
+        [side.table_index * lake.columns + side.column_indices[0] for side in half]
+        for half in zip(*sides, strict=True)
+    )
+    return _summed([_valid(columns, inner, outer)]) | {"cpu": cpu}
+
+
+def jar(lake: Lake) -> dict[str, Any]:
+    """Some pairs of columns as the published loop takes them: read both, build sets, compare."""
+    random = np.random.default_rng(0)
+    started, found = cpu_seconds(), 0
+    for _ in range(SAMPLE):
+        tables = random.choice(lake.tables, 2, replace=False)
+        values = []
+        for table in tables:
+            name = f"c{table * lake.columns + random.integers(lake.columns)}"
+            read = pq.read_table(lake.path / "lake" / _file(table), columns=[name])
+            values.append(set(read[name].drop_null().to_pylist()))
+        left, right = values
+        found += left <= right or right <= left
+    each = (cpu_seconds() - started) / SAMPLE
+    count = lake.tables * (lake.tables - 1) // 2 * lake.columns**2
+    return {
+        "cpu": each * count,
+        "found": found,
+        "note": f"extrapolated from {SAMPLE} pairs to {count:,}",
+    }
+
+
+def one(lake: Lake) -> dict[str, Any]:
+    """Add a table: what reading it costs, and all inclusions again, which is all there is."""
+    added = lake.path / "lake" / _file(lake.tables)
+    added.write_bytes((lake.path / added.name).read_bytes())
+    try:
+        read = profiling.again(lake)
+        started = cpu_seconds()
+        found = inclusion(lake)
+        cpu = cpu_seconds() - started
+    finally:
+        added.unlink()
+        profiling.again(lake)
+    note = f"beyond {read['cpu']:.2f} s of reading {read['read']} table; not incremental: all again"
+    return {"cpu": cpu, "added": found["pairs"], "note": note}
+
+
+OURS: dict[str, Callable[[Lake], dict[str, Any]]] = {
+    step.__name__: step for step in (floor, whole, inclusion)
+}
+RIVALS: dict[str, Callable[[Lake], dict[str, Any]]] = {
+    step.__name__: step for step in (sets, duckdb, desbordante)
+}
+STEPS: dict[str, Callable[[Lake], dict[str, Any]]] = {
+    **OURS,
+    **RIVALS,
+    **{step.__name__: step for step in (jar, one)},
+}
+
+
+def measure(lake: Lake, step: str, limit: int) -> dict[str, Any]:
+    """Run one step in a process of its own."""
+    if step in RIVALS and lake.tables * lake.columns > 10_000:
+        return {"note": "not tried above 10,000 columns"}
+    command = [sys.executable, str(HERE), "--step", step, "--lakes", lake.name]
+    done = subprocess.run(
+        [*command, "--limit", str(limit)], stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode == 0:
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
+    if step in OURS:
+        raise SystemExit(f"{lake.name}: {step} failed")
+    return {"note": f"given up: {limit} CPU seconds, or memory"}
+
+
+def run_step(lake: Lake, step: str, limit: int) -> None:
+    """In the process of a step: do it, and print what it took."""
+    import duckdb  # noqa: F401 - loaded before the clock starts, in every step
+
+    if step in RIVALS:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+    started, wall = cpu_seconds(), time.perf_counter()
+    result = STEPS[step](lake)
+    if "note" not in result:
+        result.setdefault("cpu", cpu_seconds() - started)
+    result |= {"wall": time.perf_counter() - wall, "peak_mb": peak_megabytes()}
+    print(json.dumps(result))
+
+
+def agree(lake: Lake, results: dict[str, dict[str, Any]]) -> None:
+    """Whoever found the pairs found the same ones."""
+    found = {step: (r["pairs"], r["checksum"]) for step, r in results.items() if "pairs" in r}
+    if len(set(found.values())) != 1:
+        raise SystemExit(f"{lake.name}: the steps do not agree: {found}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--lakes", default="s1,s2,s3", help=f"of {', '.join(LAKES)}; s4 is 1e9 cells"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--limit", type=int, default=600, help="CPU seconds for another's step")
+    parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    lakes = [LAKES[name] for name in options.lakes.split(",")]
+    if options.step:
+        run_step(lakes[0], options.step, options.limit)
+        return
+    results: dict[str, dict[str, dict[str, Any]]] = {}
+    for lake in lakes:
+        generate(lake)
+        results[lake.name] = {}
+        for step in STEPS:
+            results[lake.name][step] = measure(lake, step, options.limit)
+            print(lake.name, step, results[lake.name][step], file=sys.stderr, flush=True)
+        agree(lake, results[lake.name])
+        if not options.json:
+            report(lake, results[lake.name])
+    if options.json:
+        print(json.dumps(results, indent=1))
+
+
+def report(lake: Lake, result: dict[str, dict[str, Any]]) -> None:
+    """Print a lake's figures as a table with ratios."""
+    base, alone = result["floor"]["cpu"], result["inclusion"]["cpu"]
+    every = result["whole"]["cpu"]
+    print(
+        f"\n{lake.name}: {lake.tables:,} tables, {lake.tables * lake.columns:,} columns, ", end=""
+    )
+    print(f"{lake.cells:.0e} cells, {result['inclusion']['pairs']:,} pairs\n")
+    print("| step | CPU s | of floor | of inclusion | of whole | peak MB | pairs, checksum | |")
+    print("|---|---|---|---|---|---|---|---|")
+    for step, row in result.items():
+        figures = ["", "", "", "", ""]
+        if "cpu" in row:
+            cpu = row["cpu"]
+            ratios = [f"{cpu / part:,.2f}" for part in (base, alone, every)]
+            figures = [f"{cpu:,.2f}", *ratios, f"{row['peak_mb']:,.0f}"]
+        same = "the same" if "pairs" in row else ""
+        print(f"| {step} | {' | '.join(figures)} | {same} | {row.get('note', '')} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
