@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import dovetail
 from dovetail.domain import TableId
 from dovetail.hashing import Hashes, mix
-from dovetail.joins import candidates, inclusion, keylike
+from dovetail.joins import candidates, evidence, inclusion, keylike
 from dovetail.joins.candidates import Candidates, drawn_by_rows, find_candidates, found_in
 from dovetail.joins.inclusion import group, pairs, supersets
 from dovetail.joins.lake import Flags, Ints, Lake
@@ -203,13 +203,13 @@ def test_counts_of_rows_beyond_single_precision_are_exact() -> None:
 def test_pairs_without_hope_have_no_odds(sample: dovetail.Catalog) -> None:
     """What `keylike` never counts would have come to nothing: as if it had counted everything."""
     lake = Lake.of(sample)
-    values = keylike.surprise(lake, keylike.DEFAULT)
+    values = evidence.surprise(lake, evidence.DEFAULT)
     everything = find_candidates(lake, values.telling)
-    evidence = keylike.Evidence(lake, values)
-    odds = keylike.local_odds(evidence.of(everything))
-    best = keylike.local_odds(evidence.at_best(everything.child, everything.parent))
+    weighed = evidence.Evidence(lake, values)
+    odds = evidence.local_odds(weighed.of(everything))
+    best = evidence.local_odds(weighed.at_best(everything.child, everything.parent))
     assert (odds <= best).all()
-    alive = everything.take(odds > keylike.DEFAULT.least)
+    alive = everything.take(odds > evidence.DEFAULT.least)
     edges = keylike.keylike(lake)
     assert as_dict(edges.candidates) == as_dict(alive)
     assert 50 < len(alive) < len(everything)
@@ -231,8 +231,8 @@ def test_values_are_rare_that_few_tables_hold(
         for values in sets
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keylike, "_PART", part)
-        assert keylike._rarity(lake) == pytest.approx(expected)
+        patch.setattr(evidence, "_PART", part)
+        assert evidence._rarity(lake) == pytest.approx(expected)
 
 
 @settings(deadline=None)

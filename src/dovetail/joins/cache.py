@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +75,7 @@ def _work_out(catalog: Catalog, name: str, thresholds: Thresholds) -> tuple[list
     edges = edges_of(lake, scoring(name).run(lake, None))
     if name != DEFAULT:
         return edges, True
-    with RowReader(catalog) as rows:
+    with closing(RowReader(catalog)) as rows:
         edges = structured_edges(lake, edges, rows)
         return sorted(edges, key=_order), rows.complete
 

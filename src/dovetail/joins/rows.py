@@ -8,7 +8,6 @@ gives nothing, and such evidence is then left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
@@ -41,15 +40,8 @@ class RowReader:
         self._size = 0
         self._tokens = dict(zip(catalog.ids, catalog.rows.tables["token"].to_pylist(), strict=True))
 
-    def __enter__(self) -> RowReader:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Let go of the sources."""
         for opened in self._sources.values():
             if opened is not None:
                 opened[0].close()

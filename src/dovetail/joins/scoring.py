@@ -18,8 +18,8 @@ import numpy.typing as npt
 from dovetail.errors import UsageError
 from dovetail.joins import keylike
 from dovetail.joins.candidates import Candidates
+from dovetail.joins.evidence import Semantic
 from dovetail.joins.inclusion import pairs
-from dovetail.joins.keylike import Semantic
 from dovetail.joins.lake import Floats, Ints, Lake
 from dovetail.joins.names import words
 

@@ -16,7 +16,8 @@ import numpy as np
 from dovetail.domain import JoinEdge
 from dovetail.hashing import Hashes
 from dovetail.joins.candidates import found_in
-from dovetail.joins.keylike import DEFAULT, Constants, Databases, spelling_habits
+from dovetail.joins.evidence import DEFAULT, Constants, spelling_habits
+from dovetail.joins.keylike import Databases
 from dovetail.joins.lake import Floats, Lake
 from dovetail.joins.names import core, entity, identifies, refers, words
 from dovetail.joins.rows import RowHashes, RowReader, combined
