@@ -129,3 +129,9 @@ def test_every_source_of_the_sample_keeps_the_contract(corpus: tuple[Path, ...])
     assert sorted({spec.kind for spec in specs}) == ["duckdb", "files", "sqlite"]
     for spec in specs:
         check_source(lambda spec=spec: open_source(spec))  # type: ignore[misc]
+
+
+def test_a_source_that_breaks_the_contract_is_told_so(corpus: tuple[Path, ...]) -> None:
+    (spec,) = expand(root(str(corpus[0]), Path("/")))
+    with pytest.raises(AssertionError, match="unchanged is True, not False"):
+        check_source(lambda: open_source(spec), untold=["buildings"])

@@ -133,9 +133,6 @@ class Source(Protocol):
         """Let go of files and connections."""
 
 
-SourceFactory = Callable[[SourceSpec], Source]
-
-
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A job that is done (`result`), or was lost with its worker (`lost` says how)."""

@@ -8,7 +8,7 @@ def test_source(tmp_path):
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import closing
 from pathlib import Path
 
@@ -17,14 +17,17 @@ from dovetail.ports import Engine, Json, Listing, Source, Tick
 __all__ = ["check_engine", "check_source"]
 
 
-def check_source(open_source: Callable[[], Source]) -> None:
-    """A source lists each table once, streams what it lists, and recognises an unchanged table."""
+def check_source(open_source: Callable[[], Source], untold: Collection[str] = ()) -> None:
+    """A source lists each table once, streams what it lists, and recognises an unchanged table.
+
+    `untold` names the tables whose changes it cannot tell without reading them: views, say.
+    """
     with closing(open_source()) as source:
         listings = list(source.tables())
         names = [listing.name for listing in listings]
         _require(len(set(names)) == len(names), f"tables() names a table twice: {names}")
         for listing in listings:
-            _check_table(source, listing)
+            _check_table(source, listing, told=listing.name not in untold)
     with closing(open_source()) as source:
         _require(
             [listing.name for listing in source.tables()] == names,
@@ -32,7 +35,7 @@ def check_source(open_source: Callable[[], Source]) -> None:
         )
 
 
-def _check_table(source: Source, listing: Listing) -> None:
+def _check_table(source: Source, listing: Listing, *, told: bool) -> None:
     first = source.fingerprint(listing, None)
     _require(not first.unchanged, f"{listing.name}: unchanged, compared with nothing")
     shapes = []
@@ -45,11 +48,8 @@ def _check_table(source: Source, listing: Listing) -> None:
             rows += batch.num_rows
         shapes.append((rows, [column.name for column in scan.columns]))
     _require(shapes[0] == shapes[1], f"{listing.name}: read twice, different: {shapes}")
-    second = source.fingerprint(listing, first.token)
-    _require(
-        second.unchanged or second.token != "" or first.token == "",
-        f"{listing.name}: a fingerprint without a token",
-    )
+    again = source.fingerprint(listing, first.token)
+    _require(again.unchanged == told, f"{listing.name}: unchanged is {again.unchanged}, not {told}")
 
 
 def check_engine(engine: Engine, into: Path) -> None:

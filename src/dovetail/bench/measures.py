@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
 Pair = tuple[int, int]
-Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)

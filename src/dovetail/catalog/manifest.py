@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from dovetail.catalog.files import replace_file
@@ -41,9 +41,6 @@ class Manifest:
             "segments": self.segments,
         }
         replace_file(folder / FILE, (json.dumps(content, indent=1) + "\n").encode())
-
-    def with_roots(self, roots: tuple[SourceSpec, ...]) -> Manifest:
-        return replace(self, roots=roots)
 
 
 def read_manifest(folder: Path) -> Manifest:
