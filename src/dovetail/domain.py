@@ -115,6 +115,45 @@ class JoinEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """A table that search offers for a question.
+
+    `relevance` is in [0, 1]; `parts` are what it was made from, by name.
+    """
+
+    table: TableId
+    relevance: float
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A table in a set: at which stage it came in (search, select, adjust, ...), and why."""
+
+    table: TableId
+    relevance: float
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableSet:
+    """The tables chosen for a question, in order, and the joins among them.
+
+    `trace` holds one JSON-ready entry per stage: what went in, what came out, what it cost.
+    """
+
+    question: str
+    tables: tuple[Chosen, ...]
+    joins: tuple[JoinEdge, ...]
+    trace: tuple[Mapping[str, object], ...] = ()
+
+    @property
+    def ids(self) -> tuple[TableId, ...]:
+        return tuple(chosen.table for chosen in self.tables)
+
+
+@dataclass(frozen=True, slots=True)
 class Skipped:
     """A source or table that could not be read, and why; `table` is empty for a whole source."""
 

@@ -9,6 +9,7 @@
     │   └── VersionError    written by a dovetail with another format
     ├── SourceError         a source or one of its tables cannot be read
     │   └── RescanError     it can, but another way: scan the table again
+    ├── ModelError          an embedder or LLM cannot be loaded, reached or understood
     ├── EngineError         the offline work cannot be run where it was asked to
     └── MissingExtraError   an optional dependency is not installed
 
@@ -52,6 +53,10 @@ class SourceError(DovetailError):
 
 class RescanError(SourceError):
     """The source learnt while reading a table that it must read it another way: scan it again."""
+
+
+class ModelError(DovetailError):
+    """An embedder or a language model cannot be loaded, reached or understood."""
 
 
 class EngineError(DovetailError):

@@ -9,7 +9,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dovetail.domain import TableSet
+
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 Json = dict[str, Any]
@@ -159,3 +163,60 @@ class Engine(Protocol):
         arrives. `tick` may be called with news of jobs in progress. Closing the generator ends
         the work.
         """
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of length one, so that a product of two is their cosine."""
+
+    @property
+    def model_id(self) -> str:
+        """Names model and weights: vectors of two embedders compare only if this is equal."""
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a vector has."""
+
+    def embed_documents(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """One row per text, for what is searched."""
+
+    def embed_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """One row per text, for what is searched by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation; `role` is system, user or assistant."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model wrote, and what it cost when it was written (also if read from a cache)."""
+
+    text: str
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+    cached: bool = False
+
+
+class LLM(Protocol):
+    """A language model that answers; always at temperature 0."""
+
+    @property
+    def model_id(self) -> str:
+        """Names the model: replies are cached by it."""
+
+    def complete(
+        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+    ) -> Completion:
+        """Answer a conversation; `schema` asks for JSON of that shape where the model can."""
+
+
+class Retriever(Protocol):
+    """Finds the tables a question needs. It sees a string, so nothing else can leak in."""
+
+    def retrieve(self, question: str) -> TableSet:
+        """The set, in order, with the joins that connect it and why each table is in it."""
