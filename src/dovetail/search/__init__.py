@@ -1,0 +1,1 @@
+"""Search: a question to a ranked list of tables, without a language model."""

@@ -1,0 +1,66 @@
+"""Tables nearest to a question by the cosine of their vectors: the paper's DR (Section 4.1).
+
+Exact up to a size; above it by inverted lists, of which a quarter are looked into.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import faiss
+import numpy as np
+import numpy.typing as npt
+
+Vectors = npt.NDArray[np.float32]
+Places = npt.NDArray[np.int64]
+
+# An exact look at 50,000 vectors of 384 numbers takes about 5 ms on one core; lists of this number
+# find all of the exact ten nearest of 100,000 in a third of that (`make bench-search`).
+_MOST_EXACT = 50_000
+_LISTS_PER_ROOT = 1.6
+_TRAINED_ON = 40  # vectors per list
+_PROBED = 4  # one list in so many
+_SEED = 42
+
+
+class Dense:
+    """Vectors of length one by place, and the nearest of them."""
+
+    def __init__(self, index: faiss.Index) -> None:
+        self._index = index
+
+    @classmethod
+    def build(cls, vectors: Vectors, most_exact: int = _MOST_EXACT) -> Dense:
+        """An index over one vector per place."""
+        count, dimension = vectors.shape
+        index: faiss.Index = faiss.IndexFlatIP(dimension)
+        if count > most_exact:
+            lists = int(_LISTS_PER_ROOT * math.sqrt(count))
+            index = faiss.IndexIVFFlat(index, dimension, lists, faiss.METRIC_INNER_PRODUCT)
+            index.cp.seed, index.cp.niter = _SEED, 8
+            drawn = np.random.default_rng(_SEED).permutation(count)[: _TRAINED_ON * lists]
+            index.train(vectors[np.sort(drawn)])
+            index.nprobe = max(1, lists // _PROBED)
+        index.add(vectors)
+        return cls(index)
+
+    @classmethod
+    def load(cls, path: Path) -> Dense:
+        """The index in a file."""
+        return cls(faiss.read_index(str(path)))
+
+    def save(self, path: Path) -> None:
+        """Write the index to a file."""
+        faiss.write_index(self._index, str(path))
+
+    def nearest(self, vector: Vectors, count: int) -> tuple[Places, Vectors]:
+        """The places of the nearest vectors and their cosines, the nearest first, ties by place."""
+        wanted = min(count, self._index.ntotal)
+        if not wanted:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        cosines, places = self._index.search(vector.reshape(1, -1), wanted)
+        found = places[0] >= 0
+        cosines, places = cosines[0][found], places[0][found]
+        order = np.lexsort((places, -cosines))
+        return places[order], cosines[order]

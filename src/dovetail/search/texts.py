@@ -1,0 +1,34 @@
+"""What is embedded: a table as one line of its schema, a column as its header."""
+
+from __future__ import annotations
+
+import re
+
+from dovetail.domain import Table
+
+_BREAKS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
+_BLANKS = re.compile(r"[\W_]+")
+
+
+def spelled(name: str) -> str:
+    """A name as people would write it out: split on case, digits and punctuation, in lower case.
+
+    >>> spelled("OrderItems"), spelled("T_BIL_ADDR2"), spelled("größe")
+    ('order items', 't bil addr 2', 'größe')
+    """
+    return _BLANKS.sub(" ", _BREAKS.sub(" ", name)).strip().lower()
+
+
+def table_text(table: Table, purpose: str = "") -> str:
+    """A table's name, its purpose where there is one, and its columns in their order.
+
+    The embedded model reads this better than sampled rows (docs/search.md has the figures).
+    """
+    columns = ", ".join(column.name for column in table.columns)
+    line = f"{table.name}: {columns}"
+    return f"{line}\n{purpose}" if purpose else line
+
+
+def header_text(table: str, column: str) -> str:
+    """A column's header: the name of its table and its own, written out."""
+    return f"{spelled(table)} {spelled(column)}"
