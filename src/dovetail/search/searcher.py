@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,7 +37,8 @@ class Searcher:
 
     def vector(self, question: str) -> Vectors:
         """The question's vector."""
-        return self.embedder.embed_queries([question])[0]
+        vector: Vectors = self.embedder.embed_queries([question])[0]
+        return vector
 
     def dense(self, question: str, k: int) -> list[Candidate]:
         """The paper's DR: the nearest tables by vector alone."""
@@ -70,8 +72,7 @@ class Searcher:
     @cached_property
     def _spans(self) -> dict[TableId, tuple[int, int]]:
         ends = np.cumsum([0, *(len(table.columns) for table in self.tables)]).tolist()
-        pairs = zip(ends, ends[1:], strict=False)
-        return dict(zip((table.id for table in self.tables), pairs, strict=True))
+        return dict(zip((table.id for table in self.tables), pairwise(ends), strict=True))
 
     @cached_property
     def _headers(self) -> Vectors:
