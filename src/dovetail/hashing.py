@@ -136,8 +136,17 @@ def hash_values(values: pa.Array, comparison: Comparison) -> Hashes:
 
 
 def hash_text(values: pa.Array, tag: np.uint64 = _TEXT) -> Hashes:
-    """Hash the bytes of each value, eight at a time across all values at once."""
-    starts, lengths, data = text_buffers(values)
+    """Hash the bytes of each value."""
+    return hash_slices(*text_buffers(values), tag)
+
+
+def hash_slices(
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    data: npt.NDArray[np.uint8],
+    tag: np.uint64 = _TEXT,
+) -> Hashes:
+    """Hash slices of a byte buffer, eight bytes at a time across all slices at once."""
     hashes = lengths.astype(np.uint64)
     hashes *= _LENGTH
     hashes ^= tag

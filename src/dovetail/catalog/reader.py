@@ -120,16 +120,23 @@ class Catalog:
             return np.ones(int(self._distinct[at]), dtype=np.uint32)
         return segment.counts(start, int(self._distinct[at]))
 
+    def phrases(self) -> list[Hashes]:
+        """What each column is searched by, in the order of tables and columns."""
+        places = self.rows.columns["phrases_at"].to_pylist()
+        lengths = self.rows.columns["phrases"].to_pylist()
+        return [
+            self._segments[name].phrases(at, length)
+            for name, at, length in zip(self._segment_names, places, lengths, strict=True)
+        ]
+
     def vectors(self) -> tuple[list[Hashes], list[Counts]]:
         """The hashes and the counts of every column, in the order of tables and columns."""
-        names = np.repeat(
-            self.rows.tables["segment"].to_numpy(zero_copy_only=False), np.diff(self.rows.bounds)
-        )
         counts_at = self.rows.columns["counts_at"].to_pylist()
         hashes: list[Hashes] = []
         counts: list[Counts] = []
         starts, lengths = self._hashes_at.tolist(), self._distinct.tolist()
-        for name, start, length, counted in zip(names, starts, lengths, counts_at, strict=True):
+        places = zip(self._segment_names, starts, lengths, counts_at, strict=True)
+        for name, start, length, counted in places:
             segment = self._segments[name]
             hashes.append(segment.hashes(start, length))
             if counted is None:
@@ -137,6 +144,13 @@ class Catalog:
             else:
                 counts.append(segment.counts(counted, length))
         return hashes, counts
+
+    @property
+    def _segment_names(self) -> list[str]:
+        """The segment of every column."""
+        tables = self.rows.tables["segment"].to_numpy(zero_copy_only=False)
+        names: list[str] = np.repeat(tables, np.diff(self.rows.bounds)).tolist()
+        return names
 
     @cached_property
     def _hashes_at(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -41,6 +41,8 @@ COLUMNS = pa.schema(
         ("examples", pa.list_(pa.string())),
         ("hashes_at", pa.int64()),
         ("counts_at", pa.int64()),
+        ("phrases_at", pa.int64()),
+        ("phrases", pa.int64()),
     ]
 )
 _PROFILE = [name for name in COLUMNS.names if name in ColumnProfile.__dataclass_fields__]
@@ -48,11 +50,16 @@ _PROFILE = [name for name in COLUMNS.names if name in ColumnProfile.__dataclass_
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a column's vectors begin in its segment; `counts_at` is None for a unique column."""
+    """Where a column's vectors begin in its segment; `counts_at` is None for a unique column.
+
+    `phrases` is how many its text is searched by.
+    """
 
     column: Column
     hashes_at: int
     counts_at: int | None
+    phrases_at: int
+    phrases: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +168,8 @@ def to_rows(records: Sequence[Record]) -> Rows:
             **{name: getattr(placed.column.profile, name) for name in _PROFILE},
             "hashes_at": placed.hashes_at,
             "counts_at": placed.counts_at,
+            "phrases_at": placed.phrases_at,
+            "phrases": placed.phrases,
         }
         for record in records
         for placed in record.columns

@@ -8,6 +8,7 @@ import mmap
 import os
 import zlib
 from collections.abc import Iterable
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -24,9 +25,10 @@ from dovetail.hashing import Hashes
 from dovetail.ports import Json
 
 Counts = npt.NDArray[np.uint32]
+Mark = tuple[tuple[int, int], ...]
 
 TABLES_FILE, COLUMNS_FILE = "tables.parquet", "columns.parquet"
-HASHES_FILE, COUNTS_FILE = "hashes.npy", "counts.npy"
+HASHES_FILE, COUNTS_FILE, PHRASES_FILE = "hashes.npy", "counts.npy", "phrases.npy"
 _ABOUT = "segment.json"
 
 
@@ -35,8 +37,11 @@ class SegmentWriter:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._hashes = VectorFile(folder / HASHES_FILE, "<u8")
-        self._counts = VectorFile(folder / COUNTS_FILE, "<u4")
+        self._open = ExitStack()
+        self._hashes = self._open.enter_context(VectorFile(folder / HASHES_FILE, "<u8"))
+        self._counts = self._open.enter_context(VectorFile(folder / COUNTS_FILE, "<u4"))
+        self._phrases = self._open.enter_context(VectorFile(folder / PHRASES_FILE, "<u8"))
+        self._files = (self._hashes, self._counts, self._phrases)
 
     def __enter__(self) -> SegmentWriter:
         return self
@@ -47,10 +52,7 @@ class SegmentWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        try:
-            self._hashes.__exit__(kind, error, trace)
-        finally:
-            self._counts.__exit__(kind, error, trace)
+        self._open.__exit__(kind, error, trace)
 
     def add_vector(self, runs: Iterable[tuple[Hashes, Counts]]) -> tuple[int, int, int | None]:
         """Write a column's hashes and counts; returns how many, and where both begin."""
@@ -69,14 +71,21 @@ class SegmentWriter:
             self._counts.append(np.ones(ones, dtype=np.uint32))
         return self._hashes.length - hashes_at, hashes_at, counts_at if repeated else None
 
-    def mark(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """A place to come back to, when a table turns out to be unreadable halfway."""
-        return self._hashes.mark(), self._counts.mark()
+    def add_phrases(self, runs: Iterable[Hashes]) -> tuple[int, int]:
+        """Write what a column is searched by; returns where it begins, and how many they are."""
+        at = self._phrases.length
+        for hashes in runs:
+            self._phrases.append(hashes)
+        return at, self._phrases.length - at
 
-    def rewind(self, mark: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    def mark(self) -> Mark:
+        """A place to come back to, when a table turns out to be unreadable halfway."""
+        return tuple(file.mark() for file in self._files)
+
+    def rewind(self, mark: Mark) -> None:
         """Forget the vectors added since the mark."""
-        self._hashes.rewind(mark[0])
-        self._counts.rewind(mark[1])
+        for file, place in zip(self._files, mark, strict=True):
+            file.rewind(place)
 
     def finish(self, rows: Rows, profile: Json) -> str:
         """Write the rows beside the vectors, and return the segment's name."""
@@ -85,7 +94,11 @@ class SegmentWriter:
         about = {
             "name": _name(profile, tables, columns),
             "profile": profile,
-            "files": {HASHES_FILE: self._hashes.describe(), COUNTS_FILE: self._counts.describe()},
+            "files": {
+                HASHES_FILE: self._hashes.describe(),
+                COUNTS_FILE: self._counts.describe(),
+                PHRASES_FILE: self._phrases.describe(),
+            },
         }
         (self._folder / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         return str(about["name"])
@@ -118,6 +131,7 @@ class Segment:
         self._files = files if files is not None else self.about["files"]
         self._hashes = self._map(HASHES_FILE, "<u8")
         self._counts = self._map(COUNTS_FILE, "<u4")
+        self._phrases = self._map(PHRASES_FILE, "<u8")
         self._checked = False
 
     @cached_property
@@ -160,6 +174,12 @@ class Segment:
         vector: Counts = self._counts[at : at + length].view(np.uint32)
         return vector
 
+    def phrases(self, at: int, length: int) -> Hashes:
+        """The sorted hashes of what a column is searched by."""
+        self._check()
+        vector: Hashes = self._phrases[at : at + length].view(np.uint64)
+        return vector
+
     def _map(self, name: str, dtype: str) -> npt.NDArray[np.generic]:
         path, expected = self._folder / name, self._files[name]["bytes"]
         with path.open("rb") as stream:
@@ -173,7 +193,8 @@ class Segment:
         """Hold the vectors against their checksums, once, before the first is given out."""
         if self._checked:
             return
-        for name, vector in ((HASHES_FILE, self._hashes), (COUNTS_FILE, self._counts)):
+        files = (HASHES_FILE, COUNTS_FILE, PHRASES_FILE)
+        for name, vector in zip(files, (self._hashes, self._counts, self._phrases), strict=True):
             if zlib.crc32(vector.view(np.uint8).data) != self._files[name]["crc32"]:
                 raise DamagedError(_damage(self._folder / name, "its checksum does not match"))
         self._checked = True

@@ -215,8 +215,9 @@ def _is_intact(folder: Path) -> bool:
 
 
 def _live_bytes(rows: Rows, names: np.ndarray[tuple[int], np.dtype[np.object_]]) -> dict[str, int]:
-    distinct = np.concatenate([[0], np.cumsum(rows.columns["distinct"].to_numpy())])
-    per_table = 8 * (distinct[rows.bounds[1:]] - distinct[rows.bounds[:-1]])
+    kept = rows.columns["distinct"].to_numpy() + rows.columns["phrases"].to_numpy()
+    before = np.concatenate([[0], np.cumsum(kept)])
+    per_table = 8 * (before[rows.bounds[1:]] - before[rows.bounds[:-1]])
     live: dict[str, int] = {}
     for name, size in zip(names, per_table, strict=True):
         live[name] = live.get(name, 0) + int(size)
@@ -236,5 +237,7 @@ def _copy(rows: Rows, segments: dict[str, Segment], writer: SegmentWriter) -> Ro
             else old.counts(column["counts_at"], length)
         )
         _, column["hashes_at"], column["counts_at"] = writer.add_vector([(hashes, counts)])
+        said = old.phrases(column["phrases_at"], column["phrases"])
+        column["phrases_at"], _ = writer.add_phrases([said])
     moved = Rows(rows.tables, COLUMNS.empty_table().from_pylist(columns, COLUMNS))
     return moved.with_column("segment", [""] * len(rows))

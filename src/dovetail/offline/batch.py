@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dovetail.catalog.records import Placed, Record
 from dovetail.catalog.segment import SegmentWriter
-from dovetail.domain import Column, Skipped
+from dovetail.domain import Column, Kind, Skipped
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import HASH_VERSION
 from dovetail.offline.plan import Wanted, reason
@@ -106,7 +106,15 @@ def _record(profiler: TableProfiler, want: Wanted, token: str, writer: SegmentWr
     for column in profiler.columns:
         distinct, hashes_at, counts_at = writer.add_vector(profiler.runs(column))
         profile = column.profile(distinct)
-        placed.append(Placed(Column(column.name, column.type, profile), hashes_at, counts_at))
+        said = column.phrases.merged() if column.kind is Kind.TEXT else ()
+        placed.append(
+            Placed(
+                Column(column.name, column.type, profile),
+                hashes_at,
+                counts_at,
+                *writer.add_phrases(hashes for hashes, _ in said),
+            )
+        )
     return Record(
         id=want.id,
         root=want.spec.root,

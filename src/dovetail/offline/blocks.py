@@ -26,11 +26,14 @@ from dovetail.hashing import (
     text_buffers,
 )
 from dovetail.offline.distinct import Run, distinct_run, distinct_runs
+from dovetail.phrases import phrases, said
 
 Ends = tuple[Any, Any]
 
 # Values in a block: beyond this, laying columns end to end costs more than it saves.
 _MOST_VALUES = 1 << 18
+# From so many values on, finding the distinct ones first saves more than it costs.
+_MANY_VALUES = 1 << 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,8 @@ class Part:
     """A column's share of a block: its values that are not missing, and what they come to.
 
     `rows` holds a hash per row of the batch, 0 where the value is missing. Ends are the least and
-    the greatest value (times as the numbers they are counted by), lengths those of text.
+    the greatest value (times as the numbers they are counted by), lengths those of text, phrases
+    what the cells of text are searched by.
     """
 
     values: pa.Array
@@ -47,6 +51,7 @@ class Part:
     run: Run
     ends: Ends | None
     lengths: Ends | None
+    phrases: Run | None
 
 
 def hash_columns(arrays: Sequence[pa.Array], comparisons: Sequence[Comparison]) -> list[Part]:
@@ -82,6 +87,7 @@ def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[Part]:
         runs = [distinct_run(piece) for piece in np.split(hashes, cuts)]
     bounds = np.concatenate([[0], np.cumsum(counts)])
     ends, lengths = _ends(values, bounds), _lengths(values, bounds)
+    found = _phrases(values, bounds, runs) if is_text(values.type) else [None] * columns
     for column in range(columns):
         start, stop = int(bounds[column]), int(bounds[column + 1])
         yield Part(
@@ -91,6 +97,7 @@ def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[Part]:
             run=runs[column],
             ends=ends[column],
             lengths=lengths[column],
+            phrases=found[column],
         )
 
 
@@ -126,6 +133,25 @@ def _lengths(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Ends | Non
     if is_text(values.type) and data[starts[0] : starts[-1] + lengths[-1]].max(initial=0) >= 0x80:
         lengths = pc.utf8_length(values).to_numpy()
     return _ranges(lengths, bounds)
+
+
+def _phrases(
+    values: pa.Array, bounds: npt.NDArray[np.int64], runs: Sequence[Run]
+) -> Sequence[Run | None]:
+    """The distinct phrases of each column of a block."""
+    pieces = []
+    for (start, stop), (hashes, _) in zip(pairwise(bounds.tolist()), runs, strict=True):
+        piece = values.slice(start, stop - start)
+        if len(piece) >= _MANY_VALUES and 2 * len(hashes) <= len(piece):
+            piece = piece.unique()
+        pieces.append(piece)
+    whole = pa.concat_arrays(pieces) if len(pieces) > 1 else pieces[0]
+    ends = np.cumsum([0, *(len(piece) for piece in pieces)])
+    worth = said(whole)
+    if not worth.all():
+        whole = whole.filter(pa.array(worth))
+        ends = np.append(0, np.cumsum(worth))[ends]
+    return [distinct_run(found) if len(found) else None for found in phrases(whole, ends)]
 
 
 def _ranges(numbers: npt.NDArray[Any], bounds: npt.NDArray[np.int64]) -> list[Ends | None]:

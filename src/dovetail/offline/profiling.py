@@ -19,7 +19,7 @@ from dovetail.offline.sampling import RowSample, render, write_out
 from dovetail.ports import Json, Scan, ScannedColumn
 
 # Raised whenever a profile would come out differently than before: catalogs are then rebuilt.
-PROFILE_VERSION = 1
+PROFILE_VERSION = 2
 EXAMPLES = 5
 # Hashes of one table held in memory before they go to disk in sorted runs.
 _SPILL_ENTRIES = 1 << 25
@@ -102,10 +102,12 @@ class TableProfiler:
             self._row_sum += mix(paired).sum(dtype=np.uint64)
         self._sample.add(batch.columns, batch.num_rows)
         self.rows += batch.num_rows
-        if sum(profiler.distinct.pending for profiler in self.columns) > _SPILL_ENTRIES:
+        held = sum(c.distinct.pending + c.phrases.pending for c in self.columns)
+        if held > _SPILL_ENTRIES:
             self._scratch.mkdir(exist_ok=True)
             for place, profiler in enumerate(self.columns):
                 profiler.distinct.spill(self._scratch / str(place))
+                profiler.phrases.spill(self._scratch / f"{place}-phrases")
 
 
 class ColumnProfiler:
@@ -123,6 +125,7 @@ class ColumnProfiler:
         self._lengths: Ends | None = None
         self._examples: dict[int, str | None] = {}
         self.distinct = DistinctHashes()
+        self.phrases = DistinctHashes()
         self.nulls = 0
         self.values = 0
 
@@ -136,6 +139,8 @@ class ColumnProfiler:
         self._ends = _wider(self._ends, part.ends)
         self._lengths = _wider(self._lengths, part.lengths)
         self.distinct.add(part.run)
+        if part.phrases is not None:
+            self.phrases.add(part.phrases)
         self._note_examples(part)
         if self._guess is not None and self._kind is Kind.TEXT:
             self._guess.add(part.values)

@@ -1,0 +1,123 @@
+"""Cells as a person would say them: hashes that do not depend on case, accents or punctuation.
+
+A cell of few words is one phrase, and each of several words in a cell is one too, so that
+`Riverside` finds `Riverside County`; the two kinds never collide. What begins and ends with a
+digit (numbers, dates, codes) is not here: it is looked up as it is written, by its hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dovetail.hashing import Hashes, hash_slices, mix, text_buffers
+
+Places = npt.NDArray[np.int64]
+
+# A question quotes a name or a title, hardly ever more words in a row than this.
+MOST_WORDS = 8
+# Cells of more words than this are prose: what they mention says little about their column.
+_MOST_SEARCHED = 16
+
+_CELL = np.uint64(0xD6E8FEB86659FD93)
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+# What a byte becomes: letters in lower case, 0 for whatever stands between words.
+_FOLDED = np.zeros(256, dtype=np.uint8)
+_FOLDED[ord("0") : ord("9") + 1] = np.arange(ord("0"), ord("9") + 1)
+_FOLDED[ord("a") : ord("z") + 1] = np.arange(ord("a"), ord("z") + 1)
+_FOLDED[ord("A") : ord("Z") + 1] = np.arange(ord("a"), ord("z") + 1)
+_FOLDED[0x80:] = np.arange(0x80, 0x100)
+_DIGIT = np.zeros(256, dtype=np.bool_)
+_DIGIT[ord("0") : ord("9") + 1] = True
+_ASCII = 0x80
+# Marks above and below letters, and punctuation beyond ASCII.
+_MARKS, _OTHER_PUNCTUATION = r"\p{Mn}", r"[\p{P}\p{S}\p{Z}]"
+
+
+def phrases(values: pa.Array, bounds: Places) -> list[Hashes]:
+    """The phrases of text values that are not null, for those between each two bounds."""
+    words, first = _words(values)
+    counts = np.diff(first)
+    cells = np.flatnonzero((counts > 0) & (counts <= MOST_WORDS))
+    whole = _whole(words, first, cells)
+    several = (counts > 1) & (counts <= _MOST_SEARCHED)
+    words = words[np.repeat(several, counts)]
+    of_words = np.append(0, np.cumsum(np.where(several, counts, 0)))[bounds].tolist()
+    of_cells = np.searchsorted(cells, bounds).tolist()
+    return [
+        np.concatenate([words[a:b], whole[c:d]])
+        for (a, b), (c, d) in zip(pairwise(of_words), pairwise(of_cells), strict=True)
+    ]
+
+
+def said(values: pa.Array) -> npt.NDArray[np.bool_]:
+    """Which text values are said in words: all but those that begin and end with a digit."""
+    starts, lengths, data = text_buffers(values)
+    if not len(data):
+        return np.zeros(len(starts), dtype=np.bool_)
+    last = len(data) - 1  # where a value is empty, its ends are somebody else's
+    ends = _DIGIT[data[np.minimum(starts, last)]] & _DIGIT[data[starts + lengths - 1]]
+    worth: npt.NDArray[np.bool_] = (lengths > 0) & ~ends
+    return worth
+
+
+def cell_phrases(texts: Sequence[str]) -> Hashes:
+    """What each text would be as a whole cell; it must hold a word, and few of them.
+
+    >>> one, other = cell_phrases(["New York", " new-york!"])
+    >>> one == other
+    np.True_
+    """
+    words, first = _words(pa.array(texts, pa.large_string()))
+    return _whole(words, first, np.arange(len(texts)))
+
+
+def word_phrases(texts: Sequence[str]) -> Hashes:
+    """What each text, a single word, would be among others in a cell."""
+    return _words(pa.array(texts, pa.large_string()))[0]
+
+
+def _words(values: pa.Array) -> tuple[Hashes, Places]:
+    """The hash of every word, and where the words of each value begin (and the last one's end)."""
+    starts, lengths, data = text_buffers(values)
+    if not len(starts):
+        return np.empty(0, np.uint64), np.zeros(1, np.int64)
+    if data[int(starts[0]) : int(starts[-1] + lengths[-1])].max(initial=0) >= _ASCII:
+        starts, lengths, data = text_buffers(_plain(values))
+    begin, end = int(starts[0]), int(starts[-1] + lengths[-1])
+    folded = _FOLDED[data[begin:end]]
+    starts = starts - begin
+    live = folded != 0
+    opens = live.copy()
+    opens[1:] &= ~live[:-1]
+    heads = starts[lengths > 0]  # values stand end to end: a word ends with its value
+    opens[heads] = live[heads]
+    at = np.flatnonzero(opens)
+    if not len(at):
+        return np.empty(0, np.uint64), np.zeros(len(starts) + 1, np.int64)
+    sizes = np.add.reduceat(live, at, dtype=np.int64)
+    first = np.append(np.searchsorted(at, starts), len(at))
+    return hash_slices(at, sizes, folded), first
+
+
+def _whole(words: Hashes, first: Places, cells: Places) -> Hashes:
+    """The phrase that each of some values is as a whole: its words in their order."""
+    counts = first[cells + 1] - first[cells]
+    begins = np.cumsum(counts) - counts
+    place = np.arange(int(counts.sum()), dtype=np.int64) - np.repeat(begins, counts)
+    ordered = words[np.repeat(first[cells], counts) + place]
+    ordered = mix(ordered + (place.astype(np.uint64) + np.uint64(1)) * _ODD)
+    sums = np.add.reduceat(ordered, begins) if len(begins) else ordered
+    return mix(sums ^ _CELL)
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """Text beyond ASCII in lower case, without accents and punctuation."""
+    lowered = pc.utf8_lower(pc.utf8_normalize(values, "NFKD"))
+    bare = pc.replace_substring_regex(lowered, _MARKS, "")
+    return pc.replace_substring_regex(bare, _OTHER_PUNCTUATION, " ")
