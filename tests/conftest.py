@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import dovetail
 from dovetail.sample import write_corpus
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("dovetail", deadline=None)
+settings.load_profile("dovetail")
 
 
 @pytest.fixture(scope="session")

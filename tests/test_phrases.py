@@ -107,7 +107,7 @@ def test_a_catalog_holds_the_phrases_of_its_text(tmp_path: Path) -> None:
     rows = "\n".join(f"{n},City {n % 7},{n % 3}" for n in range(3000))
     (tmp_path / "towns.csv").write_text(f"id,name,zone\n{rows}\n")
     catalog = dovetail.build(str(tmp_path / "towns.csv"), into=tmp_path / "catalog")
-    ids, names, zones = catalog.phrases()
+    ids, names, zones = catalog.phrases([0, 1, 2])
     assert (len(ids), len(zones)) == (0, 0)
     cells, single = [f"city {n}" for n in range(7)], ["city", *map(str, range(7))]
     expected = {*cell_phrases(cells).tolist(), *word_phrases(single).tolist()}

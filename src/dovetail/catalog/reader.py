@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -120,13 +120,14 @@ class Catalog:
             return np.ones(int(self._distinct[at]), dtype=np.uint32)
         return segment.counts(start, int(self._distinct[at]))
 
-    def phrases(self) -> list[Hashes]:
-        """What each column is searched by, in the order of tables and columns."""
-        places = self.rows.columns["phrases_at"].to_pylist()
-        lengths = self.rows.columns["phrases"].to_pylist()
+    def phrases(self, columns: Sequence[int]) -> list[Hashes]:
+        """What some columns, numbered through the tables in order, are searched by."""
+        starts = self.rows.columns["phrases_at"].to_numpy()
+        lengths = self.rows.columns["phrases"].to_numpy()
+        names = self._segment_names
         return [
-            self._segments[name].phrases(at, length)
-            for name, at, length in zip(self._segment_names, places, lengths, strict=True)
+            self._segments[names[column]].phrases(int(starts[column]), int(lengths[column]))
+            for column in columns
         ]
 
     def vectors(self) -> tuple[list[Hashes], list[Counts]]:

@@ -1,0 +1,155 @@
+"""Which columns hold a phrase? Postings of the catalog's segments, made once for each of them.
+
+A segment never changes, so neither do its postings: an update makes those of the segments it wrote.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.catalog.files import VectorFile
+from dovetail.catalog.reader import Catalog
+from dovetail.hashing import Hashes
+
+Ints = npt.NDArray[np.int64]
+
+FOLDER = "values"
+# Raised whenever the same segment would be written differently.
+_VERSION = 1
+_HASHES, _COLUMNS, _STARTS = "hashes.npy", "columns.npy", "starts.npy"
+# Phrases that one step of the sort may hold in memory.
+_MOST_SORTED = 1 << 23
+
+
+@dataclass(frozen=True, slots=True)
+class _Postings:
+    """Sorted hashes, beside each the place of a column; `starts` tells the columns by place."""
+
+    hashes: Hashes
+    column: npt.NDArray[np.uint32]
+    starts: Ints
+
+
+class ValueIndex:
+    """The columns of a catalog, numbered through its tables in order, by what their text says."""
+
+    def __init__(self, postings: Sequence[tuple[_Postings, Ints]]) -> None:
+        self._postings = postings
+
+    @classmethod
+    def of(cls, catalog: Catalog) -> ValueIndex:
+        """That of a catalog; what is missing of it is made, and kept where that is allowed."""
+        found = []
+        for name, number, starts in _by_segment(catalog):
+            path = _path(catalog, name)
+            postings = _load(path, starts)
+            if postings is None:
+                vectors = catalog.phrases(number.tolist())
+                with suppress(OSError):  # a catalog that cannot be written to is read all the same
+                    _write(path, vectors, starts)
+                postings = _load(path, starts) or _in_memory(vectors, starts)
+            column = np.full(len(postings.starts), -1, dtype=np.int64)
+            column[np.searchsorted(postings.starts, starts)] = number
+            found.append((postings, column))
+        return cls(found)
+
+    def columns_holding(self, hashes: Hashes) -> tuple[Ints, Ints]:
+        """Places among the hashes, each with a column that holds it, both in order."""
+        places, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for postings, number in self._postings:
+            first = np.searchsorted(postings.hashes, hashes)
+            counts = np.searchsorted(postings.hashes, hashes, side="right") - first
+            place = np.repeat(np.arange(len(hashes)), counts)
+            at = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(len(place))
+            column = number[postings.column[at]]
+            places.append(place[column >= 0])
+            columns.append(column[column >= 0])
+        place, column = np.concatenate(places), np.concatenate(columns)
+        order = np.lexsort((column, place))
+        return place[order], column[order]
+
+
+def forget_others(catalog: Catalog) -> None:
+    """Remove the postings of segments that the catalog no longer has."""
+    names = {_path(catalog, name).name for name in catalog.manifest.segments}
+    with suppress(OSError):
+        for path in (catalog.path / FOLDER).iterdir():
+            if path.name not in names:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _path(catalog: Catalog, segment: str) -> Path:
+    return catalog.path / FOLDER / f"{segment}-{_VERSION}"
+
+
+def _by_segment(catalog: Catalog) -> Iterator[tuple[str, Ints, Ints]]:
+    """The columns with phrases in each segment: their numbers, and where their phrases begin."""
+    rows = catalog.rows
+    counts = rows.columns["phrases"].to_numpy()
+    starts = rows.columns["phrases_at"].to_numpy()
+    segments = rows.tables["segment"].to_numpy(zero_copy_only=False)
+    names, of_table = np.unique(segments.astype(str), return_inverse=True)
+    of_column = np.repeat(of_table, np.diff(rows.bounds))
+    for place, name in enumerate(names.tolist()):
+        number = np.flatnonzero((of_column == place) & (counts > 0))
+        number = number[np.argsort(starts[number])]
+        yield name, number, starts[number]
+
+
+def _load(path: Path, starts: Ints) -> _Postings | None:
+    """The postings in a folder, unless they are damaged or lack a column."""
+    with suppress(OSError, ValueError):
+        # As plain arrays: every slice of a memmap costs as much as a small lookup.
+        hashes, column, known = (
+            np.asarray(np.load(path / name, mmap_mode="r", allow_pickle=False))
+            for name in (_HASHES, _COLUMNS, _STARTS)
+        )
+        if len(hashes) == len(column) and np.isin(starts, known).all():
+            return _Postings(hashes, column, known)
+    return None
+
+
+def _write(path: Path, vectors: Sequence[Hashes], starts: Ints) -> None:
+    """Sort the phrases of a segment's columns into a folder that is there as a whole or not."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.mkdir(parents=True)
+        with (
+            VectorFile(beside / _HASHES, "<u8") as hashes,
+            VectorFile(beside / _COLUMNS, "<u4") as columns,
+        ):
+            for values, places in _sorted(vectors):
+                hashes.append(values)
+                columns.append(places)
+        np.save(beside / _STARTS, starts)
+        shutil.rmtree(path, ignore_errors=True)
+        beside.rename(path)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _in_memory(vectors: Sequence[Hashes], starts: Ints) -> _Postings:
+    hashes, columns = zip(*_sorted(vectors), strict=True)
+    return _Postings(np.concatenate(hashes), np.concatenate(columns), starts)
+
+
+def _sorted(vectors: Sequence[Hashes]) -> Iterator[tuple[Hashes, npt.NDArray[np.uint32]]]:
+    """All phrases in order, each with the place of its column, in pieces that fit into memory."""
+    # Hashes are evenly spread, so equal ranges of them hold about equally many.
+    pieces = 1 + sum(map(len, vectors)) // _MOST_SORTED
+    edges = np.array([(1 << 64) * piece // pieces for piece in range(1, pieces)], dtype=np.uint64)
+    cuts = [[0, *np.searchsorted(vector, edges).tolist(), len(vector)] for vector in vectors]
+    for piece in range(pieces):
+        parts = [v[cut[piece] : cut[piece + 1]] for v, cut in zip(vectors, cuts, strict=True)]
+        column = np.repeat(np.arange(len(parts), dtype=np.uint32), [len(part) for part in parts])
+        hashes = np.concatenate([np.empty(0, np.uint64), *parts])
+        order = np.argsort(hashes, kind="stable")
+        yield hashes[order], column[order]

@@ -1,0 +1,86 @@
+"""The value index against a look through every column, across updates of a catalog."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dovetail
+from dovetail.catalog.reader import Catalog
+from dovetail.phrases import cell_phrases, word_phrases
+from dovetail.search import values
+from dovetail.search.values import FOLDER, ValueIndex, forget_others
+
+TOWNS = ["Riverside", "New York", "São Paulo", "Lake Forest", "Oslo", "Bern", "York"]
+
+
+def look(catalog: Catalog, phrase: int) -> list[int]:
+    """The columns that hold a phrase, slowly."""
+    vectors = catalog.phrases(list(range(len(catalog.rows.columns))))
+    return [number for number, vector in enumerate(vectors) if phrase in vector.tolist()]
+
+
+def check(catalog: Catalog) -> None:
+    asked = np.concatenate([cell_phrases(TOWNS), word_phrases(["york", "lake", "nowhere"])])
+    places, columns = ValueIndex.of(catalog).columns_holding(asked)
+    found = [columns[places == place].tolist() for place in range(len(asked))]
+    assert found == [look(catalog, int(phrase)) for phrase in asked]
+    assert any(found)
+
+
+def write(folder: Path, name: str, drawn: random.Random) -> None:
+    rows = [f"{n},{drawn.choice(TOWNS)},x{drawn.randrange(9)}" for n in range(40)]
+    (folder / f"{name}.csv").write_text("\n".join(["id,town,code", *rows]) + "\n", "utf-8")
+
+
+def test_equal_to_a_look_through_every_column_across_updates(tmp_path: Path) -> None:
+    drawn = random.Random(7)
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for step in range(6):
+        for name in drawn.sample("abcdefgh", 3):
+            write(folder, name, drawn)
+        if step == 4:
+            next(iter(folder.iterdir())).unlink()
+        catalog = dovetail.build(str(folder), into=tmp_path / "catalog")
+        check(catalog)
+        forget_others(catalog)
+        kept = {path.name.split("-")[0] for path in (catalog.path / FOLDER).iterdir()}
+        assert kept <= set(catalog.manifest.segments)
+        check(catalog)
+
+
+def test_many_pieces_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = random.Random(1)
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name in "abcdef":
+        write(folder, name, drawn)
+    catalog = dovetail.build(str(folder), into=tmp_path / "catalog")
+    monkeypatch.setattr(values, "_MOST_SORTED", 7)
+    check(catalog)
+
+
+def test_damaged_or_unwritable_postings_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "a", random.Random(2))
+    catalog = dovetail.build(str(tmp_path / "a.csv"), into=tmp_path / "catalog")
+    check(catalog)
+    for file in (catalog.path / FOLDER).rglob("*.npy"):
+        file.write_bytes(file.read_bytes()[:100])
+    check(catalog)
+    shutil.rmtree(catalog.path / FOLDER)
+    (catalog.path / FOLDER).write_text("in the way")
+    check(catalog)
+
+
+def test_tables_without_text_hold_nothing(tmp_path: Path) -> None:
+    (tmp_path / "n.csv").write_text("a,b\n1,2\n3,4\n")
+    catalog = dovetail.build(str(tmp_path / "n.csv"), into=tmp_path / "catalog")
+    places, columns = ValueIndex.of(catalog).columns_holding(cell_phrases(["1", "x"]))
+    assert (places.tolist(), columns.tolist()) == ([], [])
