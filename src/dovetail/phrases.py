@@ -1,14 +1,13 @@
 """Cells as a person would say them: hashes that do not depend on case, accents or punctuation.
 
-A cell of few words is one phrase, and each of several words in a cell is one too, so that
-`Riverside` finds `Riverside County`; the two kinds never collide. What begins and ends with a
+A cell of few words is a phrase; longer ones are prose, which no question quotes whole. Words inside
+cells were tried as well, and found no table that whole cells did not. What begins and ends with a
 digit (numbers, dates, codes) is not here: it is looked up as it is written, by its hash.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +20,6 @@ Places = npt.NDArray[np.int64]
 
 # A question quotes a name or a title, hardly ever more words in a row than this.
 MOST_WORDS = 8
-# Cells of more words than this are prose: what they mention says little about their column.
-_MOST_SEARCHED = 16
 
 _CELL = np.uint64(0xD6E8FEB86659FD93)
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -44,15 +41,8 @@ def phrases(values: pa.Array, bounds: Places) -> list[Hashes]:
     words, first = _words(values)
     counts = np.diff(first)
     cells = np.flatnonzero((counts > 0) & (counts <= MOST_WORDS))
-    whole = _whole(words, first, cells)
-    several = (counts > 1) & (counts <= _MOST_SEARCHED)
-    words = words[np.repeat(several, counts)]
-    of_words = np.append(0, np.cumsum(np.where(several, counts, 0)))[bounds].tolist()
-    of_cells = np.searchsorted(cells, bounds).tolist()
-    return [
-        np.concatenate([words[a:b], whole[c:d]])
-        for (a, b), (c, d) in zip(pairwise(of_words), pairwise(of_cells), strict=True)
-    ]
+    cuts = np.searchsorted(cells, bounds[1:-1])
+    return np.split(_whole(words, first, cells), cuts)
 
 
 def said(values: pa.Array) -> npt.NDArray[np.bool_]:
@@ -67,7 +57,7 @@ def said(values: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def cell_phrases(texts: Sequence[str]) -> Hashes:
-    """What each text would be as a whole cell; it must hold a word, and few of them.
+    """What each text would be as a cell; it must hold a word.
 
     >>> one, other = cell_phrases(["New York", " new-york!"])
     >>> one == other
@@ -75,11 +65,6 @@ def cell_phrases(texts: Sequence[str]) -> Hashes:
     """
     words, first = _words(pa.array(texts, pa.large_string()))
     return _whole(words, first, np.arange(len(texts)))
-
-
-def word_phrases(texts: Sequence[str]) -> Hashes:
-    """What each text, a single word, would be among others in a cell."""
-    return _words(pa.array(texts, pa.large_string()))[0]
 
 
 def _words(values: pa.Array) -> tuple[Hashes, Places]:
@@ -90,17 +75,17 @@ def _words(values: pa.Array) -> tuple[Hashes, Places]:
     if data[int(starts[0]) : int(starts[-1] + lengths[-1])].max(initial=0) >= _ASCII:
         starts, lengths, data = text_buffers(_plain(values))
     begin, end = int(starts[0]), int(starts[-1] + lengths[-1])
-    folded = _FOLDED[data[begin:end]]
+    folded = _FOLDED.take(data[begin:end])
     starts = starts - begin
     live = folded != 0
-    opens = live.copy()
+    opens, closes = live.copy(), live.copy()
     opens[1:] &= ~live[:-1]
-    heads = starts[lengths > 0]  # values stand end to end: a word ends with its value
-    opens[heads] = live[heads]
+    closes[:-1] &= ~live[1:]
+    filled = lengths > 0  # values stand end to end: a word begins and ends with its value
+    heads, tails = starts[filled], (starts + lengths - 1)[filled]
+    opens[heads], closes[tails] = live[heads], live[tails]
     at = np.flatnonzero(opens)
-    if not len(at):
-        return np.empty(0, np.uint64), np.zeros(len(starts) + 1, np.int64)
-    sizes = np.add.reduceat(live, at, dtype=np.int64)
+    sizes = np.flatnonzero(closes) + 1 - at
     first = np.append(np.searchsorted(at, starts), len(at))
     return hash_slices(at, sizes, folded), first
 
