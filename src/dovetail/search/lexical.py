@@ -1,13 +1,14 @@
 """Tables by the words of their names, columns and purposes.
 
-A question's word weighs by how few tables have it (the inverse document frequency of BM25); in a
-table's name it counts in full, in a column's or in the purpose two thirds, and the more words a
-table has, the less each of them says.
+A question's word weighs by how few tables have it, between 0 and 1 (the inverse document frequency
+of BM25); in a table's name it counts in full, in a column's or in the purpose two thirds, and the
+more words a table has, the less each of them says.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,10 +23,27 @@ from dovetail.search.words import stems
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
-IN_COLUMN = 2 / 3
+_IN_COLUMN = 2 / 3
+# A word that begins another (dept, department) against one that is equal.
+_PREFIX = 0.6
+_LEAST_PREFIX, _LEAST_WHOLE = 3, 4
 # How much the number of a table's words tells against each of them: BM25's b, softened by a root.
 _LENGTH = 0.4
 _WORDS, _STARTS, _TABLE, _NAMED, _LENGTHS = "words", "starts", "table", "named", "lengths"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Something a question mentions: its weight, and the tables it may mean.
+
+    `match` says how well each of them fits, `name_share` which part of their names it is. A table
+    that several forms of a word lead to stands there several times.
+    """
+
+    weight: float
+    tables: npt.NDArray[np.int32]
+    match: Floats
+    name_share: Floats
 
 
 @dataclass(frozen=True)
@@ -83,26 +101,64 @@ class Lexical:
             np.save(folder / f"{name}.npy", getattr(self, name))
         (folder / f"{_WORDS}.txt").write_text("".join(f"{w}\n" for w in self.words), "utf-8")
 
-    def weight(self, word: str) -> float:
-        """How much a word tells one table from others, in [0, 1]; a word nobody has tells most."""
-        count, have = len(self.lengths), 0
-        if (number := self.words.get(word)) is not None:
-            have = int(self.starts[number + 1] - self.starts[number])
-        rare = math.log(1 + (count - have + 0.5) / (have + 0.5))
-        return min(1.0, rare / math.log(count + 1)) if count else 0.0
+    def mention(self, word: str) -> Mention:
+        """What the catalog makes of a question's word: the tables that have it or one it begins.
 
-    def having(self, word: str) -> tuple[npt.NDArray[np.int32], Floats]:
-        """The tables that have a word, in order, and how much it says of each of them."""
-        number = self.words.get(word)
-        if number is None:
-            return self.table[:0], self._match[:0]
-        start, end = int(self.starts[number]), int(self.starts[number + 1])
-        return self.table[start:end], self._match[start:end]
+        A word that nobody has weighs most.
+        """
+        alike = [(word, 1.0)] if word in self.words else []
+        alike += [(other, _PREFIX) for other in self._alike(word)]
+        numbers = [self.words[other] for other, _ in alike]
+        parts = [slice(int(self.starts[n]), int(self.starts[n + 1])) for n in numbers]
+        shares = [share for _, share in alike]
+        known = numbers[:1] if word in self.words else numbers
+        weight = max((float(self._rarity[number]) for number in known), default=1.0)
+        if not parts:
+            return Mention(weight, self.table[:0], self._match[:0], self._name_share[:0])
+        if len(parts) == 1 and shares[0] == 1.0:
+            one = parts[0]
+            return Mention(weight, self.table[one], self._match[one], self._name_share[one])
+        return Mention(
+            weight,
+            np.concatenate([self.table[part] for part in parts]),
+            np.concatenate([s * self._match[p] for p, s in zip(parts, shares, strict=True)]),
+            np.concatenate([s * self._name_share[p] for p, s in zip(parts, shares, strict=True)]),
+        )
+
+    def _alike(self, word: str) -> list[str]:
+        """The catalog's words that begin a word, and those that it begins."""
+        if len(word) < _LEAST_WHOLE:
+            return []
+        shorter = (word[:size] for size in range(_LEAST_PREFIX, len(word)))
+        found = [part for part in shorter if part in self.words]
+        at = bisect_right(self._sorted, word)
+        while at < len(self._sorted) and self._sorted[at].startswith(word):
+            found.append(self._sorted[at])
+            at += 1
+        return found
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return list(self.words)  # they were numbered in order
+
+    @cached_property
+    def _rarity(self) -> Floats:
+        count, have = len(self.lengths), np.diff(self.starts)
+        rare = np.log(1 + (count - have + 0.5) / (have + 0.5)) / math.log(count + 1)
+        return np.minimum(rare, 1.0).astype(np.float32)
 
     @cached_property
     def _match(self) -> Floats:
         mean = float(self.lengths.mean()) if len(self.lengths) else 1.0
         softened = np.sqrt(1 - _LENGTH + _LENGTH * self.lengths / max(mean, 1e-9))
-        said = np.where(self.named, 1.0, IN_COLUMN)
+        said = np.where(self.named, 1.0, _IN_COLUMN)
         match: Floats = (said / softened[self.table]).astype(np.float32)
         return match
+
+    @cached_property
+    def _name_share(self) -> Floats:
+        """Which part of its table's name a word is, by weight."""
+        rarity = np.repeat(self._rarity, np.diff(self.starts)) * self.named
+        whole = np.bincount(self.table, rarity, minlength=len(self.lengths))
+        share: Floats = (rarity / np.maximum(whole[self.table], 1e-9)).astype(np.float32)
+        return share

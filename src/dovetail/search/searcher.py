@@ -1,35 +1,62 @@
-"""One catalog, ready to be asked: every part of search, over the same numbering of tables."""
+"""One catalog, ready to be asked: from a question to a ranked list of its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from itertools import pairwise
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import Candidate, Table, TableId
+from dovetail.errors import ModelError
 from dovetail.joins.graph import JoinGraph
+from dovetail.phrases import cell_phrases
 from dovetail.ports import Embedder
 from dovetail.search.dense import Dense, Vectors
-from dovetail.search.texts import header_text, table_text
+from dovetail.search.fusion import DEFAULT, Cover, Floats, Ints, Mentions, Weights, fuse, offered
+from dovetail.search.index import Done, open_index
+from dovetail.search.lexical import Mention
+from dovetail.search.literals import Span, spans
+from dovetail.search.words import asked
+
+# Tables that each cheap ranking puts forward for a closer look.
+_POOL = 200
+# A literal against a word of equal rarity: it may be a cell by chance; a bare number more so, and
+# a lone word that is not written as a name is likelier to be speech.
+_LITERAL, _NUMBER, _LONE = 0.8, 0.2, 0.2
 
 
 class Searcher:
     """Tables by what a question says of them; `joins` is the graph of the same catalog.
 
-    `tables` are those of the catalog, in its order; `column_vectors` and `nearest_columns` speak
-    of headers (table and column name), and are what the retrievers that reason by column use.
+    Without an embedder search goes by words, values and joins alone.
     """
 
-    def __init__(self, catalog: Catalog, embedder: Embedder) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        embedder: Embedder | None,
+        *,
+        purposes: Mapping[TableId, str] | None = None,
+        weights: Weights = DEFAULT,
+        done: Done | None = None,
+    ) -> None:
         self.catalog = catalog
         self.embedder = embedder
-        self.tables: list[Table] = list(catalog)
-        self._dense = Dense.build(
-            embedder.embed_documents([table_text(table) for table in self.tables])
-        )
+        self.purposes = purposes or {}
+        self._weights = weights
+        self._index = open_index(catalog, embedder, self.purposes, done)
+        self._bounds = np.asarray(catalog.rows.bounds)
+        rows = catalog.rows.tables["rows"].to_numpy()
+        self._filled = int(np.count_nonzero(rows))
+        self._embed = lru_cache(maxsize=64)(self._embedded)
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The tables of the catalog, in its order."""
+        return list(self.catalog)
 
     @cached_property
     def joins(self) -> JoinGraph:
@@ -37,53 +64,144 @@ class Searcher:
 
     def vector(self, question: str) -> Vectors:
         """The question's vector."""
+        return self._embed(question)
+
+    def _embedded(self, question: str) -> Vectors:
+        if self.embedder is None:
+            raise ModelError("this needs an embedder; index with one: dovetail index --embedder")
         vector: Vectors = self.embedder.embed_queries([question])[0]
         return vector
 
     def dense(self, question: str, k: int) -> list[Candidate]:
         """The paper's DR: the nearest tables by vector alone."""
-        places, cosines = self._dense.nearest(self.vector(question), k)
+        vector = self.vector(question)
+        if self._index.dense is None:
+            return []
+        places, cosines = self._index.dense.nearest(vector, k)
         return [
-            Candidate(self.tables[place].id, max(0.0, cosine), {"dense": cosine})
+            Candidate(self.catalog.ids[place], max(0.0, cosine), {"dense": cosine})
             for place, cosine in zip(places.tolist(), cosines.tolist(), strict=True)
         ]
 
     def search(self, question: str, k: int) -> list[Candidate]:
-        """The fused ranking."""
-        return self.dense(question, k)
+        """The `k` tables that all parts together put first, ties by id."""
+        tables, parts = self.parts(question)
+        scores = fuse(parts)
+        best = np.lexsort((tables, -scores))[:k]
+        top = float(scores[best[0]]) if len(best) else 0.0
+        return [
+            Candidate(
+                self.catalog.ids[int(tables[place])],
+                relevance(float(scores[place]), top),
+                {name: float(part[place]) for name, part in parts.items()},
+            )
+            for place in best.tolist()
+        ]
+
+    def parts(self, question: str) -> tuple[Ints, dict[str, Floats]]:
+        """The tables that come into question, and the parts of their scores."""
+        count = len(self.catalog)
+        cover = Cover(self.mentions(question), count)
+        cosines = np.zeros(count, dtype=np.float32)
+        if self._index.dense is not None and self.embedder is not None:
+            nearest, found = self._index.dense.nearest(self.vector(question), _POOL)
+            cosines[nearest] = found
+        cheap = (cosines, cover.words + cover.names, cover.values)
+        tables = offered(cheap, self._index.joined, _POOL)
+        weights = self._weights
+        dense, column = self._cosines(question, tables)
+        return tables, {
+            "lexical": weights.cover * cover.words[tables],
+            "value": weights.cover * cover.values[tables],
+            "dense": weights.dense * dense,
+            "column": weights.column * column,
+            "name": weights.name * cover.names[tables],
+            "neighbour": weights.gain * cover.gain(tables, self._index.joined),
+        }
+
+    def mentions(self, question: str) -> Mentions:
+        """What the question mentions that the catalog knows of."""
+        words = [self._index.lexical.mention(word) for word in asked(question)]
+        return Mentions(words, self._literals(question))
+
+    def _literals(self, question: str) -> list[Mention]:
+        """The longest spans that are cells somewhere, none overlapping another."""
+        every = list(spans(question))
+        if not every:
+            return []
+        holders = self._holders(every)
+        found: list[Mention] = []
+        used: set[int] = set()
+        for span, tables in zip(every, holders, strict=True):
+            taken = range(span.start, span.end)
+            if not len(tables) or not used.isdisjoint(taken):
+                continue
+            used.update(taken)
+            ones = np.ones(len(tables), dtype=np.float32)
+            found.append(Mention(self._worth(span, len(tables)), tables, ones, 0 * ones))
+        return found
+
+    def _worth(self, span: Span, holders: int) -> float:
+        weight = _LITERAL * math.log((self._filled + 1) / holders) / math.log(len(self.catalog) + 1)
+        if span.number:
+            return weight * _NUMBER
+        return weight * _LONE if span.end - span.start == 1 and not span.named else weight
+
+    def _holders(self, every: Sequence[Span]) -> list[np.ndarray[tuple[int], np.dtype[np.int32]]]:
+        """The tables that hold each span as a cell."""
+        place, column = self._index.values.columns_holding(
+            cell_phrases([span.text for span in every])
+        )
+        table = np.searchsorted(self._bounds, column, side="right") - 1
+        pairs = np.unique(np.stack([place, table]), axis=1)
+        cuts = np.searchsorted(pairs[0], np.arange(1, len(every)))
+        return np.split(pairs[1].astype(np.int32), cuts)
+
+    def _cosines(self, question: str, tables: Ints) -> tuple[Floats, Floats]:
+        """For each of some tables the cosine of its line, and that of its best header."""
+        if self._index.dense is None or self._index.headers is None:
+            nothing = np.zeros(len(tables), dtype=np.float32)
+            return nothing, nothing
+        vector = self.vector(question)
+        lines = self._index.dense.vectors(tables) @ vector
+        starts, ends = self._bounds[tables], self._bounds[tables + 1]
+        at = np.concatenate([np.arange(a, b) for a, b in zip(starts, ends, strict=True)])
+        headers = self._index.headers[at].astype(np.float32) @ vector
+        column = np.maximum.reduceat(headers, np.cumsum(ends - starts) - (ends - starts))
+        return lines, column
 
     def column_vectors(self, table: TableId) -> Vectors:
         """One vector per column of a table, in the table's order."""
-        start, stop = self._spans[table]
-        return self._headers[start:stop]
+        if self._index.headers is None:
+            raise ModelError("this needs an embedder; index with one: dovetail index --embedder")
+        place = self._places[table]
+        headers = self._index.headers[self._bounds[place] : self._bounds[place + 1]]
+        vectors: Vectors = headers.astype(np.float32)
+        return vectors
 
     def nearest_columns(self, vector: Vectors, count: int) -> list[tuple[TableId, str, float]]:
         """The columns whose headers are nearest to a vector."""
         places, cosines = self._columns.nearest(vector, count)
+        tables = np.searchsorted(self._bounds, places, side="right") - 1
+        names = self.catalog.rows.columns["name"]
         return [
-            (*self._owners[place], cosine)
-            for place, cosine in zip(places.tolist(), cosines.tolist(), strict=True)
+            (self.catalog.ids[table], names[place].as_py(), cosine)
+            for table, place, cosine in zip(
+                tables.tolist(), places.tolist(), cosines.tolist(), strict=True
+            )
         ]
 
     @cached_property
-    def _owners(self) -> Sequence[tuple[TableId, str]]:
-        return [(table.id, column.name) for table in self.tables for column in table.columns]
-
-    @cached_property
-    def _spans(self) -> dict[TableId, tuple[int, int]]:
-        ends = np.cumsum([0, *(len(table.columns) for table in self.tables)]).tolist()
-        return dict(zip((table.id for table in self.tables), pairwise(ends), strict=True))
-
-    @cached_property
-    def _headers(self) -> Vectors:
-        return self.embedder.embed_documents(
-            [header_text(table.name, name) for table in self.tables for name in _names(table)]
-        )
+    def _places(self) -> dict[TableId, int]:
+        return {table: place for place, table in enumerate(self.catalog.ids)}
 
     @cached_property
     def _columns(self) -> Dense:
-        return Dense.build(self._headers)
+        if self._index.headers is None:
+            raise ModelError("this needs an embedder; index with one: dovetail index --embedder")
+        return Dense.build(self._index.headers.astype(np.float32))
 
 
-def _names(table: Table) -> list[str]:
-    return [column.name for column in table.columns]
+def relevance(score: float, top: float) -> float:
+    """How likely a table is needed, by its score and by its distance from the best one's."""
+    return 1 / (1 + math.exp(-(score + 2 * (score - top) - 2)))

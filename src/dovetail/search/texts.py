@@ -20,12 +20,12 @@ def spelled(name: str) -> str:
 
 
 def table_text(table: Table, purpose: str = "") -> str:
-    """A table's name, its purpose where there is one, and its columns in their order.
+    """A table's name and its columns in their order, written out, and its purpose if it has one.
 
     The embedded model reads this better than sampled rows (docs/search.md has the figures).
     """
-    columns = ", ".join(column.name for column in table.columns)
-    line = f"{table.name}: {columns}"
+    columns = ", ".join(spelled(column.name) for column in table.columns)
+    line = f"{spelled(table.name)}: {columns}"
     return f"{line}\n{purpose}" if purpose else line
 
 

@@ -1,0 +1,171 @@
+"""What search needs of a catalog, kept beside it under a digest of all that it depends on.
+
+It is never out of date: an update that changes nothing finds it again, another one makes a new one
+from what is already embedded, and whoever needs it first, `dovetail index` or a reader, makes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.catalog.reader import Catalog
+from dovetail.domain import TableId
+from dovetail.errors import ModelError
+from dovetail.joins.cache import join_edges
+from dovetail.models.vectors import VectorStore
+from dovetail.ports import Embedder
+from dovetail.search.dense import Dense, Vectors
+from dovetail.search.lexical import Lexical
+from dovetail.search.neighbours import Neighbours
+from dovetail.search.texts import header_text, table_text
+from dovetail.search.values import ValueIndex
+
+FOLDER, VECTORS = "search", "vectors"
+# Raised whenever the same catalog would make another index.
+_VERSION = 1
+_ABOUT, _DENSE, _HEADERS = "index.json", "dense.faiss", "headers.npy"
+
+Done = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Index:
+    """Every part over the same numbering of tables, and of columns through the tables in order.
+
+    Without an embedder `dense` and `headers` are None, and search goes by words, values and joins.
+    """
+
+    lexical: Lexical
+    joined: Neighbours
+    values: ValueIndex
+    dense: Dense | None
+    headers: npt.NDArray[np.float16] | None
+
+
+def open_index(
+    catalog: Catalog,
+    embedder: Embedder | None,
+    purposes: Mapping[TableId, str],
+    done: Done | None = None,
+) -> Index:
+    """The index of a catalog: found, or made and kept where that is allowed.
+
+    `done` hears how many of the texts that were never embedded before are.
+    """
+    path = _path(catalog, embedder, purposes)
+    with suppress(OSError, ValueError, RuntimeError):
+        return _load(catalog, path, embedder)
+    _refuse_other_models(catalog, path, embedder)
+    made = _make(catalog, embedder, purposes, done)
+    with suppress(OSError):
+        _save(made, path, embedder)
+    return made
+
+
+def bring_up_to_date(
+    catalog: Catalog,
+    embedder: Embedder | None,
+    purposes: Mapping[TableId, str],
+    done: Done | None = None,
+) -> None:
+    """Have the index of a catalog made, and forget all others; for the holder of its lock."""
+    path = _path(catalog, embedder, purposes)
+    if not (path / _ABOUT).is_file():
+        _save(_make(catalog, embedder, purposes, done), path, embedder)
+    for other in (catalog.path / FOLDER).iterdir():
+        if other != path:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _path(
+    catalog: Catalog, embedder: Embedder | None, purposes: Mapping[TableId, str]
+) -> Path:
+    way = hashlib.sha256(f"{_VERSION} {_model(embedder)}".encode())
+    for table in sorted(purposes):
+        way.update(f"\0{table}\0{purposes[table]}".encode())
+    return catalog.path / FOLDER / f"{catalog.contents}-{way.hexdigest()[:12]}"
+
+
+def _model(embedder: Embedder | None) -> str:
+    return embedder.model_id if embedder else ""
+
+
+def _refuse_other_models(catalog: Catalog, path: Path, embedder: Embedder | None) -> None:
+    """Nobody waits for a catalog to be embedded again because of an option at a question."""
+    for other in path.parent.glob(f"{catalog.contents}-*/{_ABOUT}"):
+        with suppress(OSError, ValueError, KeyError):
+            model = json.loads(other.read_text("utf-8"))["embedder"]
+            if model != _model(embedder):
+                raise ModelError(
+                    f"{catalog.path} was indexed with {_named(model)}, not with "
+                    f"{_named(_model(embedder))}; choose that one, or index again with this one: "
+                    "dovetail index --embedder NAME"
+                )
+
+
+def _named(model: str) -> str:
+    return f"the embedder {model}" if model else "no embedder"
+
+
+def _make(
+    catalog: Catalog,
+    embedder: Embedder | None,
+    purposes: Mapping[TableId, str],
+    done: Done | None,
+) -> Index:
+    tables = list(catalog)
+    dense = headers = None
+    if embedder is not None:
+        lines = [table_text(table, purposes.get(table.id, "")) for table in tables]
+        cells = [header_text(t.name, column.name) for t in tables for column in t.columns]
+        store = VectorStore(catalog.path / VECTORS, embedder)
+        vectors: Vectors = store.documents([*lines, *cells], done)
+        dense = Dense.build(vectors[: len(lines)])
+        headers = vectors[len(lines) :].astype(np.float16)
+    places = {table: place for place, table in enumerate(catalog.ids)}
+    return Index(
+        lexical=Lexical.build(tables, purposes),
+        joined=Neighbours.build(places, join_edges(catalog)),
+        values=ValueIndex.of(catalog),
+        dense=dense,
+        headers=headers,
+    )
+
+
+def _load(catalog: Catalog, path: Path, embedder: Embedder | None) -> Index:
+    about = json.loads((path / _ABOUT).read_text("utf-8"))
+    if about["embedder"] != _model(embedder):
+        raise ValueError(path)
+    return Index(
+        lexical=Lexical.load(path),
+        joined=Neighbours.load(path),
+        values=ValueIndex.of(catalog),
+        dense=Dense.load(path / _DENSE) if embedder else None,
+        headers=np.load(path / _HEADERS, mmap_mode="r") if embedder else None,
+    )
+
+
+def _save(index: Index, path: Path, embedder: Embedder | None) -> None:
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.mkdir(parents=True)
+        index.lexical.save(beside)
+        index.joined.save(beside)
+        if index.dense is not None and index.headers is not None:
+            index.dense.save(beside / _DENSE)
+            np.save(beside / _HEADERS, index.headers)
+        (beside / _ABOUT).write_text(json.dumps({"embedder": _model(embedder)}), "utf-8")
+        shutil.rmtree(path, ignore_errors=True)
+        beside.rename(path)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
