@@ -79,8 +79,8 @@ class MiniLM:
 
     def _embed(self, text: str) -> Rows:
         tokens = self.tokenizer.encode(well_formed(text)).ids
-        found: Rows = self.session.run(None, {"tokens": np.array([tokens], dtype=np.int64)})[0]
-        return found[0]
+        rows: list[Rows] = self.session.run(None, {"tokens": np.array([tokens], dtype=np.int64)})
+        return rows[0]
 
 
 @cache
