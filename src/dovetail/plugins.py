@@ -7,10 +7,11 @@ from importlib.metadata import entry_points
 from typing import Any, cast
 
 from dovetail.errors import UsageError
-from dovetail.ports import Engine, Source, SourceSpec
+from dovetail.ports import Embedder, Engine, Source, SourceSpec
 
 SOURCES = "dovetail.sources"
 ENGINES = "dovetail.engines"
+EMBEDDERS = "dovetail.embedders"
 
 _BUILT_IN = {
     SOURCES: {
@@ -23,6 +24,12 @@ _BUILT_IN = {
     ENGINES: {
         "local": "dovetail.engines.local:LocalEngine",
         "ray": "dovetail.engines.ray:RayEngine",
+    },
+    EMBEDDERS: {
+        "minilm": "dovetail.models.embed_minilm:open_minilm",
+        "none": "dovetail.models.embed_none:open_none",
+        "openai": "dovetail.models.embed_openai:open_openai",
+        "st": "dovetail.models.embed_st:open_st",
     },
 }
 
@@ -52,3 +59,9 @@ def open_source(spec: SourceSpec) -> Source:
 def open_engine(name: str, *, workers: int | None, address: str | None) -> Engine:
     """An engine with so many workers (as many as there are processors, unless told)."""
     return cast(Engine, load(ENGINES, name)(workers=workers, address=address))
+
+
+def open_embedder(name: str) -> Embedder | None:
+    """An embedder: `part` or `part:argument`, as in `st:all-mpnet-base-v2`; `none` is none."""
+    part, _, argument = name.partition(":")
+    return cast(Embedder | None, load(EMBEDDERS, part)(argument))

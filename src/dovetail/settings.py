@@ -32,6 +32,7 @@ class Settings:
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None
+    embedder: str = "minilm"
 
     def but(self, **given: Any) -> Settings:
         """These settings, with those that are not None put in their place."""

@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection
 from contextlib import closing
 from pathlib import Path
 
-from dovetail.ports import Engine, Json, Listing, Source, Tick
+from dovetail.ports import Embedder, Engine, Json, Listing, Source, Tick
 
-__all__ = ["check_engine", "check_source"]
+__all__ = ["check_embedder", "check_engine", "check_source"]
 
 
 def check_source(open_source: Callable[[], Source], untold: Collection[str] = ()) -> None:
@@ -73,6 +73,38 @@ def square(job: Json, folder: Path, tick: Tick) -> Json:
     result = job["number"] ** 2
     (folder / "square").write_text(str(result), encoding="utf-8")
     return {"square": result}
+
+
+def check_embedder(embedder: Embedder, tolerance: float = 1e-5) -> None:
+    """An embedder gives float32 rows of length one, the same for a text whatever stands beside it.
+
+    `tolerance` is by how much a number may differ when a text is embedded again.
+    """
+    import numpy as np
+
+    _require(bool(embedder.model_id), "model_id is empty")
+    texts = [
+        "orders placed by customers",
+        "",
+        "a\x00\ud800 \U0001f600",
+        "which school?",
+        "x " * 5_000,
+    ]
+    for embed in (embedder.embed_documents, embedder.embed_queries):
+        name = embed.__name__
+        none = embed([])
+        _require(none.shape == (0, embedder.dimension), f"{name}([]) has the shape {none.shape}")
+        rows = embed(texts)
+        shape = (len(texts), embedder.dimension)
+        _require(rows.shape == shape, f"{name} answered with the shape {rows.shape}, not {shape}")
+        _require(rows.dtype == np.float32, f"{name} answered with {rows.dtype}, not float32")
+        lengths = np.linalg.norm(rows.astype(np.float64), axis=1)
+        _require(bool(np.allclose(lengths, 1, atol=1e-5)), f"{name}: rows of lengths {lengths}")
+        apart = np.concatenate([embed([text]) for text in reversed(texts)])[::-1]
+        differ = float(np.abs(rows - apart).max())
+        _require(differ <= tolerance, f"{name}: a text alone and beside others differ by {differ}")
+        distinct = float(np.abs(rows[0] - rows[3]).max())
+        _require(distinct > tolerance, f"{name}: two texts have one vector")
 
 
 def _require(holds: bool, otherwise: str) -> None:

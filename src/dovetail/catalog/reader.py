@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -97,6 +98,15 @@ class Catalog:
     def ids(self) -> list[TableId]:
         """The ids of all tables, in order."""
         return self.rows.ids
+
+    @cached_property
+    def contents(self) -> str:
+        """A name for all that the catalog holds, by which things derived from it are kept."""
+        digest = hashlib.sha256()
+        for column in ("source", "name", "digest"):
+            for value in self.rows.tables[column].to_pylist():
+                digest.update(f"{value}\0".encode())
+        return digest.hexdigest()[:16]
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:

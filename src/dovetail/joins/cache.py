@@ -82,7 +82,7 @@ def _work_out(catalog: Catalog, name: str, thresholds: Thresholds) -> tuple[list
 
 def forget_others(catalog: Catalog) -> None:
     """Remove evidence that was worked out from other contents than the catalog's."""
-    contents = _contents(catalog)
+    contents = catalog.contents
     with suppress(OSError):
         for file in (catalog.path / FOLDER).iterdir():
             if not file.name.startswith(contents):
@@ -91,16 +91,7 @@ def forget_others(catalog: Catalog) -> None:
 
 def _key(catalog: Catalog, chosen: Scoring, thresholds: Thresholds) -> str:
     way = hashlib.sha256(f"{chosen.version} {thresholds}".encode()).hexdigest()[:8]
-    return f"{_contents(catalog)}-{chosen.name}-{way}"
-
-
-def _contents(catalog: Catalog) -> str:
-    """A name for all that the catalog holds."""
-    digest = hashlib.sha256()
-    for column in ("source", "name", "digest"):
-        for value in catalog.rows.tables[column].to_pylist():
-            digest.update(f"{value}\0".encode())
-    return digest.hexdigest()[:16]
+    return f"{catalog.contents}-{chosen.name}-{way}"
 
 
 def edges_of(lake: Lake, scored: Scored) -> list[JoinEdge]:

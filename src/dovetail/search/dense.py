@@ -42,6 +42,7 @@ class Dense:
             drawn = np.random.default_rng(_SEED).permutation(count)[: _TRAINED_ON * lists]
             index.train(vectors[np.sort(drawn)])
             index.nprobe = max(1, lists // _PROBED)
+            index.make_direct_map()  # to find a vector by its place
         index.add(vectors)
         return cls(index)
 
@@ -53,6 +54,11 @@ class Dense:
     def save(self, path: Path) -> None:
         """Write the index to a file."""
         faiss.write_index(self._index, str(path))
+
+    def vectors(self, places: Places) -> Vectors:
+        """The vectors at some places."""
+        found: Vectors = self._index.reconstruct_batch(places)
+        return found
 
     def nearest(self, vector: Vectors, count: int) -> tuple[Places, Vectors]:
         """The places of the nearest vectors and their cosines, the nearest first, ties by place."""

@@ -87,9 +87,7 @@ def bring_up_to_date(
             shutil.rmtree(other, ignore_errors=True)
 
 
-def _path(
-    catalog: Catalog, embedder: Embedder | None, purposes: Mapping[TableId, str]
-) -> Path:
+def _path(catalog: Catalog, embedder: Embedder | None, purposes: Mapping[TableId, str]) -> Path:
     way = hashlib.sha256(f"{_VERSION} {_model(embedder)}".encode())
     for table in sorted(purposes):
         way.update(f"\0{table}\0{purposes[table]}".encode())

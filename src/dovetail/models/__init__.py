@@ -1,0 +1,1 @@
+"""Embedders (`embed_*`) and language models (`llm_*`), each behind its Protocol in `ports`."""

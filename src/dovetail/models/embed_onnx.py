@@ -1,0 +1,123 @@
+"""A graph for onnxruntime, put together in memory: the few protobuf messages of ONNX that it takes.
+
+The weights stay outside of the graph, as arrays handed to the session beside it.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+# Operators of onnxruntime itself: whole pieces of a transformer, fused.
+FUSED = "com.microsoft"
+_IR_VERSION, _OPSET = 9, 18
+_ELEMENT = {np.dtype(np.float32): 1, np.dtype(np.int64): 7}
+_EXTERNAL = 1
+_FLOAT, _INT = 1, 2
+
+
+class Graph:
+    """Operators applied one after another to an input of whole numbers."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._nodes: list[bytes] = []
+        self._tensors: list[bytes] = []
+        self._weights: dict[str, npt.NDArray[np.float32]] = {}
+
+    def weight(self, values: npt.NDArray[np.float32]) -> str:
+        """An array of the model; the name it goes by."""
+        name = f"w{len(self._tensors)}"
+        self._weights[name] = np.ascontiguousarray(values)
+        place = _text(1, "location") + _text(2, "memory")
+        self._tensors.append(_tensor(name, values) + _bytes(13, place) + _int(14, _EXTERNAL))
+        return name
+
+    def number(self, value: int) -> str:
+        """A whole number, kept in the graph: shapes are inferred from it; the name it goes by."""
+        name = f"w{len(self._tensors)}"
+        array = np.array([value], dtype="<i8")
+        self._tensors.append(_tensor(name, array) + _bytes(9, array.tobytes()))
+        return name
+
+    def apply(
+        self, operator: str, *inputs: str, domain: str = "", **attributes: float | int
+    ) -> str:
+        """The result of an operator; the name it goes by."""
+        name = f"n{len(self._nodes)}"
+        node = [_text(1, one) for one in inputs]
+        node += [_text(2, name), _text(4, operator), _text(7, domain)]
+        node += [_bytes(5, _attribute(key, value)) for key, value in attributes.items()]
+        self._nodes.append(b"".join(node))
+        return name
+
+    def session(self, result: str) -> InferenceSession:
+        """What computes `result`, each call on one thread: callers bring their own."""
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 3
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(w) for w in self._weights.values()]
+        options.add_external_initializers(list(self._weights), values)
+        return onnxruntime.InferenceSession(
+            self._model(result), options, providers=["CPUExecutionProvider"]
+        )
+
+    def _model(self, result: str) -> bytes:
+        graph = [_bytes(1, node) for node in self._nodes]
+        graph += [_text(2, "graph")]
+        graph += [_bytes(5, tensor) for tensor in self._tensors]
+        graph += [_bytes(11, _value(self._source, np.dtype(np.int64)))]
+        graph += [_bytes(12, _value(result, np.dtype(np.float32)))]
+        operators = [("", _OPSET), (FUSED, 1)]
+        model = [_int(1, _IR_VERSION), _bytes(7, b"".join(graph))]
+        model += [_bytes(8, _text(1, domain) + _int(2, version)) for domain, version in operators]
+        return b"".join(model)
+
+
+def _attribute(name: str, value: float | int) -> bytes:
+    if isinstance(value, int):
+        return _text(1, name) + _int(3, value) + _int(20, _INT)
+    fixed = bytes([2 << 3 | 5]) + struct.pack("<f", value)
+    return _text(1, name) + fixed + _int(20, _FLOAT)
+
+
+def _tensor(name: str, array: npt.NDArray[np.generic]) -> bytes:
+    shape = b"".join(_int(1, length) for length in array.shape)
+    return shape + _int(2, _ELEMENT[array.dtype]) + _text(8, name)
+
+
+def _value(name: str, dtype: np.dtype[np.generic]) -> bytes:
+    """An input or output: of two dimensions, which may have any length."""
+    shape = _bytes(1, _text(2, "rows")) + _bytes(1, _text(2, "columns"))
+    kind = _int(1, _ELEMENT[dtype]) + _bytes(2, shape)
+    return _text(1, name) + _bytes(2, _bytes(1, kind))
+
+
+def _text(field: int, text: str) -> bytes:
+    return _bytes(field, text.encode())
+
+
+def _bytes(field: int, content: bytes) -> bytes:
+    return _varint(field << 3 | 2) + _varint(len(content)) + content
+
+
+def _int(field: int, number: int) -> bytes:
+    return _varint(field << 3) + _varint(number)
+
+
+def _varint(number: int) -> bytes:
+    number &= (1 << 64) - 1
+    encoded = bytearray()
+    while number > 0x7F:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)

@@ -1,0 +1,199 @@
+"""Vectors of texts, kept on disk by model and text, so that no text is embedded twice.
+
+A segment is one .npy file of (digest, vector) rows, named by its content and never changed: writers
+need no lock, and a segment that does not fit its name is passed over and its texts embedded again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.errors import CatalogError, ModelError
+from dovetail.ports import Embedder
+
+Rows = npt.NDArray[np.float32]
+Segment = npt.NDArray[np.void]
+Progress = Callable[[int, int], None]
+
+SEGMENT = 1024
+_FIRST = 32
+_NAME = 32
+# Seconds: for a part to be large enough, for an unfinished file to be nobody's any more.
+_LONG, _ABANDONED = 1.0, 3600.0
+
+
+def digest(text: str) -> bytes:
+    """What a text is known by."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+class VectorStore:
+    """The vectors of one embedder's documents, in a folder that many embedders may share."""
+
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
+        key = hashlib.sha256(embedder.model_id.encode()).hexdigest()[:12]
+        readable = re.sub(r"[^A-Za-z0-9.-]+", "_", embedder.model_id)[:60]
+        self._folder = folder / f"{readable}-{key}"
+        self._embedder = embedder
+        self._row = np.dtype([("digest", "u1", 32), ("vector", "<f4", embedder.dimension)])
+        self._sound: set[Path] = set()
+
+    def documents(self, texts: Sequence[str], progress: Progress | None = None) -> Rows:
+        """One row per text; those never seen are embedded, and kept as soon as they are.
+
+        `progress` hears how many of the texts to embed are done, and how many there are.
+        """
+        found = np.empty((len(texts), self._embedder.dimension), dtype=np.float32)
+        missing: dict[bytes, list[int]] = {}
+        for place, text in enumerate(texts):
+            missing.setdefault(digest(text), []).append(place)
+        for path in self._listed():
+            if not missing:
+                break
+            _fill(found, missing, self._read(path))
+        todo = {key: texts[places[0]] for key, places in missing.items()}
+        for segment in self._embedded(todo, progress):
+            _fill(found, missing, segment)
+        return found
+
+    def prune(self, keep: Collection[bytes]) -> None:
+        """Forget all texts but these; small segments become large ones.
+
+        What another process adds meanwhile stays.
+        """
+        kept, seen = frozenset(keep), set[bytes]()
+        listed = self._listed()
+        staying: set[Path] = set()
+        moving: list[Segment] = []
+        for path in listed:
+            segment = self._read(path)
+            keys = _keys(segment)
+            stays = [key in kept and key not in seen for key in keys]
+            seen.update(keys)
+            if all(stays) and len(segment) == SEGMENT:
+                staying.add(path)
+            else:
+                moving.append(segment[stays])
+        moved = np.concatenate([np.empty(0, self._row), *moving])
+        for start in range(0, len(moved), SEGMENT):
+            staying.add(self._write(moved[start : start + SEGMENT]))
+        for path in set(listed) - staying:
+            path.unlink(missing_ok=True)
+        self._sound &= staying
+        for path in self._folder.glob("*.new"):
+            with suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime > _ABANDONED:
+                    path.unlink()
+
+    def _listed(self) -> list[Path]:
+        return sorted(self._folder.glob("*.npy"))
+
+    def _read(self, path: Path) -> Segment:
+        """A segment, mapped into memory; one that is damaged or gone has no rows."""
+        with suppress(OSError, ValueError):
+            if path not in self._sound:
+                _check(path)
+            segment: Segment = np.load(path, mmap_mode="r", allow_pickle=False)
+            if segment.dtype == self._row:
+                self._sound.add(path)
+                return segment
+        return np.empty(0, self._row)
+
+    def _embedded(self, todo: Mapping[bytes, str], progress: Progress | None) -> Iterator[Segment]:
+        """Embed texts, a segment at a time, in parts that grow until one takes a second."""
+        keys, texts = list(todo), list(todo.values())
+        size = _FIRST
+        for start in range(0, len(keys), SEGMENT):
+            end = min(start + SEGMENT, len(keys))
+            segment = np.empty(end - start, self._row)
+            raw = b"".join(keys[start:end])
+            segment["digest"] = np.frombuffer(raw, dtype=np.uint8).reshape(-1, 32)
+            done = start
+            try:
+                while done < end:
+                    began = time.monotonic()
+                    part = texts[done : min(done + size, end)]
+                    segment["vector"][done - start : done - start + len(part)] = self._embed(part)
+                    done += len(part)
+                    if progress:
+                        progress(done, len(keys))
+                    if time.monotonic() - began < _LONG:
+                        size = min(2 * size, SEGMENT)
+            finally:  # what an interruption cuts off was paid for: it is kept
+                if done > start:
+                    self._write(segment[: done - start])
+            yield segment
+
+    def _embed(self, texts: Sequence[str]) -> Rows:
+        vectors = self._embedder.embed_documents(texts)
+        expected = (len(texts), self._embedder.dimension)
+        if vectors.shape != expected or not np.isfinite(vectors).all():
+            raise ModelError(
+                f"embedder {self._embedder.model_id!r} answered with an array of {vectors.shape}, "
+                f"not {expected} finite numbers: check it with dovetail.testing.check_embedder"
+            )
+        return vectors
+
+    def _write(self, segment: Segment) -> Path:
+        """Keep a segment: it is there as a whole or not at all."""
+        buffer = io.BytesIO()
+        np.save(buffer, segment, allow_pickle=False)
+        content = buffer.getvalue()
+        path = self._folder / f"{hashlib.sha256(content).hexdigest()[:_NAME]}.npy"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with NamedTemporaryFile(dir=self._folder, suffix=".new", delete=False) as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(stream.name).replace(path)
+            _sync(self._folder)
+        except OSError as error:
+            raise CatalogError(
+                f"vectors cannot be kept in {self._folder} ({error.strerror}); "
+                "make it writable or make room"
+            ) from None
+        self._sound.add(path)
+        return path
+
+
+def _fill(found: Rows, missing: dict[bytes, list[int]], segment: Segment) -> None:
+    """Put the vectors of a segment where they are missing."""
+    rows, places = [], []
+    for row, key in enumerate(_keys(segment)):
+        for place in missing.pop(key, ()):
+            rows.append(row)
+            places.append(place)
+    found[places] = segment["vector"][rows]
+
+
+def _keys(segment: Segment) -> list[bytes]:
+    raw = segment["digest"].tobytes()
+    return [raw[start : start + 32] for start in range(0, len(raw), 32)]
+
+
+def _check(path: Path) -> None:
+    """A segment whose content does not give its name raises ValueError."""
+    with path.open("rb") as stream:
+        if hashlib.file_digest(stream, "sha256").hexdigest()[:_NAME] != path.stem:
+            raise ValueError(path.name)
+
+
+def _sync(folder: Path) -> None:
+    """Make the names in a folder survive a crash."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
