@@ -7,10 +7,11 @@ from importlib.metadata import entry_points
 from typing import Any, cast
 
 from dovetail.errors import UsageError
-from dovetail.ports import Engine, Source, SourceSpec
+from dovetail.ports import LLM, Engine, Source, SourceSpec
 
 SOURCES = "dovetail.sources"
 ENGINES = "dovetail.engines"
+LLMS = "dovetail.llms"
 
 _BUILT_IN = {
     SOURCES: {
@@ -23,6 +24,11 @@ _BUILT_IN = {
     ENGINES: {
         "local": "dovetail.engines.local:LocalEngine",
         "ray": "dovetail.engines.ray:RayEngine",
+    },
+    LLMS: {
+        "openai": "dovetail.models.llm_openai:OpenAILLM",
+        "local": "dovetail.models.llm_local:LocalLLM",
+        "replay": "dovetail.models.replay:ReplayLLM",
     },
 }
 
@@ -52,3 +58,9 @@ def open_source(spec: SourceSpec) -> Source:
 def open_engine(name: str, *, workers: int | None, address: str | None) -> Engine:
     """An engine with so many workers (as many as there are processors, unless told)."""
     return cast(Engine, load(ENGINES, name)(workers=workers, address=address))
+
+
+def open_llm(name: str, *, workers: int = 8) -> LLM:
+    """A language model by name, `kind:model`; it answers so many calls at once, at most."""
+    kind, _, model = name.partition(":")
+    return cast(LLM, load(LLMS, kind)(model, workers=workers))

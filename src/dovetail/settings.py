@@ -32,6 +32,10 @@ class Settings:
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None
+    llm: str | None = None
+    llm_workers: int = 8
+    llm_price_in: float = 0.0
+    llm_price_out: float = 0.0
 
     def but(self, **given: Any) -> Settings:
         """These settings, with those that are not None put in their place."""

@@ -1,0 +1,1 @@
+"""Embedders and language models, each behind its seam in ports.py."""
