@@ -9,8 +9,8 @@ from dovetail.domain import Table
 
 WIDTH = 100
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-# Signs of Markdown, and beginnings of marks by which chat templates tell whose turn it is.
-_SPECIAL = re.compile(r"[\\|]|<(?=[A-Za-z/|])|\[(?=/?INST|/?SYS)")
+_JOINERS = "\u200c\u200d"  # some scripts and emoji cannot be written without
+_MARKS = re.compile(r"(?P<cell>[\\|])|(?P<turn><(?=[^\s|])|\[(?=/?[A-Z]{3}))")
 
 
 def markdown(table: Table, *, width: int = WIDTH, columns: int | None = None) -> str:
@@ -45,10 +45,13 @@ def fenced(text: str) -> str:
 def escape(text: str) -> str:
     """Text on one line and in one cell: signs that end either are written out.
 
-    >>> print(escape("a|b\\nc <|end|> \\u2028"))
-    a\\|b\\nc \\<\\|end\\|> \\u2028
+    Marks by which chat templates tell whose turn it is are broken up: some models obey them
+    wherever they stand.
+
+    >>> print(escape("a|b\\nc <|end|> </s> [INST]"))
+    a\\|b\\nc <\\|end\\|> <\\/s> [\\INST]
     """
-    text = _SPECIAL.sub(lambda sign: "\\" + sign[0], text)
+    text = _MARKS.sub(lambda m: "\\" + m[0] if m["cell"] else m[0] + "\\", text)
     return "".join(char if char.isprintable() else _written_out(char) for char in text)
 
 
@@ -58,10 +61,6 @@ def cut(text: str, width: int) -> str:
 
 
 def _written_out(char: str) -> str:
-    if unicodedata.category(char) in ("Cf", "Zs", "Co", "Cn") and char not in _STEERING:
+    if char in _JOINERS or unicodedata.category(char) == "Zs":
         return char
     return _SHORT.get(char) or f"\\u{ord(char):04x}"
-
-
-# Marks that turn the direction of what follows: they show a text in another order than it has.
-_STEERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")

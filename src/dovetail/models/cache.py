@@ -37,8 +37,9 @@ class CachedLLM:
         with suppress(OSError, ValueError, TypeError, KeyError):
             return _read(path)
         fresh = self._llm.complete(messages, schema=schema, max_tokens=max_tokens)
-        with suppress(OSError):
-            _write(path, self.model_id, fresh)
+        if not fresh.cached:  # what is kept elsewhere may be changed there
+            with suppress(OSError):
+                _write(path, self.model_id, fresh)
         return fresh
 
 

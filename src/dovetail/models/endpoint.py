@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -62,6 +63,7 @@ class Endpoint:
         self._slots = BoundedSemaphore(workers)
         self._resume = 0.0  # when a server that asked for a pause may be called again
         self._client = openai.OpenAI(api_key=self._key or "none", base_url=url, max_retries=0)
+        weakref.finalize(self, self._client.close)
 
     def call(self, send: Send) -> object:
         """The JSON that a request is answered with, after as many attempts as it takes."""

@@ -56,7 +56,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class PurposeReport:
-    """What a run came to, in tables; tokens and cost are those of replies that were not cached."""
+    """What a run came to, in tables; `cost` leaves out replies that were read from a cache."""
 
     model: str
     written: int = 0
@@ -185,8 +185,10 @@ class _Run:
             self._in_a_row += 1
             self._fail(request, str(reply))
             return
+        self._count(tokens_in=reply.tokens_in, tokens_out=reply.tokens_out)
         if not reply.cached:
-            self._count(tokens_in=reply.tokens_in, tokens_out=reply.tokens_out)
+            cost = self._prices.cost(reply.tokens_in, reply.tokens_out)
+            self._report = replace(self._report, cost=self._report.cost + cost)
         text = read_purpose(reply.text)
         if text is None:
             self._fail(request, "the model answered with nothing")
@@ -197,9 +199,7 @@ class _Run:
 
     def _count(self, **more: int) -> None:
         counts = {name: getattr(self._report, name) + count for name, count in more.items()}
-        report = replace(self._report, **counts)
-        cost = self._prices.cost(report.tokens_in, report.tokens_out)
-        self._report = replace(report, cost=cost)
+        self._report = replace(self._report, **counts)
 
     def _fail(self, request: _Request, reason: str) -> None:
         failed = [Skipped(table.source, table.name, reason) for table, _ in request.tables]
