@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -121,6 +124,7 @@ def test_what_may_pass_is_tried_again(trouble: Play) -> None:
         (Play(body=b'{"choices": []}'), "not a chat completion", 1),
         (Play(body=b'{"choices": [{"message": {"content": 3}}]}'), "not a chat completion", 1),
         (Play(body=b'{"error": {"message": "overloaded"}}'), "an error: overloaded", 1),
+        (Play(body=b'{"error": "for ' + KEY.encode() + b'"}'), "an error: for ***", 1),
         (Play(body=b"[" * 100_000), "not JSON", 1),
     ],
 )
@@ -155,20 +159,18 @@ def test_a_spent_budget_is_not_tried_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "least", "most"),
+    ("header", "seconds"),
     [
-        ({"retry_after": "0.4"}, 0.4, 1.4),
-        ({"retry_after_ms": "300"}, 0.3, 1.3),
-        ({"retry_after": "3600"}, 1.5, 2.5),  # capped at the longest wait
-        ({"retry_after": "soon"}, 0.0, 0.5),
+        ({"retry_after": "0.4"}, 0.4),
+        ({"retry_after_ms": "300"}, 0.3),
+        ({"retry_after": "3600"}, 1.5),  # capped at the longest wait, and within the deadline
+        ({"retry_after": "soon"}, 0.005),
     ],
 )
-def test_a_server_is_left_alone_as_long_as_it_asks(
-    header: dict[str, str], least: float, most: float
-) -> None:
+def test_a_server_is_left_alone_as_long_as_it_asks(header: dict[str, str], seconds: float) -> None:
     with endpoint(fails(429, **header), says("Hi.")) as server:
         assert model(server).complete(HELLO).text == "Hi."
-    assert least <= server.times[1] - server.times[0] <= most
+    assert seconds <= server.times[1] - server.times[0] < seconds + 5
 
 
 def test_a_pause_holds_for_every_caller() -> None:
@@ -191,14 +193,13 @@ def test_dates_to_wait_for() -> None:
 
 def test_waits_grow_and_end_with_the_deadline() -> None:
     patience = Patience(attempts=50, deadline=1.0, first_wait=0.1, longest_wait=0.4)
-    started = time.monotonic()
-    with endpoint(fails(503)) as server, pytest.raises(ModelError, match="in 1 s"):
+    with endpoint(fails(503)) as server, pytest.raises(ModelError, match=r"attempts in \d s; see"):
         model(server, patience=patience).complete(HELLO)
-    assert time.monotonic() - started < 2.0
-    waits = [after - before for before, after in zip(server.times, server.times[1:], strict=False)]
-    assert 3 <= len(waits) <= 8
-    assert waits[0] < 0.15 + 0.1
-    assert max(waits) >= 0.15
+    waits = [after - before for before, after in pairwise(server.times)]
+    assert 2 <= len(waits) <= 8
+    assert sum(waits) < 2.0
+    for wait, least in zip(waits, [0.05, 0.1, *[0.2] * 8], strict=False):
+        assert wait >= least
 
 
 def test_so_many_calls_at_once_and_no_more() -> None:
@@ -240,15 +241,32 @@ def test_an_endpoint_without_a_key_gets_none_of_ours(monkeypatch: pytest.MonkeyP
     assert server.asked[0]["model"] == "org/tiny:free"
 
 
-@pytest.mark.parametrize("name", ["gpt", "openai:", "replay:", "local:", ""])
-def test_a_name_that_means_nothing_is_refused(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("gpt", "llm 'gpt' is not known; there are: local, openai, replay"),
+        ("", "llm '' is not known"),
+        ("openai:", "needs the name of a model"),
+        ("replay:", "needs a folder"),
+        ("local:", "there is no model at (no path); name a GGUF file"),
+    ],
+)
+def test_a_name_that_means_nothing_is_refused(name: str, words: str) -> None:
     with pytest.raises(DovetailError) as caught:
         open_llm(name)
-    assert (
-        "local, openai, replay" in str(caught.value)
-        or "needs" in str(caught.value)
-        or ("name a GGUF file" in str(caught.value))
-    )
+    assert words in str(caught.value)
+
+
+def test_no_client_is_loaded_before_a_model_is_opened() -> None:
+    modules = "{'openai', 'httpx2', 'json_repair', 'xllamacpp'} & set(sys.modules)"
+    code = f"import sys, dovetail.cli, dovetail.plugins, dovetail.models.cache; print({modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_no_workers_are_too_few() -> None:
+    with pytest.raises(DovetailError, match="set llm_workers to 1 or more"):
+        open_llm("replay:somewhere", workers=0)
 
 
 def test_the_contract_holds_for_an_endpoint() -> None:
@@ -334,14 +352,14 @@ def test_a_real_model_runs_in_this_process(smollm: Path) -> None:
     llm = open_llm(f"local:{smollm}")
     assert llm.model_id.startswith("local:SmolLM2-135M-Instruct.Q4_1.gguf@")
     question = "What is the capital of France? Answer in one word."
-    reply = llm.complete([Message("user", question)], max_tokens=12)
+    reply = llm.complete([Message("user", question)], max_tokens=8)
     assert "Paris" in reply.text
     assert reply.tokens_in == 42  # of which 31 are the template of the model
     assert estimate_tokens(question) == 13
-    assert 1 <= reply.tokens_out <= 12
-    again = llm.complete([Message("user", question)], max_tokens=12)
+    assert 1 <= reply.tokens_out <= 8
+    again = llm.complete([Message("user", question)], max_tokens=8)
     assert (again.text, again.tokens_out) == (reply.text, reply.tokens_out)
-    shaped = llm.complete([Message("user", "Name a city.")], schema=SHAPE, max_tokens=40)
+    shaped = llm.complete([Message("user", "Name a city.")], schema=SHAPE, max_tokens=24)
     value = parse_json(shaped.text)
     assert isinstance(value, dict)
     assert isinstance(value["name"], str)

@@ -30,7 +30,7 @@ class Journal:
             with self.path.open("rb") as stream:
                 stream.seek(self._seen)
                 raw = stream.read()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
         whole = raw[: raw.rfind(b"\n") + 1]
         self._seen += len(whole)

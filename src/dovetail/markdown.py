@@ -52,6 +52,8 @@ def escape(text: str) -> str:
     a\\|b\\nc <\\|end\\|> <\\/s> [\\INST]
     """
     text = _MARKS.sub(lambda m: "\\" + m[0] if m["cell"] else m[0] + "\\", text)
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else _written_out(char) for char in text)
 
 

@@ -62,5 +62,9 @@ def open_engine(name: str, *, workers: int | None, address: str | None) -> Engin
 
 def open_llm(name: str, *, workers: int = 8) -> LLM:
     """A language model by name, `kind:model`; it answers so many calls at once, at most."""
+    if workers < 1:
+        raise UsageError(
+            f"a model cannot answer {workers} calls at once; set llm_workers to 1 or more"
+        )
     kind, _, model = name.partition(":")
     return cast(LLM, load(LLMS, kind)(model, workers=workers))

@@ -145,14 +145,19 @@ def show(
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a table: its columns, their profiles and a few rows."""
-    found = open_catalog(catalog)[table]
+    """Show a table: its purpose, its columns, their profiles and a few rows."""
+    from dovetail.catalog.purposes import purposes
+
+    opened = open_catalog(catalog)
+    found = opened[table]
+    purpose = purposes(opened).get(found.id)
     if as_json:
-        print_json(_table_json(found))
+        print_json(_table_json(found) | {"purpose": purpose.text if purpose else None})
         return
     screen = console()
-    title = printable(f"{found.id}  {found.rows:,} rows")
-    screen.print(title, highlight=False, markup=False, soft_wrap=True)
+    title = f"{found.id}  {found.rows:,} rows"
+    for line in (title, purpose.text) if purpose and purpose.text else (title,):
+        screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
     columns = rich_table("column", "type", "nulls", "distinct", "range", "examples")
     for column in found.columns:
         columns.add_row(*_column_cells(column))

@@ -37,7 +37,7 @@ def ask_all(
             except Exception as error:  # noqa: BLE001 - raised where the replies are taken
                 replies.put((number, error))
 
-    for _ in range(min(workers, len(conversations))):
+    for _ in range(max(1, min(workers, len(conversations)))):
         Thread(target=work, daemon=True).start()
     try:
         for _ in conversations:

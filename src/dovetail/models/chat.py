@@ -84,7 +84,7 @@ def estimate_tokens(text: str) -> int:
     end of a line and every two other signs.
 
     >>> estimate_tokens("SELECT name FROM customers WHERE id = 1234;")
-    12
+    13
     """
     return len(_PIECES.findall(text))
 

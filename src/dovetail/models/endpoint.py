@@ -91,7 +91,7 @@ class Endpoint:
         limit = min(self._patience.attempt_seconds, max(until - now, 0.001))
         try:
             with send(self._client, limit) as response:
-                return self._read(response, now + limit)
+                reply = self._read(response, now + limit)
         except (openai.APITimeoutError, httpx2.TimeoutException):
             raise _PassingError(
                 "did not answer in time", "a smaller model answers sooner"
@@ -102,9 +102,12 @@ class Endpoint:
             remedy = "check that it runs, and OPENAI_BASE_URL"
             raise _PassingError("cannot be reached or hangs up", remedy) from None
         except httpx2.HTTPError as error:
-            raise ModelError(
-                f"{self.where} sent a damaged reply ({type(error).__name__})"
-            ) from None
+            kind = type(error).__name__
+            raise ModelError(f"{self.where} sent a damaged reply ({kind})") from None
+        if isinstance(reply, dict) and reply.get("error"):
+            said = self._clean(complaint(reply, "it does not say which"))
+            raise ModelError(f"{self.where} answered with an error: {said}")
+        return reply
 
     def _read(self, response: openai.APIResponse[Any], until: float) -> object:
         """The reply, however slowly it drips in: a timeout of sockets sees only single reads."""

@@ -1,7 +1,7 @@
-"""Purposes: what each table is for, in a sentence or two that a language model wrote.
+"""Purposes: what each table is for, in a sentence or two that a language model writes.
 
-Kept in the catalog's folder, one line as soon as it is written, under the contents it was written
-from; with another model, another prompt or another sample it is written anew.
+Each is kept as soon as it is there, under what it was written from: only with another model,
+another prompt or another sample is it written anew.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 
+from dovetail.catalog.purposes import purpose_journal, purpose_lines
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import Skipped, Table, TableId
 from dovetail.errors import CatalogError, ModelError, PendingError
-from dovetail.journal import Journal
 from dovetail.markdown import WIDTH, cut, fenced, markdown
 from dovetail.models.asking import Reply, ask_all
 from dovetail.models.reply import without_thoughts
@@ -24,7 +23,6 @@ from dovetail.offline.build import Progress, Watch
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
 
-FOLDER, FILE = "purposes", "purposes.jsonl"
 PHASE = "describe"
 MAX_TOKENS = 256
 _LONGEST_CONTENT = 12_000
@@ -32,15 +30,6 @@ _LONGEST_PURPOSE = 600
 _FAILURES_IN_A_ROW = 20
 _NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
 _LABEL = re.compile(r"^\W*(?:the )?purpose(?: of this table)?\W*:\s*", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Purpose:
-    """What a table is for (empty if the model could not tell), and who said so when asked how."""
-
-    text: str
-    model: str
-    prompt: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +67,6 @@ class _Request:
     tables: tuple[tuple[TableId, str], ...]
 
 
-def purposes(catalog: Catalog) -> Mapping[TableId, Purpose]:
-    """The purposes of a catalog's tables, as far as they have been written."""
-    newest = {
-        (line["digest"], line["name"]): line
-        for line in Journal(catalog.path / FOLDER / FILE).news()
-        if _is_sound(line)
-    }
-    digests = catalog.rows.tables["digest"].to_pylist()
-    found = {}
-    for table, digest in zip(catalog.ids, digests, strict=True):
-        if line := newest.get((digest, table.name)):
-            found[table] = Purpose(line["purpose"], line["model"], line["prompt"])
-    return found
-
-
 def write_purposes(
     catalog: Catalog,
     llm: LLM,
@@ -106,13 +80,7 @@ def write_purposes(
     Each purpose is kept as soon as it is there, so a run that is interrupted goes on where it was.
     A table whose call fails stays without one, and is tried again by the next run.
     """
-    try:
-        return _Run(catalog, llm, watch or (lambda _: None), prices or Prices())(workers)
-    except OSError as error:
-        raise CatalogError(
-            f"cannot write purposes to {catalog.path}: {error.strerror}; "
-            "those that were finished are kept"
-        ) from None
+    return _Run(catalog, llm, watch or (lambda _: None), prices or Prices())(workers)
 
 
 class _Run:
@@ -125,7 +93,7 @@ class _Run:
         self._watch = watch
         self._prices = prices
         self._prompt = read_prompt("purpose")
-        self._journal = Journal(catalog.path / FOLDER / FILE)
+        self._journal = purpose_journal(catalog)
         self._report = PurposeReport(model=llm.model_id)
         self._in_a_row = 0
 
@@ -152,7 +120,7 @@ class _Run:
         """What is to be asked: once for tables that look the same, and never what was answered."""
         newest: dict[tuple[str, str], Json] = {}
         answered: dict[str, str] = {}
-        for line in filter(_is_sound, self._journal.news()):
+        for line in purpose_lines(self._journal):
             newest[line["digest"], line["name"]] = line
             if self._is_ours(line):
                 answered[line["content"]] = line["purpose"]
@@ -206,18 +174,24 @@ class _Run:
         self._report = replace(self._report, failed=(*self._report.failed, *failed))
 
     def _write(self, request: _Request, text: str) -> None:
-        with self._journal.writing():
-            for table, digest in request.tables:
-                self._journal.append(
-                    {
-                        "digest": digest,
-                        "name": table.name,
-                        "content": request.key,
-                        "model": self._report.model,
-                        "prompt": self._prompt.digest,
-                        "purpose": text,
-                    }
-                )
+        try:
+            with self._journal.writing():
+                for table, digest in request.tables:
+                    self._journal.append(
+                        {
+                            "digest": digest,
+                            "name": table.name,
+                            "content": request.key,
+                            "model": self._report.model,
+                            "prompt": self._prompt.digest,
+                            "purpose": text,
+                        }
+                    )
+        except OSError as error:
+            raise CatalogError(
+                f"cannot write to {self._journal.path}: {error.strerror}; "
+                "purposes that were finished are kept"
+            ) from None
 
     def _progress(self) -> None:
         report = self._report
@@ -248,8 +222,3 @@ def read_purpose(reply: str) -> str | None:
     if not text.strip():
         return None
     return "" if _NONE.fullmatch(text) else cut(text.strip("\"`' "), _LONGEST_PURPOSE)
-
-
-def _is_sound(line: Json) -> bool:
-    names = ("digest", "name", "content", "model", "prompt", "purpose")
-    return all(isinstance(line.get(name), str) for name in names)
