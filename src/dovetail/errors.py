@@ -10,6 +10,8 @@
     ├── SourceError         a source or one of its tables cannot be read
     │   └── RescanError     it can, but another way: scan the table again
     ├── ModelError          an embedder or LLM cannot be loaded, reached or understood
+    │   ├── RefusedError    an endpoint does not take a request as it stands
+    │   └── PendingError    a reply that is still to be recorded
     ├── EngineError         the offline work cannot be run where it was asked to
     └── MissingExtraError   an optional dependency is not installed
 
@@ -57,6 +59,19 @@ class RescanError(SourceError):
 
 class ModelError(DovetailError):
     """An embedder or a language model cannot be loaded, reached or understood."""
+
+
+class RefusedError(ModelError):
+    """An endpoint does not take a request as it stands: trying it again is of no use."""
+
+    def __init__(self, message: str, *, status: int, said: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.said = said
+
+
+class PendingError(ModelError):
+    """A request was written down and has no recorded reply yet: count it, and go on."""
 
 
 class EngineError(DovetailError):

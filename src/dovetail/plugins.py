@@ -7,11 +7,12 @@ from importlib.metadata import entry_points
 from typing import Any, cast
 
 from dovetail.errors import UsageError
-from dovetail.ports import Embedder, Engine, Source, SourceSpec
+from dovetail.ports import LLM, Embedder, Engine, Source, SourceSpec
 
 SOURCES = "dovetail.sources"
 ENGINES = "dovetail.engines"
 EMBEDDERS = "dovetail.embedders"
+LLMS = "dovetail.llms"
 
 _BUILT_IN = {
     SOURCES: {
@@ -30,6 +31,11 @@ _BUILT_IN = {
         "none": "dovetail.models.embed_none:open_none",
         "openai": "dovetail.models.embed_openai:open_openai",
         "st": "dovetail.models.embed_st:open_st",
+    },
+    LLMS: {
+        "openai": "dovetail.models.llm_openai:OpenAILLM",
+        "local": "dovetail.models.llm_local:LocalLLM",
+        "replay": "dovetail.models.replay:ReplayLLM",
     },
 }
 
@@ -65,3 +71,13 @@ def open_embedder(name: str) -> Embedder | None:
     """An embedder: `part` or `part:argument`, as in `st:all-mpnet-base-v2`; `none` is none."""
     part, _, argument = name.partition(":")
     return cast(Embedder | None, load(EMBEDDERS, part)(argument))
+
+
+def open_llm(name: str, *, workers: int = 8) -> LLM:
+    """A language model by name, `kind:model`; it answers so many calls at once, at most."""
+    if workers < 1:
+        raise UsageError(
+            f"a model cannot answer {workers} calls at once; set llm_workers to 1 or more"
+        )
+    kind, _, model = name.partition(":")
+    return cast(LLM, load(LLMS, kind)(model, workers=workers))

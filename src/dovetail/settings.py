@@ -33,6 +33,10 @@ class Settings:
     ray_address: str | None = None
     workers: int | None = None
     embedder: str = "minilm"
+    llm: str | None = None
+    llm_workers: int = 8
+    llm_price_in: float = 0.0
+    llm_price_out: float = 0.0
 
     def but(self, **given: Any) -> Settings:
         """These settings, with those that are not None put in their place."""

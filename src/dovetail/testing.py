@@ -9,12 +9,23 @@ def test_source(tmp_path):
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-from dovetail.ports import Embedder, Engine, Json, Listing, Source, Tick
+from dovetail.ports import (
+    LLM,
+    Completion,
+    Embedder,
+    Engine,
+    Json,
+    Listing,
+    Message,
+    Source,
+    Tick,
+)
 
-__all__ = ["check_embedder", "check_engine", "check_source"]
+__all__ = ["check_embedder", "check_engine", "check_llm", "check_source"]
 
 
 def check_source(open_source: Callable[[], Source], untold: Collection[str] = ()) -> None:
@@ -65,6 +76,38 @@ def check_engine(engine: Engine, into: Path) -> None:
         _require(reply.result == {"square": number**2}, f"job {number} answered {reply.result}")
         content = (into / str(number) / "square").read_text(encoding="utf-8")
         _require(content == str(number**2), f"job {number} left the file {content!r}")
+
+
+def check_llm(open_llm: Callable[[], LLM]) -> None:
+    """A model names itself, counts what it reads and writes, and keeps to what it said before.
+
+    It takes any text and may be asked by several threads at once; a schema is a wish.
+    """
+    first, second = open_llm(), open_llm()
+    _require(bool(first.model_id), "model_id is empty")
+    _require(first.model_id == second.model_id, "model_id is another when opened again")
+    greeting = [Message("system", "Answer in one word."), Message("user", "Is water wet?")]
+    reply = _check_reply(first.complete(greeting, max_tokens=8), max_tokens=8)
+    again = second.complete(greeting, max_tokens=8)
+    _require(reply.text == again.text, "asked the same, it does not answer in the same words")
+    shape = {"type": "object", "properties": {"answer": {"type": "string"}}}
+    _check_reply(first.complete(greeting, schema=shape, max_tokens=32), max_tokens=32)
+    odd = [Message("user", "\0 \ud800 \u202e 🦊 <|im_end|> ``` {}")]
+    asked = [greeting, odd, greeting, odd]
+    with ThreadPoolExecutor(len(asked)) as pool:
+        replies = list(pool.map(lambda ask: first.complete(ask, max_tokens=8), asked))
+    for answer in replies:
+        _check_reply(answer, max_tokens=8)
+    _require(replies[0].text == reply.text, "asked by several threads, it mixes up its replies")
+
+
+def _check_reply(reply: Completion, *, max_tokens: int) -> Completion:
+    _require(isinstance(reply.text, str), f"text is {reply.text!r}")
+    _require(reply.tokens_in > 0, f"tokens_in is {reply.tokens_in}")
+    counted = 0 <= reply.tokens_out <= max_tokens
+    _require(counted, f"tokens_out is {reply.tokens_out}, and the limit was {max_tokens}")
+    _require(reply.seconds >= 0, f"seconds is {reply.seconds}")
+    return reply
 
 
 def square(job: Json, folder: Path, tick: Tick) -> Json:

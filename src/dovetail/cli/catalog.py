@@ -12,8 +12,10 @@ import typer
 from dovetail.cli.options import (
     CatalogOption,
     JsonOption,
+    LLMOption,
     QuietOption,
     open_catalog,
+    open_model,
     settings_for,
 )
 from dovetail.cli.output import console, plain, print_json, printable, rich_table
@@ -22,6 +24,7 @@ from dovetail.cli.progress import progress_bar
 if TYPE_CHECKING:
     from dovetail.domain import Column, Table
     from dovetail.offline.build import Report
+    from dovetail.offline.purpose import PurposeReport
 
 
 def index(
@@ -66,11 +69,16 @@ def index(
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Worker processes [as many as pay off].")
     ] = None,
+    llm: LLMOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Build a catalog, or bring it up to date: only what changed is read."""
+    """Build a catalog, or bring it up to date: only what changed is read.
+
+    With a language model, tables that have no purpose yet are given one.
+    """
     from dovetail.offline.build import update
+    from dovetail.offline.purpose import Prices, write_purposes
 
     settings = settings_for(
         catalog,
@@ -81,7 +89,9 @@ def index(
         engine=engine,
         ray_address=ray_address,
         workers=workers,
+        llm=llm,
     )
+    model = open_model(settings)
     with progress_bar(show=not (quiet or as_json)) as watch:
         report = update(
             sources or settings.sources,
@@ -91,10 +101,20 @@ def index(
             check=check,
             watch=watch,
         )
+        described = model and write_purposes(
+            report.catalog,
+            model,
+            watch=watch,
+            workers=settings.llm_workers,
+            prices=Prices(settings.llm_price_in, settings.llm_price_out),
+        )
     if as_json:
-        print_json(_report_json(report))
+        purposes = {"purposes": asdict(described)} if described else {}
+        print_json(_report_json(report) | purposes)
     elif not quiet:
         _print_summary(report)
+        if described:
+            _print_purposes(described)
     if any(not skip.table for skip in report.skipped):
         raise typer.Exit(1)
 
@@ -125,14 +145,19 @@ def show(
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a table: its columns, their profiles and a few rows."""
-    found = open_catalog(catalog)[table]
+    """Show a table: its purpose, its columns, their profiles and a few rows."""
+    from dovetail.catalog.purposes import purposes
+
+    opened = open_catalog(catalog)
+    found = opened[table]
+    purpose = purposes(opened).get(found.id)
     if as_json:
-        print_json(_table_json(found))
+        print_json(_table_json(found) | {"purpose": purpose.text if purpose else None})
         return
     screen = console()
-    title = printable(f"{found.id}  {found.rows:,} rows")
-    screen.print(title, highlight=False, markup=False, soft_wrap=True)
+    title = f"{found.id}  {found.rows:,} rows"
+    for line in (title, purpose.text) if purpose and purpose.text else (title,):
+        screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
     columns = rich_table("column", "type", "nulls", "distinct", "range", "examples")
     for column in found.columns:
         columns.add_row(*_column_cells(column))
@@ -194,6 +219,20 @@ def _print_summary(report: Report) -> None:
         screen.print(line, highlight=False, markup=False, soft_wrap=True)
     if report.kept:
         screen.print(f"{len(report.kept)} of these are still in the catalog as they were before.")
+
+
+def _print_purposes(report: PurposeReport) -> None:
+    screen = console()
+    counts = {"written": report.written, "kept": report.kept, "pending": report.pending}
+    parts = [f"{count} {name}" for name, count in counts.items() if count]
+    parts += [f"{len(report.failed)} failed"] if report.failed else []
+    tokens = f"{report.tokens_in:,} tokens in, {report.tokens_out:,} out"
+    cost = f", cost {report.cost:.4f}" if report.cost else ""
+    line = f"Purposes by {report.model}: {', '.join(parts)} ({tokens}{cost})."
+    screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+    for skip in report.failed:
+        line = printable(f"No purpose for {skip}")
+        screen.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _print_overview(report: Report) -> None:

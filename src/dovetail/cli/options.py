@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from dovetail.catalog.reader import Catalog
+    from dovetail.ports import LLM
     from dovetail.settings import Settings
 
 CatalogOption = Annotated[
@@ -23,6 +24,12 @@ CatalogOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar, no summary.")]
+LLMOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="A language model: openai:NAME, local:FILE.gguf or replay:FOLDER."
+    ),
+]
 ScoringOption = Annotated[
     str, typer.Option(metavar="NAME", help="How to score: keylike, paper or jar.")
 ]
@@ -40,3 +47,14 @@ def open_catalog(catalog: Path | None) -> Catalog:
     from dovetail.catalog.reader import Catalog
 
     return Catalog.open(settings_for(catalog).catalog)
+
+
+def open_model(settings: Settings) -> LLM | None:
+    """The language model that the settings name, if any; its replies are kept in the catalog."""
+    if not settings.llm:
+        return None
+    from dovetail.models.cache import CachedLLM
+    from dovetail.plugins import open_llm
+
+    model = open_llm(settings.llm, workers=settings.llm_workers)
+    return CachedLLM(model, Path(settings.catalog) / "replies")

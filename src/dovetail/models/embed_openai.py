@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.errors import MissingExtraError, ModelError, UsageError
+from dovetail.errors import ModelError, UsageError
 from dovetail.models.embed_rows import Rows, unit_rows, well_formed
 
 if TYPE_CHECKING:
@@ -105,10 +105,8 @@ def open_openai(name: str) -> OpenAIEmbedder:
     """A model by its name; nothing is sent until something is asked for."""
     if not name:
         raise UsageError("embedder 'openai' needs a model: openai:<name>")
-    try:
-        from openai import OpenAI
-    except ImportError:
-        raise MissingExtraError(f"embedder 'openai:{name}'", "openai") from None
+    from openai import OpenAI
+
     key, address = (os.environ.get(f"OPENAI_{part}") or None for part in ("API_KEY", "BASE_URL"))
     if not key and not address:
         raise ModelError(

@@ -1,0 +1,68 @@
+"""A table as Markdown for a prompt: name, header, a few rows; nothing in it can end its fence."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from dovetail.domain import Table
+
+WIDTH = 100
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_JOINERS = "\u200c\u200d"  # some scripts and emoji cannot be written without
+_MARKS = re.compile(r"(?P<cell>[\\|])|(?P<turn><(?=[^\s|])|\[(?=/?[A-Z]{3}))")
+
+
+def markdown(table: Table, *, width: int = WIDTH, columns: int | None = None) -> str:
+    """A table's name, header row, alignment row and sample.
+
+    Cells are cut to `width` characters; of more than `columns` columns the first are shown, and
+    how many there are beyond them.
+    """
+    shown = table.columns[:columns]
+    rows = [
+        [column.name for column in shown],
+        ["---"] * len(shown),
+        *([cell or "" for cell in row[: len(shown)]] for row in table.sample),
+    ]
+    lines = [
+        f"Table: {escape(cut(table.name, width))}",
+        "",
+        *("| " + " | ".join(escape(cut(cell, width)) for cell in row) + " |" for row in rows),
+    ]
+    if beyond := len(table.columns) - len(shown):
+        lines += ["", f"({beyond} more columns)"]
+    return "\n".join(lines)
+
+
+def fenced(text: str) -> str:
+    """Text between fences that are longer than any run of backticks in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def escape(text: str) -> str:
+    """Text on one line and in one cell: signs that end either are written out.
+
+    Marks by which chat templates tell whose turn it is are broken up: some models obey them
+    wherever they stand.
+
+    >>> print(escape("a|b\\nc <|end|> </s> [INST]"))
+    a\\|b\\nc <\\|end\\|> <\\/s> [\\INST]
+    """
+    text = _MARKS.sub(lambda m: "\\" + m[0] if m["cell"] else m[0] + "\\", text)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _written_out(char) for char in text)
+
+
+def cut(text: str, width: int) -> str:
+    """Text of at most so many characters."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _written_out(char: str) -> str:
+    if char in _JOINERS or unicodedata.category(char) == "Zs":
+        return char
+    return _SHORT.get(char) or f"\\u{ord(char):04x}"

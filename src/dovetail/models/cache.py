@@ -1,0 +1,71 @@
+"""Replies kept by what was asked: asking again costs nothing and gives the same words."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from tempfile import mkstemp
+
+from dovetail.models.chat import request_key
+from dovetail.ports import LLM, Completion, Json, Message
+
+
+class CachedLLM:
+    """A model, and a folder of what it has said; one file per reply, with what the reply cost.
+
+    Any number of processes may share the folder. A file that cannot be read counts as absent,
+    and a folder that cannot be written to only means that replies are not kept.
+    """
+
+    def __init__(self, llm: LLM, folder: Path) -> None:
+        self._llm = llm
+        self._folder = folder
+
+    @property
+    def model_id(self) -> str:
+        return self._llm.model_id
+
+    def complete(
+        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+    ) -> Completion:
+        """The reply that was kept, with the tokens and seconds it once took, or a new one."""
+        key = request_key(self.model_id, messages, schema, max_tokens)
+        path = self._folder / key[:2] / f"{key[2:]}.json"
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            return _read(path)
+        fresh = self._llm.complete(messages, schema=schema, max_tokens=max_tokens)
+        if not fresh.cached:  # what is kept elsewhere may be changed there
+            with suppress(OSError):
+                _write(path, self.model_id, fresh)
+        return fresh
+
+
+def _read(path: Path) -> Completion:
+    kept = json.loads(path.read_bytes())
+    if not isinstance(kept["text"], str):
+        raise TypeError("text")
+    return Completion(
+        text=kept["text"],
+        tokens_in=int(kept["tokens_in"]),
+        tokens_out=int(kept["tokens_out"]),
+        seconds=float(kept["seconds"]),
+        cached=True,
+    )
+
+
+def _write(path: Path, model_id: str, fresh: Completion) -> None:
+    content = {
+        "model": model_id,
+        "text": fresh.text,
+        "tokens_in": fresh.tokens_in,
+        "tokens_out": fresh.tokens_out,
+        "seconds": fresh.seconds,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, beside = mkstemp(dir=path.parent, suffix=".new")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        json.dump(content, stream)
+    Path(beside).replace(path)

@@ -1,0 +1,229 @@
+"""An OpenAI-compatible endpoint: where it is, which key it takes, how calls wait and try again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from threading import BoundedSemaphore
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import openai
+
+from dovetail.errors import ModelError, RefusedError, UsageError
+from dovetail.models.chat import complaint
+
+_OPENAI = "https://api.openai.com/v1"
+_KEYLIKE = re.compile(r"\b(?:sk|key|gsk)-[\w*.-]{4,}|Bearer \S+")
+_BIGGEST_REPLY = 64 << 20
+
+# Sends one request, given the client and the seconds it may take.
+Send = Callable[[openai.OpenAI, float], AbstractContextManager[openai.APIResponse[Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to try: attempts of so many seconds, waits that double, and an end to it all."""
+
+    attempts: int = 6
+    attempt_seconds: float = 120.0
+    deadline: float = 300.0
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
+
+
+class Endpoint:
+    """An endpoint that answers so many calls at once; safe to share between threads.
+
+    Its address is OPENAI_BASE_URL, its key OPENAI_API_KEY: neither is ever written down.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        workers: int,
+        patience: Patience | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        variables = os.environ if environ is None else environ
+        url = variables.get("OPENAI_BASE_URL") or _OPENAI
+        self.where = f"{what} at {_host(url)}"
+        self._key = _check_key(variables.get("OPENAI_API_KEY", ""), needed=url == _OPENAI)
+        self._patience = patience or Patience()
+        self._slots = BoundedSemaphore(workers)
+        self._resume = 0.0  # when a server that asked for a pause may be called again
+        self._client = openai.OpenAI(api_key=self._key or "none", base_url=url, max_retries=0)
+        weakref.finalize(self, self._client.close)
+
+    def call(self, send: Send) -> object:
+        """The JSON that a request is answered with, after as many attempts as it takes."""
+        patience = self._patience
+        with self._slots:
+            started = time.monotonic()
+            until = started + patience.deadline
+            for attempt in range(1, patience.attempts + 1):
+                time.sleep(max(0.0, min(self._resume, until) - time.monotonic()))
+                try:
+                    return self._once(send, until)
+                except _PassingError as error:
+                    trouble = error
+                wait = self._wait(trouble, attempt)
+                if time.monotonic() + wait > until:
+                    break
+                if attempt < patience.attempts:
+                    time.sleep(wait)
+            spent = time.monotonic() - started
+        tries = f"{attempt} attempt{'s' if attempt > 1 else ''} in {spent:.0f} s"
+        raise ModelError(f"{self.where} {trouble}, {tries}; {trouble.remedy}")
+
+    def _once(self, send: Send, until: float) -> object:
+        now = time.monotonic()
+        limit = min(self._patience.attempt_seconds, max(until - now, 0.001))
+        try:
+            with send(self._client, limit) as response:
+                reply = self._read(response, now + limit)
+        except (openai.APITimeoutError, httpx2.TimeoutException):
+            raise _PassingError(
+                "did not answer in time", "a smaller model answers sooner"
+            ) from None
+        except openai.APIStatusError as error:
+            raise self._judge(error) from None
+        except (openai.APIConnectionError, httpx2.TransportError):
+            remedy = "check that it runs, and OPENAI_BASE_URL"
+            raise _PassingError("cannot be reached or hangs up", remedy) from None
+        except httpx2.HTTPError as error:
+            kind = type(error).__name__
+            raise ModelError(f"{self.where} sent a damaged reply ({kind})") from None
+        if isinstance(reply, dict) and reply.get("error"):
+            said = self._clean(complaint(reply, "it does not say which"))
+            raise ModelError(f"{self.where} answered with an error: {said}")
+        return reply
+
+    def _read(self, response: openai.APIResponse[Any], until: float) -> object:
+        """The reply, however slowly it drips in: a timeout of sockets sees only single reads."""
+        content = bytearray()
+        for chunk in response.iter_bytes():
+            content += chunk
+            if time.monotonic() > until:
+                raise _PassingError("did not answer in time", "a smaller model answers sooner")
+            if len(content) > _BIGGEST_REPLY:
+                raise ModelError(f"{self.where} sent a reply of more than {_BIGGEST_REPLY:,} bytes")
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError):
+            raise ModelError(
+                f"{self.where} answered with something that is not JSON; "
+                "check OPENAI_BASE_URL, which usually ends in /v1"
+            ) from None
+
+    def _judge(self, error: openai.APIStatusError) -> ModelError | _PassingError:
+        """Whether trying again may help, and if not, what would."""
+        status = error.status_code
+        said = self._clean(complaint({"error": error.body}, error.response.reason_phrase))
+        if status == 429 and error.code != "insufficient_quota":
+            return _PassingError(
+                "asks to slow down (429)",
+                "try again later, or lower llm_workers",
+                self._pause(error.response.headers),
+            )
+        if status in (408, 409) or status >= 500:
+            return _PassingError(
+                f"fails ({status}: {said})",
+                "see the log of the server, or try again later",
+                self._pause(error.response.headers),
+            )
+        if status in (401, 403):  # such a reply may quote a part of the key
+            return ModelError(f"{self.where} refuses the key ({status}); check OPENAI_API_KEY")
+        remedy = {
+            404: "check the name of the model, and OPENAI_BASE_URL, which usually ends in /v1",
+            429: "see your plan and budget at the provider",
+        }.get(status, "the request is at fault, not the connection")
+        message = f"{self.where} refuses the request ({status}: {said}); {remedy}"
+        return RefusedError(message, status=status, said=said)
+
+    def _pause(self, headers: Mapping[str, str]) -> float | None:
+        pause = retry_after(headers, now=time.time())
+        return None if pause is None else min(pause, self._patience.longest_wait)
+
+    def _wait(self, trouble: _PassingError, attempt: int) -> float:
+        """How long to wait: as long as the server asks, else twice as long each time.
+
+        The jitter keeps callers that failed together from coming back together.
+        """
+        jitter = secrets.SystemRandom().uniform(0.5, 1.0)
+        if trouble.pause is not None:
+            self._resume = max(self._resume, time.monotonic() + trouble.pause)
+            return trouble.pause + jitter * self._patience.first_wait
+        longest = self._patience.first_wait * 2.0 ** (attempt - 1)
+        return jitter * min(longest, self._patience.longest_wait)
+
+    def _clean(self, text: str) -> str:
+        text = text.replace(self._key, "***") if self._key else text
+        text = " ".join(_KEYLIKE.sub("***", text).split())
+        return text if len(text) <= 300 else text[:299] + "…"
+
+
+class _PassingError(Exception):
+    """A failure that may pass; `pause` is how long the server asks to be left alone."""
+
+    def __init__(self, what: str, remedy: str, pause: float | None = None) -> None:
+        super().__init__(what)
+        self.remedy = remedy
+        self.pause = pause
+
+
+def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
+    """The seconds a server asks to wait: a number, or a date to be held against `now`.
+
+    >>> retry_after({"retry-after": "1.5"}, now=0.0)
+    1.5
+    >>> retry_after({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, now=20.0)
+    40.0
+    """
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name, "")
+        if re.fullmatch(r"\d{1,12}(\.\d*)?", text):
+            return float(text) / unit
+    try:
+        return max(parsedate_to_datetime(headers.get("retry-after", "")).timestamp() - now, 0.0)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _host(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        raise UsageError(
+            "OPENAI_BASE_URL is not a URL; an example: http://localhost:8000/v1"
+        ) from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError("OPENAI_BASE_URL is not a URL; an example: http://localhost:8000/v1")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise UsageError(
+            "OPENAI_BASE_URL holds more than an address; a key belongs in OPENAI_API_KEY"
+        )
+    return parts.hostname + port
+
+
+def _check_key(key: str, *, needed: bool) -> str:
+    key = key.strip()
+    if needed and not key:
+        raise ModelError(
+            "there is no key for api.openai.com; set OPENAI_API_KEY, "
+            "or OPENAI_BASE_URL to use another endpoint"
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise ModelError("OPENAI_API_KEY holds signs that no key has; copy it again")
+    return key

@@ -1,0 +1,94 @@
+"""`replay:<dir>`: requests are written down, replies are read: any batch endpoint does the rest.
+
+`requests.jsonl` and `responses.jsonl` are what OpenAI's Batch API takes and gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dovetail.errors import ModelError, PendingError, UsageError
+from dovetail.journal import Journal
+from dovetail.models.chat import read_completion, request_body, request_key
+from dovetail.ports import Completion, Json, Message
+
+REQUESTS, RESPONSES = "requests.jsonl", "responses.jsonl"
+_UNNAMED = "unnamed"
+
+
+class ReplayLLM:
+    """The recorded replies of one model, and a list of what is still to be asked.
+
+    A request is known by its conversation, schema and limit alone, so a record answers whatever
+    the model is called. `DIR?model=NAME` puts the name into the requests.
+    """
+
+    def __init__(self, place: str, *, workers: int) -> None:
+        del workers  # reading needs no turn
+        folder, _, model = place.partition("?model=")
+        if not folder:
+            raise UsageError("replay: needs a folder: replay:DIR or replay:DIR?model=NAME")
+        self._folder = Path(folder).expanduser()
+        self._requests = Journal(self._folder / REQUESTS)
+        asked = self._requests.news()
+        self._asked = {str(line.get("custom_id")) for line in asked}
+        self._model = _settle_model(model, asked, self._folder)
+        self._replies: dict[str, Json] = {}
+        for line in Journal(self._folder / RESPONSES).news():
+            key = str(line.get("custom_id"))
+            if key not in self._replies or not _failed(line):
+                self._replies[key] = line
+
+    @property
+    def model_id(self) -> str:
+        return f"replay:{self._model}"
+
+    def complete(
+        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+    ) -> Completion:
+        """The recorded reply; where there is none, the request is written down instead."""
+        key = request_key("", messages, schema, max_tokens)
+        body = request_body(self._model, messages, schema, max_tokens)
+        if key not in self._replies:
+            self._write_down(key, body)
+            raise PendingError(
+                f"{self._folder} has no reply to request {key[:12]} yet; have {REQUESTS} answered, "
+                f"and put the replies into {RESPONSES}"
+            )
+        where = f"request {key[:12]} of {self._folder / RESPONSES}"
+        line = self._replies[key]
+        if _failed(line):
+            raise ModelError(f"{where} failed; have it answered again, and add the reply")
+        recorded = read_completion(line["response"].get("body"), body, seconds=0.0, where=where)
+        return replace(recorded, cached=True)
+
+    def _write_down(self, key: str, body: Json) -> None:
+        with self._requests.writing():
+            self._asked.update(str(line.get("custom_id")) for line in self._requests.news())
+            if key in self._asked:
+                return
+            self._requests.append(
+                {
+                    "custom_id": key,
+                    "method": "POST",
+                    "url": "/v1/chat/completions",
+                    "body": body,
+                }
+            )
+
+
+def _settle_model(model: str, asked: Sequence[Json], folder: Path) -> str:
+    body = asked[0].get("body") if asked else None
+    before = body.get("model") if isinstance(body, dict) else None
+    if model and before and model != before:
+        raise UsageError(
+            f"{folder} holds requests to {before}, not {model}; take another folder for each model"
+        )
+    return model or (before if isinstance(before, str) else _UNNAMED)
+
+
+def _failed(line: Json) -> bool:
+    response = line.get("response")
+    return not isinstance(response, dict) or response.get("status_code", 200) != 200

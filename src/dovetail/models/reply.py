@@ -1,0 +1,89 @@
+"""Reading JSON out of what a model wrote: fences, prose and small damage are looked past."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+LIMIT = 1_000_000
+# Mending takes time that grows with the square of what is left open.
+_MENDABLE, _LEFT_OPEN = 20_000, 200
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
+_FENCE = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
+# Where a value may begin; a bracket in prose is followed by something else.
+_OPENING = re.compile(r"""\{(?=\s*(?:["'}]|\w+\s*:))|\[(?=\s*[\[\]{"'\d-])""")
+_STARTS, _DAMAGED = 50, 3
+
+Container = dict[str, object] | list[object]
+
+
+def without_thoughts(text: str) -> str:
+    """A reply without the thinking aloud that some models put before it."""
+    return _THOUGHTS.sub("", text).strip()
+
+
+def parse_json(text: str) -> Container | None:
+    """The JSON object or array in a reply, or None if there is none; never raises.
+
+    What is valid as it stands comes first: the whole reply, or one of its fenced parts. In prose an
+    object goes before an array and a longer value before a shorter one; a damaged object is mended.
+    A reply that is longer than `LIMIT` holds none.
+
+    >>> parse_json('Sure! ```json\\n{"group": [1, 2]}\\n```')
+    {'group': [1, 2]}
+    >>> parse_json('{"group": [1, 2')
+    {'group': [1, 2]}
+    """
+    if len(text) > LIMIT:
+        return None
+    text = without_thoughts(text)
+    for part in (text, *_FENCE.findall(text)):
+        found = _load(part)
+        if found is not None:
+            return found
+    values = list(_values(text))
+    return max(values, key=lambda value: (isinstance(value[1], dict), value[0]), default=(0, None))[
+        1
+    ]
+
+
+def _load(text: str) -> Container | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict | list) else None
+
+
+def _values(text: str) -> Iterator[tuple[int, Container]]:
+    """The values in a text with their lengths, up to the first object that is damaged."""
+    decoder = json.JSONDecoder()
+    at = damaged = 0
+    for _ in range(_STARTS):
+        opening = _OPENING.search(text, at)
+        if opening is None:
+            return
+        try:
+            value, at = decoder.raw_decode(text, opening.start())
+            yield at - opening.start(), value
+        except (ValueError, RecursionError):
+            # What stands inside a damaged object is a part of it, not an answer.
+            damaged += 1
+            last = opening[0] == "{" or damaged == _DAMAGED
+            at = len(text) if last else opening.end()
+            if mended := _mend(text[opening.start() :]):
+                yield 0, mended
+
+
+def _mend(text: str) -> Container | None:
+    from json_repair import repair_json
+
+    text = text[:_MENDABLE]
+    if sum(map(text.count, "{[")) - sum(map(text.count, "}]")) > _LEFT_OPEN:
+        return None
+    try:
+        value = repair_json(text, return_objects=True)
+    except Exception:  # noqa: BLE001 - a reply is hostile input, and how its mending fails is no news
+        return None
+    return value if isinstance(value, dict | list) else None

@@ -1,0 +1,224 @@
+"""Purposes: what each table is for, in a sentence or two that a language model writes.
+
+Each is kept as soon as it is there, under what it was written from: only with another model,
+another prompt or another sample is it written anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from dovetail.catalog.purposes import purpose_journal, purpose_lines
+from dovetail.catalog.reader import Catalog
+from dovetail.domain import Skipped, Table, TableId
+from dovetail.errors import CatalogError, ModelError, PendingError
+from dovetail.markdown import WIDTH, cut, fenced, markdown
+from dovetail.models.asking import Reply, ask_all
+from dovetail.models.reply import without_thoughts
+from dovetail.offline.build import Progress, Watch
+from dovetail.ports import LLM, Json
+from dovetail.prompts import read_prompt
+
+PHASE = "describe"
+MAX_TOKENS = 256
+_LONGEST_CONTENT = 12_000
+_LONGEST_PURPOSE = 600
+_FAILURES_IN_A_ROW = 20
+_NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
+_LABEL = re.compile(r"^\W*(?:the )?purpose(?: of this table)?\W*:\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a million tokens cost, in any currency."""
+
+    tokens_in: float = 0.0
+    tokens_out: float = 0.0
+
+    def cost(self, tokens_in: int, tokens_out: int) -> float:
+        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class PurposeReport:
+    """What a run came to, in tables; `cost` leaves out replies that were read from a cache."""
+
+    model: str
+    written: int = 0
+    kept: int = 0
+    pending: int = 0
+    failed: tuple[Skipped, ...] = ()
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A table to be described, for all those that look the same."""
+
+    key: str
+    content: str
+    tables: tuple[tuple[TableId, str], ...]
+
+
+def write_purposes(
+    catalog: Catalog,
+    llm: LLM,
+    *,
+    watch: Watch | None = None,
+    workers: int = 8,
+    prices: Prices | None = None,
+) -> PurposeReport:
+    """Have a model describe every table that it has not described yet.
+
+    Each purpose is kept as soon as it is there, so a run that is interrupted goes on where it was.
+    A table whose call fails stays without one, and is tried again by the next run.
+    """
+    return _Run(catalog, llm, watch or (lambda _: None), prices or Prices())(workers)
+
+
+class _Run:
+    """One pass over a catalog. Threads ask; only the caller's own writes, counts and reports."""
+
+    def __init__(self, catalog: Catalog, llm: LLM, watch: Watch, prices: Prices) -> None:
+        self._started = time.perf_counter()
+        self._catalog = catalog
+        self._llm = llm
+        self._watch = watch
+        self._prices = prices
+        self._prompt = read_prompt("purpose")
+        self._journal = purpose_journal(catalog)
+        self._report = PurposeReport(model=llm.model_id)
+        self._in_a_row = 0
+
+    def __call__(self, workers: int) -> PurposeReport:
+        self._progress()
+        waiting = dict(enumerate(self._missing()))
+        conversations = [
+            self._prompt.fill(table=fenced(request.content)) for request in waiting.values()
+        ]
+        replies = ask_all(self._llm, conversations, workers=workers, max_tokens=MAX_TOKENS)
+        with closing(replies):
+            for number, reply in replies:
+                self._take(waiting.pop(number), reply)
+                self._progress()
+                if self._in_a_row >= _FAILURES_IN_A_ROW:
+                    break
+        for request in waiting.values():
+            self._fail(request, f"not tried, after {self._in_a_row} failures in a row")
+        failed = tuple(sorted(self._report.failed, key=lambda skip: (skip.source, skip.table)))
+        seconds = time.perf_counter() - self._started
+        return replace(self._report, failed=failed, seconds=seconds)
+
+    def _missing(self) -> list[_Request]:
+        """What is to be asked: once for tables that look the same, and never what was answered."""
+        newest: dict[tuple[str, str], Json] = {}
+        answered: dict[str, str] = {}
+        for line in purpose_lines(self._journal):
+            newest[line["digest"], line["name"]] = line
+            if self._is_ours(line):
+                answered[line["content"]] = line["purpose"]
+        wanted: dict[str, _Request] = {}
+        for table in self._catalog:
+            known = newest.get((table.digest, table.name))
+            if known and self._is_ours(known):
+                self._count(kept=1)
+                continue
+            content = table_content(table)
+            key = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:32]
+            request = _Request(key, content, ((table.id, table.digest),))
+            if key in answered:
+                self._write(request, answered[key])
+                self._count(kept=1)
+            elif key in wanted:
+                wanted[key] = replace(request, tables=wanted[key].tables + request.tables)
+            else:
+                wanted[key] = request
+        return list(wanted.values())
+
+    def _is_ours(self, line: Json) -> bool:
+        return bool(line["model"] == self._report.model and line["prompt"] == self._prompt.digest)
+
+    def _take(self, request: _Request, reply: Reply) -> None:
+        if isinstance(reply, PendingError):
+            self._count(pending=len(request.tables))
+            return
+        if isinstance(reply, ModelError):
+            self._in_a_row += 1
+            self._fail(request, str(reply))
+            return
+        self._count(tokens_in=reply.tokens_in, tokens_out=reply.tokens_out)
+        if not reply.cached:
+            cost = self._prices.cost(reply.tokens_in, reply.tokens_out)
+            self._report = replace(self._report, cost=self._report.cost + cost)
+        text = read_purpose(reply.text)
+        if text is None:
+            self._fail(request, "the model answered with nothing")
+            return
+        self._in_a_row = 0
+        self._write(request, text)
+        self._count(written=len(request.tables))
+
+    def _count(self, **more: int) -> None:
+        counts = {name: getattr(self._report, name) + count for name, count in more.items()}
+        self._report = replace(self._report, **counts)
+
+    def _fail(self, request: _Request, reason: str) -> None:
+        failed = [Skipped(table.source, table.name, reason) for table, _ in request.tables]
+        self._report = replace(self._report, failed=(*self._report.failed, *failed))
+
+    def _write(self, request: _Request, text: str) -> None:
+        try:
+            with self._journal.writing():
+                for table, digest in request.tables:
+                    self._journal.append(
+                        {
+                            "digest": digest,
+                            "name": table.name,
+                            "content": request.key,
+                            "model": self._report.model,
+                            "prompt": self._prompt.digest,
+                            "purpose": text,
+                        }
+                    )
+        except OSError as error:
+            raise CatalogError(
+                f"cannot write to {self._journal.path}: {error.strerror}; "
+                "purposes that were finished are kept"
+            ) from None
+
+    def _progress(self) -> None:
+        report = self._report
+        detail = f"{report.tokens_in:,} tokens in, {report.tokens_out:,} out"
+        if report.cost:
+            detail += f", cost {report.cost:.4f}"
+        done = report.kept + report.written + report.pending + len(report.failed)
+        self._watch(Progress(PHASE, done, len(self._catalog), detail))
+
+
+def table_content(table: Table) -> str:
+    """A table as the model sees it: narrower, and at last in part, the more columns it has."""
+    for width in (WIDTH, 40, 16):
+        content = markdown(table, width=width)
+        if len(content) <= _LONGEST_CONTENT:
+            return content
+    return markdown(table, width=16, columns=_LONGEST_CONTENT // (20 * (len(table.sample) + 2)))
+
+
+def read_purpose(reply: str) -> str | None:
+    """The purpose in a reply: empty where the model says None, None where it says nothing.
+
+    >>> read_purpose("Purpose: Sales of **each** shop.\\n"), read_purpose("`None.`")
+    ('Sales of **each** shop.', '')
+    """
+    text = " ".join(without_thoughts(reply).split())
+    text = "".join(char for char in _LABEL.sub("", text) if char.isprintable())
+    if not text.strip():
+        return None
+    return "" if _NONE.fullmatch(text) else cut(text.strip("\"`' "), _LONGEST_PURPOSE)

@@ -1,0 +1,43 @@
+"""The prompts: Markdown files, one section per message, with {{names}} where data goes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+
+from dovetail.ports import Message
+
+_SECTION = re.compile(r"^# (system|user|assistant)\n", re.MULTILINE)
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt to be filled in; `digest` names its wording."""
+
+    sections: tuple[Message, ...]
+    digest: str
+
+    def fill(self, **data: str) -> tuple[Message, ...]:
+        """The messages, with data in its slots; a slot in the data itself stays as it is.
+
+        >>> Prompt((Message("user", "Describe {{table}}"),), "").fill(table="{{x}}")[0].content
+        'Describe {{x}}'
+        """
+        return tuple(
+            Message(section.role, _SLOT.sub(lambda slot: data[slot[1]], section.content))
+            for section in self.sections
+        )
+
+
+def read_prompt(name: str) -> Prompt:
+    """A prompt of ours, by the name of its file."""
+    text = files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8")
+    _, *parts = _SECTION.split(text)
+    sections = zip(parts[::2], parts[1::2], strict=True)
+    return Prompt(
+        sections=tuple(Message(role, content.strip()) for role, content in sections),
+        digest=hashlib.sha256(text.encode()).hexdigest()[:16],
+    )
