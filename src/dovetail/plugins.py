@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from importlib.metadata import entry_points
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from dovetail.errors import UsageError
-from dovetail.ports import Engine, Source, SourceSpec
+from dovetail.ports import Engine, Retriever, Source, SourceSpec
+
+if TYPE_CHECKING:
+    from dovetail.settings import Settings
 
 SOURCES = "dovetail.sources"
 ENGINES = "dovetail.engines"
+RETRIEVERS = "dovetail.retrievers"
 
 _BUILT_IN = {
     SOURCES: {
@@ -24,6 +29,7 @@ _BUILT_IN = {
         "local": "dovetail.engines.local:LocalEngine",
         "ray": "dovetail.engines.ray:RayEngine",
     },
+    RETRIEVERS: {},
 }
 
 
@@ -34,8 +40,13 @@ def load(group: str, name: str) -> Any:
     offered = {entry.name: entry for entry in entry_points(group=group)}
     if name in offered:
         return offered[name].load()
-    known = ", ".join(sorted({*_BUILT_IN[group], *offered}))
+    known = ", ".join(names(group)) or "none"
     raise UsageError(f"{group.split('.')[1][:-1]} {name!r} is not known; there are: {known}")
+
+
+def names(group: str) -> list[str]:
+    """What there is in a group: built in, or offered by another package."""
+    return sorted({*_BUILT_IN[group], *(entry.name for entry in entry_points(group=group))})
 
 
 def resolve(reference: str) -> Any:
@@ -52,3 +63,18 @@ def open_source(spec: SourceSpec) -> Source:
 def open_engine(name: str, *, workers: int | None, address: str | None) -> Engine:
     """An engine with so many workers (as many as there are processors, unless told)."""
     return cast(Engine, load(ENGINES, name)(workers=workers, address=address))
+
+
+def open_retriever(name: str, catalog: object, *, k: int, settings: Settings) -> Retriever:
+    """A retriever over a catalog, for `k` candidates; `name:argument` hands the argument on.
+
+    A factory is called as `factory(catalog, k=…, settings=…)`, and with `argument=…` where the
+    name carries one.
+    """
+    base, colon, argument = name.partition(":")
+    factory = load(RETRIEVERS, base)
+    if not colon:
+        return cast(Retriever, factory(catalog, k=k, settings=settings))
+    if "argument" not in inspect.signature(factory).parameters:
+        raise UsageError(f"retriever {base!r} takes no argument; leave out {colon + argument!r}")
+    return cast(Retriever, factory(catalog, k=k, settings=settings, argument=argument))

@@ -63,7 +63,7 @@ def declared(dataset: Dataset, lake: Lake) -> dict[Pair, ColumnPairs]:
     gold: dict[Pair, ColumnPairs] = {}
     for key in dataset.foreign_keys():
         child = places.get((key.database, key.table.lower()))
-        parent = places.get((key.database, key.ref_table.lower()))
+        parent = places.get((key.ref_database, key.ref_table.lower()))
         if child is None or parent is None or not (lake.rows[child] and lake.rows[parent]):
             continue
         columns = frozenset((_column(child, key.column), _column(parent, key.ref_column)))
