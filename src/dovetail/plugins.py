@@ -5,13 +5,10 @@ from __future__ import annotations
 import importlib
 import inspect
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from dovetail.errors import UsageError
 from dovetail.ports import Engine, Retriever, Source, SourceSpec
-
-if TYPE_CHECKING:
-    from dovetail.settings import Settings
 
 SOURCES = "dovetail.sources"
 ENGINES = "dovetail.engines"
@@ -65,7 +62,7 @@ def open_engine(name: str, *, workers: int | None, address: str | None) -> Engin
     return cast(Engine, load(ENGINES, name)(workers=workers, address=address))
 
 
-def open_retriever(name: str, catalog: object, *, k: int, settings: Settings) -> Retriever:
+def open_retriever(name: str, catalog: object, *, k: int, settings: object) -> Retriever:
     """A retriever over a catalog, for `k` candidates; `name:argument` hands the argument on.
 
     A factory is called as `factory(catalog, k=…, settings=…)`, and with `argument=…` where the

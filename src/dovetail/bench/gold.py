@@ -17,7 +17,7 @@ def tables_of(sql: str, dialects: Sequence[str] = DIALECTS) -> tuple[tuple[str, 
 
     The first dialect that can read the statement counts; names that differ in case are one table.
 
-    >>> tables_of("WITH t AS (SELECT * FROM orders o) SELECT * FROM t JOIN shop.`Items` i USING (n)")
+    >>> tables_of("WITH t AS (SELECT * FROM orders o) SELECT * FROM t JOIN shop.`Items` USING (n)")
     (('shop', 'Items'), ('', 'orders'))
     """
     problem = "it is empty"

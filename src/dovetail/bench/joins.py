@@ -42,6 +42,8 @@ def bench_joins(
         return database_of(lake.ids[pair[0]]) == database_of(lake.ids[pair[1]])
 
     within = {pair: score for pair, score in scores.items() if inside(pair)}
+    gold_within = {pair: columns for pair, columns in gold.items() if inside(pair)}
+    pairs_within = sum(_choose_two(count) for count in owners.values())
     return {
         "dataset": dataset.name,
         "scoring": name,
@@ -51,9 +53,7 @@ def bench_joins(
         "columns": len(lake),
         "seconds": round(seconds, 3),
         "all": asdict(joinability(scores, best, gold, _choose_two(len(live)))),
-        "within": asdict(
-            joinability(within, best, gold, sum(_choose_two(count) for count in owners.values()))
-        ),
+        "within": asdict(joinability(within, best, gold_within, pairs_within)),
     }
 
 

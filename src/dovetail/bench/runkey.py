@@ -60,7 +60,11 @@ class RunKey:
 
 
 def key_of(
-    dataset: str, questions: Sequence[Question], retriever: str, catalog: Catalog, settings: Settings
+    dataset: str,
+    questions: Sequence[Question],
+    retriever: str,
+    catalog: Catalog,
+    settings: Settings,
 ) -> RunKey:
     """The key of a run over all questions of a dataset; asking fewer of them is the same run."""
     return RunKey(
@@ -89,7 +93,9 @@ def digest(document: object) -> str:
 def _code(retriever: str) -> str:
     """A digest of the code that retrieves, so that a run of an older one is not taken for it."""
     files = [file for file in sorted(_PACKAGE.rglob("*")) if file.suffix in (".py", ".md")]
-    parts = [_contents(file) for file in files if file.relative_to(_PACKAGE).parts[0] not in _BESIDE]
+    parts = [
+        _contents(file) for file in files if file.relative_to(_PACKAGE).parts[0] not in _BESIDE
+    ]
     factory = load(RETRIEVERS, retriever.partition(":")[0])
     home = inspect.getsourcefile(factory)
     if home and not Path(home).is_relative_to(_PACKAGE):

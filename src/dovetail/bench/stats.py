@@ -55,7 +55,7 @@ def mcnemar(one: Sequence[bool], other: Sequence[bool]) -> float:
     losses = sum(theirs and not mine for mine, theirs in pairs)
     total = wins + losses
     tail = sum(math.comb(total, count) for count in range(min(wins, losses) + 1))
-    return min(1.0, 2 * tail / 2**total)
+    return min(1.0, 2 * tail / (1 << total))
 
 
 def holm(values: Mapping[str, float]) -> dict[str, float]:

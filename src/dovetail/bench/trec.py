@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote, unquote
@@ -13,11 +14,23 @@ Ranking = Sequence[tuple[TableId, float]]
 
 
 def write_trec(file: Path, rankings: Iterable[tuple[str, Ranking]], tag: str) -> None:
-    """Write the tables found for each question, in their order."""
+    """Write the tables found for each question, in their order.
+
+    Readers of such files go by score alone, so a score above the one before it is lowered to it.
+    """
     with file.open("w", encoding="utf-8", newline="\n") as stream:
         for question, ranking in rankings:
+            lowest = math.inf
             for rank, (table, score) in enumerate(ranking, start=1):
-                names = (_word(question), "Q0", _word(str(table)), rank, f"{score:.6f}", _word(tag))
+                lowest = min(lowest, score)
+                names = (
+                    _word(question),
+                    "Q0",
+                    _word(str(table)),
+                    rank,
+                    f"{lowest:.6f}",
+                    _word(tag),
+                )
                 stream.write(" ".join(map(str, names)) + "\n")
 
 

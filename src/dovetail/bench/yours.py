@@ -40,9 +40,11 @@ def read_rows(path: Path) -> list[Json]:
 def _csv(path: Path) -> Iterator[Json]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         for row in csv.DictReader(file):
-            tables = [name.strip() for name in (row.get("tables") or "").split(";")]
-            named = {name: value for name, value in row.items() if name and name != "tables"}
-            yield {**named, "tables": [name for name in tables if name]}
+            named: Json = {name: value for name, value in row.items() if name}
+            if "tables" in named:
+                tables = [name.strip() for name in (named["tables"] or "").split(";")]
+                named["tables"] = [name for name in tables if name]
+            yield named
 
 
 def _jsonl(path: Path) -> Iterator[Json]:
