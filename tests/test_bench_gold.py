@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dovetail.bench.gold import tables_of
 from dovetail.errors import DatasetError
@@ -55,3 +57,17 @@ def test_what_is_no_query_is_an_error(sql: str) -> None:
     with pytest.raises(DatasetError, match="its SQL cannot be read") as raised:
         tables_of(sql)
     assert "\x1b" not in str(raised.value)
+
+
+WORDS = ["SELECT", "*", "FROM", "a", "WITH", "AS", "(", ")", ",", "JOIN", "'", '"', "`", "[", ";"]
+WORDS += ["UNION", "WHERE", "EXISTS", "VALUES", "EXPLAIN", "--", "/*", "\x00", "🙂", "IN", "1", "="]
+
+
+@given(st.one_of(st.text(), st.lists(st.sampled_from(WORDS)).map(" ".join)))
+def test_no_text_does_worse_than_not_being_sql(sql: str) -> None:
+    try:
+        found = tables_of(sql)
+    except DatasetError as error:
+        assert str(error).startswith("its SQL cannot be read")
+    else:
+        assert all(name for _, name in found)

@@ -145,6 +145,18 @@ def test_a_trec_run_of_another_program_is_measured(folder: Path, tmp_path: Path)
     assert two["pr"] == pytest.approx(2 / 3, abs=1e-6)
 
 
+def test_a_run_written_as_trec_measures_the_same(folder: Path, tmp_path: Path) -> None:
+    mine = measure(folder, "words", k=(3,))["results"][0]
+    (run,) = (file for file in (tmp_path / "runs").iterdir() if "traces" not in file.name)
+    into = tmp_path / "out"
+    command = ["bench", "export", str(folder), "-o", str(into), "--run", str(run)]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    theirs = measure(folder, f"trec:{into / run.stem}.trec", k=(3,))["results"][0]
+    names = ("avg_tables", "p", "r", "f1", "pr")
+    assert [theirs[name] for name in names] == [mine[name] for name in names]
+    assert len((into / "queries.jsonl").read_text().splitlines()) == 3
+
+
 def invoke(*arguments: str) -> Any:
     return CliRunner().invoke(app, ["bench", "retrieval", *arguments])
 

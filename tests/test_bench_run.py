@@ -11,9 +11,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dovetail
 from dovetail.bench.datasets import Dataset, open_dataset
@@ -178,6 +181,29 @@ def test_a_damaged_line_is_named_and_passed_over_only_when_asked(tmp_path: Path)
         pass
     with resumed(file, ABOUT, skip_bad=True) as writer:
         assert (list(writer.records), writer.damaged) == (["1", "3"], (3,))
+
+
+_JSON = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["run", "question", "tables", "trace"]), inner)
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.lists(_JSON.map(lambda document: json.dumps(document).encode()) | st.binary(max_size=9)))
+def test_no_content_of_a_file_does_worse_than_being_no_run(content: list[bytes]) -> None:
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "run.jsonl"
+        file.write_bytes(b"\n".join([*content, b""]))
+        try:
+            found = read_run(file)
+        except DatasetError as error:
+            assert str(file) in str(error)
+        else:
+            assert found.records == {}
 
 
 def test_a_question_is_not_written_twice(tmp_path: Path) -> None:

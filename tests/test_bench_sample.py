@@ -15,6 +15,7 @@ from dovetail.bench.census import census
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.joins import bench_joins
 from dovetail.bench.questions import Question, gold_of
+from dovetail.errors import DatasetError
 from dovetail.sample.questions import DOMAINS, foreign_keys, questions
 
 # Questions about tables that are empty on purpose.
@@ -99,6 +100,13 @@ def test_the_sample_is_written_once(dataset: Dataset, monkeypatch: pytest.Monkey
     again = open_dataset("sample")
     assert (again.home, again.name) == (dataset.home, "sample")
     assert [path.name for path in dataset.home.parent.iterdir()] == [dataset.home.name]
+
+
+def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(DatasetError, match="name another cache folder with XDG_CACHE_HOME"):
+        open_dataset("sample")
 
 
 def test_the_keys_of_the_sample_join_real_columns(dataset: Dataset) -> None:

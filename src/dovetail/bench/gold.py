@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 
@@ -35,6 +36,8 @@ def _read(sql: str, dialect: str) -> tuple[tuple[str, str], ...]:
     from sqlglot.errors import SqlglotError
     from sqlglot.optimizer.scope import traverse_scope
 
+    # It warns of statements that it does not know, which are no queries and named as such below.
+    logging.getLogger("sqlglot").setLevel(logging.ERROR)
     try:
         tree = sqlglot.parse_one(sql, read=dialect)
         if not isinstance(tree, exp.Query):

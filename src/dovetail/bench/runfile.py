@@ -140,7 +140,7 @@ def traces_of(path: Path) -> Path:
 def _parse(path: Path, content: bytes) -> Run:
     lines = content.splitlines()
     try:
-        about = json.loads(lines[0])["run"]
+        about = dict(json.loads(lines[0])["run"])
     except (IndexError, KeyError, TypeError, ValueError):
         raise DatasetError(f"{path} is no run: its first line does not say of what") from None
     records: dict[str, Record] = {}
@@ -149,6 +149,7 @@ def _parse(path: Path, content: bytes) -> Run:
         try:
             row = json.loads(line)
             row["tables"] = tuple(Found(**table) for table in row["tables"])
+            row["question"] = str(row["question"])
             record = Record(**{name: row[name] for name in _FIELDS})
         except (KeyError, TypeError, ValueError):
             damaged.append(number)

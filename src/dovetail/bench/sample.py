@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from dovetail.bench.datasets import ABOUT, FOREIGN_KEYS, QUESTIONS
+from dovetail.errors import DatasetError
 from dovetail.ports import Json
 from dovetail.sample import write_corpus
 from dovetail.sample.questions import foreign_keys, questions
@@ -23,8 +24,14 @@ def sample_folder() -> Path:
     """
     folder = _cache() / f"sample-{_digest()}"
     if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(dir=folder.parent))
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            beside = Path(tempfile.mkdtemp(dir=folder.parent))
+        except OSError as error:
+            raise DatasetError(
+                f"the sample corpus cannot be written to {folder.parent}: {error.strerror}; "
+                "name another cache folder with XDG_CACHE_HOME"
+            ) from None
         _write(beside)
         try:
             beside.rename(folder)
