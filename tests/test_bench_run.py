@@ -227,8 +227,8 @@ def test_two_processes_do_not_write_one_run(tmp_path: Path) -> None:
 
 def test_a_file_of_another_run_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
-    with resumed(file, {**ABOUT, "catalog": "abc"}):
-        pass
+    with resumed(file, {**ABOUT, "catalog": "abc"}) as writer:
+        writer.append(record("1"), ())
     refused = pytest.raises(DatasetError, match="of another run: it differs in catalog")
     with refused, resumed(file, {**ABOUT, "catalog": "def"}):
         pass
@@ -266,7 +266,10 @@ def test_a_deeper_run_on_disk_serves_a_smaller_k(dataset: Dataset, tmp_path: Pat
     key = key_of("farms", dataset.questions(), "words", dataset.catalog(), Settings())
     assert key.depth(tmp_path / "nowhere", 5) == 5
     for k in (4, 8, 15):
-        key.file(tmp_path, k).touch()
+        with resumed(key.file(tmp_path, k), key.about(k)) as writer:
+            writer.append(record("1"), ())
+    with resumed(key.file(tmp_path, 6), key.about(6)):
+        pass  # nothing was asked, so this is no run
     assert [key.depth(tmp_path, k) for k in (1, 4, 5, 9, 16)] == [4, 4, 8, 15, 16]
 
 

@@ -69,9 +69,10 @@ class Run:
 class RunWriter:
     """A run that goes on; its file is locked."""
 
-    def __init__(self, run: Run, descriptor: int) -> None:
+    def __init__(self, run: Run, descriptor: int, *, begun: bool) -> None:
         self._path = run.path
         self._descriptor = descriptor
+        self._head = b"" if begun else _line({"run": run.about})
         self.records = dict(run.records)
         self.damaged = run.damaged
 
@@ -82,7 +83,8 @@ class RunWriter:
         line = {"trace": record.trace, "question": record.question, "stages": trace}
         with traces_of(self._path).open("ab") as file:
             file.write(_line(line))
-        _write(self._descriptor, _line(asdict(record)))
+        _write(self._descriptor, self._head + _line(asdict(record)))
+        self._head = b""
         self.records[record.question] = record
 
 
@@ -105,15 +107,14 @@ def resumed(path: Path, about: Json, *, skip_bad: bool = False) -> Iterator[RunW
         whole = content.rfind(b"\n") + 1
         os.ftruncate(descriptor, whole)
         if not whole:
-            _write(descriptor, _line({"run": about}))
-            yield RunWriter(Run(path, about, {}, ()), descriptor)
+            yield RunWriter(Run(path, about, {}, ()), descriptor, begun=False)
             return
         run = _parse(path, content[:whole])
         if run.about != about:
             raise DatasetError(f"{path} is of another run: {_difference(run.about, about)}")
         if run.damaged and not skip_bad:
             raise _damaged(run)
-        yield RunWriter(run, descriptor)
+        yield RunWriter(run, descriptor, begun=True)
     finally:
         os.close(descriptor)
 

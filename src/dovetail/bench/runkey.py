@@ -50,7 +50,8 @@ class RunKey:
         pattern = re.compile(
             re.escape(f"{self._stem}.k") + r"(\d+)" + re.escape(f".{digest(asdict(self))}.jsonl")
         )
-        names = [pattern.fullmatch(file.name) for file in folder.glob("*.jsonl")]
+        begun = [file.name for file in folder.glob("*.jsonl") if file.stat().st_size]
+        names = [pattern.fullmatch(name) for name in begun]
         kept = [int(match[1]) for match in names if match]
         return min((other for other in kept if other >= k), default=k)
 
