@@ -9,6 +9,7 @@
     │   └── VersionError    written by a dovetail with another format
     ├── SourceError         a source or one of its tables cannot be read
     │   └── RescanError     it can, but another way: scan the table again
+    ├── DatasetError        questions, gold or runs of a benchmark that cannot be used as they are
     ├── ModelError          an embedder or LLM cannot be loaded, reached or understood
     │   ├── RefusedError    an endpoint does not take a request as it stands
     │   └── PendingError    a reply that is still to be recorded
@@ -55,6 +56,10 @@ class SourceError(DovetailError):
 
 class RescanError(SourceError):
     """The source learnt while reading a table that it must read it another way: scan it again."""
+
+
+class DatasetError(DovetailError):
+    """Questions, gold or runs of a benchmark cannot be used as they are."""
 
 
 class ModelError(DovetailError):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from importlib.metadata import entry_points
 from typing import Any, cast
 
 from dovetail.errors import UsageError
-from dovetail.ports import LLM, Embedder, Engine, Source, SourceSpec
+from dovetail.ports import LLM, Embedder, Engine, Retriever, Source, SourceSpec
 
 SOURCES = "dovetail.sources"
 ENGINES = "dovetail.engines"
 EMBEDDERS = "dovetail.embedders"
 LLMS = "dovetail.llms"
+RETRIEVERS = "dovetail.retrievers"
 
 _BUILT_IN = {
     SOURCES: {
@@ -37,6 +39,7 @@ _BUILT_IN = {
         "local": "dovetail.models.llm_local:LocalLLM",
         "replay": "dovetail.models.replay:ReplayLLM",
     },
+    RETRIEVERS: {},
 }
 
 
@@ -47,8 +50,13 @@ def load(group: str, name: str) -> Any:
     offered = {entry.name: entry for entry in entry_points(group=group)}
     if name in offered:
         return offered[name].load()
-    known = ", ".join(sorted({*_BUILT_IN[group], *offered}))
+    known = ", ".join(names(group)) or "none"
     raise UsageError(f"{group.split('.')[1][:-1]} {name!r} is not known; there are: {known}")
+
+
+def names(group: str) -> list[str]:
+    """What there is in a group: built in, or offered by another package."""
+    return sorted({*_BUILT_IN[group], *(entry.name for entry in entry_points(group=group))})
 
 
 def resolve(reference: str) -> Any:
@@ -81,3 +89,18 @@ def open_llm(name: str, *, workers: int = 8) -> LLM:
         )
     kind, _, model = name.partition(":")
     return cast(LLM, load(LLMS, kind)(model, workers=workers))
+
+
+def open_retriever(name: str, catalog: object, *, k: int, settings: object) -> Retriever:
+    """A retriever over a catalog, for `k` candidates; `name:argument` hands the argument on.
+
+    A factory is called as `factory(catalog, k=…, settings=…)`, and with `argument=…` where the
+    name carries one.
+    """
+    base, colon, argument = name.partition(":")
+    factory = load(RETRIEVERS, base)
+    if not colon:
+        return cast(Retriever, factory(catalog, k=k, settings=settings))
+    if "argument" not in inspect.signature(factory).parameters:
+        raise UsageError(f"retriever {base!r} takes no argument; leave out {colon + argument!r}")
+    return cast(Retriever, factory(catalog, k=k, settings=settings, argument=argument))

@@ -1,21 +1,29 @@
-"""Benchmark corpora on disk: databases to pool, declared keys and questions to score against.
+"""Benchmark corpora: tables to pool, declared keys and questions to score against.
 
-Layout: `databases/<db>/<db>.sqlite`, `foreign_keys.json`, `questions.json`. What belongs to which
-database is for scoring only: catalogs are pooled, and nothing that retrieves sees it.
+A folder holds `databases/<db>/<db>.sqlite`, `questions.json` and `foreign_keys.json`; another set
+of sources is named in `dataset.json`. What belongs to which database is for scoring only: catalogs
+are pooled, and nothing that retrieves sees it.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dovetail.bench.gold import DIALECTS
+from dovetail.bench.questions import Asked, Question, read_questions
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableId
-from dovetail.errors import NotFoundError
+from dovetail.errors import DatasetError, NotFoundError, UsageError
 from dovetail.offline.build import Watch, build
+from dovetail.ports import Json
 from dovetail.settings import Settings
+
+SAMPLE = "sample"
+ABOUT, QUESTIONS, FOREIGN_KEYS = "dataset.json", "questions.json", "foreign_keys.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,52 +33,119 @@ class ForeignKey:
     database: str
     table: str
     column: str
+    ref_database: str
     ref_table: str
     ref_column: str
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A corpus on disk."""
+    """A corpus and its questions; `rows` reads them in the form of a `questions.json`.
 
-    path: Path
+    Without `sources`, its catalog stands at `home` already.
+    """
 
-    @property
-    def name(self) -> str:
-        return self.path.name
+    name: str
+    home: Path
+    sources: Mapping[str, Path]
+    rows: Callable[[], Sequence[Json]]
+    dialects: tuple[str, ...] = DIALECTS
 
-    @property
-    def databases(self) -> dict[str, Path]:
-        """The databases by name."""
-        found = sorted((self.path / "databases").glob("*/*.sqlite"))
-        return {file.stem: file for file in found}
+    def asked(self) -> Asked:
+        """The questions as they are written down, with what is wrong with some of them."""
+        return read_questions(self.rows(), self.dialects)
+
+    def questions(
+        self, limit: int | None = None, *, with_evidence: bool = False
+    ) -> tuple[Question, ...]:
+        """The questions, or the first so many; one that cannot be read is an error."""
+        asked = self.asked()
+        asked.refuse_bad(self.name)
+        chosen = asked.questions[:limit]
+        return tuple(q.with_evidence() for q in chosen) if with_evidence else chosen
 
     def foreign_keys(self) -> list[ForeignKey]:
         """The declared keys between two different tables."""
-        rows: list[dict[str, Any]] = json.loads(
-            (self.path / "foreign_keys.json").read_text("utf-8")
-        )
+        file = self.home / FOREIGN_KEYS
+        if not file.is_file():
+            raise NotFoundError(f"{self.name} declares no keys: there is no {file}")
         keys = [
-            ForeignKey(r["db_id"], r["table"], r["column"], r["ref_table"], r["ref_column"])
-            for r in rows
+            ForeignKey(
+                row["db_id"], row["table"], row["column"],
+                row.get("ref_db_id", row["db_id"]), row["ref_table"], row["ref_column"],
+            )
+            for row in read_json(file)
+        ]  # fmt: skip
+        return [
+            key
+            for key in keys
+            if (key.database, key.table.lower()) != (key.ref_database, key.ref_table.lower())
         ]
-        return [key for key in keys if key.table.lower() != key.ref_table.lower()]
 
     def catalog(self, settings: Settings | None = None, watch: Watch | None = None) -> Catalog:
-        """All databases pooled into one catalog, kept beside them and brought up to date."""
+        """All sources pooled into one catalog, kept beside them and brought up to date."""
+        if not self.sources:
+            return Catalog.open(self.home)
         chosen = settings or Settings()
-        sources = [f"{name}={path}" for name, path in self.databases.items()]
-        into = self.path / f".dovetail-{chosen.comparison}"
+        sources = [f"{name}={path}" for name, path in self.sources.items()]
+        into = self.home / f".dovetail-{chosen.comparison}"
         return build(*sources, into=into, settings=chosen, watch=watch)
 
 
-def open_dataset(path: str | Path) -> Dataset:
-    """A dataset in a folder of the expected layout."""
-    folder = Path(path)
-    for name in ("databases", "foreign_keys.json"):
-        if not (folder / name).exists():
-            raise NotFoundError(f"{folder} is no dataset: it has no {name}")
-    return Dataset(folder.resolve())
+def open_dataset(data: str | Path, *, catalog: Path | None = None) -> Dataset:
+    """The dataset that a name or path stands for.
+
+    `sample` is the one that the package ships. A folder has the layout above, or that of BEIR; a
+    CSV or JSONL file holds questions of yours. Those of the last two are over `catalog`.
+    """
+    path = Path(data)
+    if str(data) == SAMPLE and not path.exists():
+        from dovetail.bench.sample import sample_folder
+
+        return _in_folder(sample_folder(), name=SAMPLE)
+    if path.is_file():
+        from dovetail.bench.yours import read_rows
+
+        return Dataset(path.stem, _given(catalog, path), {}, lambda: read_rows(path))
+    if (path / "queries.jsonl").is_file():
+        from dovetail.bench.beir import read_rows as read_beir
+
+        return Dataset(path.name, _given(catalog, path), {}, lambda: read_beir(path))
+    return _in_folder(path.resolve(), name=path.resolve().name)
+
+
+def _in_folder(folder: Path, *, name: str) -> Dataset:
+    def rows() -> Sequence[Json]:
+        if not (folder / QUESTIONS).is_file():
+            raise NotFoundError(f"{folder} has no {QUESTIONS}, so there is nothing to ask")
+        return read_json(folder / QUESTIONS)
+
+    if (folder / ABOUT).is_file():
+        about = json.loads((folder / ABOUT).read_text("utf-8"))
+        sources = {label: folder / place for label, place in about["sources"].items()}
+        return Dataset(name, folder, sources, rows, tuple(about["dialects"]))
+    for part in ("databases", FOREIGN_KEYS):
+        if not (folder / part).exists():
+            raise NotFoundError(f"{folder} is no dataset: it has no {part}")
+    files = sorted((folder / "databases").glob("*/*.sqlite"))
+    return Dataset(name, folder, {file.stem: file for file in files}, rows)
+
+
+def _given(catalog: Path | None, data: Path) -> Path:
+    if catalog is None:
+        raise UsageError(f"{data} holds questions alone; name the catalog they are over with -C")
+    return catalog
+
+
+def read_json(file: Path) -> list[dict[str, Any]]:
+    """The rows of a JSON file that holds a list of objects."""
+    try:
+        rows = json.loads(file.read_text("utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{file} is no JSON: {error}") from None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise DatasetError(f"{file} is not a list of objects")
+    return rows
 
 
 def database_of(table: TableId) -> str:

@@ -42,6 +42,8 @@ def bench_joins(
         return database_of(lake.ids[pair[0]]) == database_of(lake.ids[pair[1]])
 
     within = {pair: score for pair, score in scores.items() if inside(pair)}
+    gold_within = {pair: columns for pair, columns in gold.items() if inside(pair)}
+    pairs_within = sum(_choose_two(count) for count in owners.values())
     return {
         "dataset": dataset.name,
         "scoring": name,
@@ -51,9 +53,7 @@ def bench_joins(
         "columns": len(lake),
         "seconds": round(seconds, 3),
         "all": asdict(joinability(scores, best, gold, _choose_two(len(live)))),
-        "within": asdict(
-            joinability(within, best, gold, sum(_choose_two(count) for count in owners.values()))
-        ),
+        "within": asdict(joinability(within, best, gold_within, pairs_within)),
     }
 
 
@@ -63,7 +63,7 @@ def declared(dataset: Dataset, lake: Lake) -> dict[Pair, ColumnPairs]:
     gold: dict[Pair, ColumnPairs] = {}
     for key in dataset.foreign_keys():
         child = places.get((key.database, key.table.lower()))
-        parent = places.get((key.database, key.ref_table.lower()))
+        parent = places.get((key.ref_database, key.ref_table.lower()))
         if child is None or parent is None or not (lake.rows[child] and lake.rows[parent]):
             continue
         columns = frozenset((_column(child, key.column), _column(parent, key.ref_column)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,3 +82,84 @@ def area_under_curve(gold: Sequence[float], other: Sequence[float], *, zeros: in
     wins = float((below + not_above).sum()) / 2
     wins += zeros * float((mine > 0).sum() + 0.5 * (mine == 0).sum())
     return wins / total
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One question: how the tables that were found agree with its gold.
+
+    `perfect`: every gold table is among them.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    perfect: bool
+    tables: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """Many questions: the means of their scores, each question counting alike."""
+
+    avg_tables: float
+    p: float
+    r: float
+    f1: float
+    pr: float
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Execution accuracy, in shares.
+
+    `ex_all` of all questions, `ex_mt` of those with two gold tables or more. `ex_pr` is the share
+    of *all* questions that are both fully retrieved and right; `ex_given_pr` the share of right
+    ones among the fully retrieved.
+    """
+
+    ex_all: float
+    ex_mt: float
+    ex_pr: float
+    ex_given_pr: float
+
+
+def score(found: Collection[Hashable], gold: Collection[Hashable]) -> Score:
+    """Hold what was found for a question against its gold.
+
+    >>> score(["a", "b", "c"], ["a", "d"])
+    Score(precision=0.3333333333333333, recall=0.5, f1=0.4, perfect=False, tables=3)
+    """
+    right = len(set(found) & set(gold))
+    precision = right / len(set(found)) if found else 0.0
+    recall = right / len(set(gold)) if gold else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if right else 0.0
+    return Score(precision, recall, f1, right == len(set(gold)), len(found))
+
+
+def retrieval(scores: Sequence[Score]) -> Retrieval:
+    """The means over questions."""
+    return Retrieval(
+        avg_tables=_mean([each.tables for each in scores]),
+        p=_mean([each.precision for each in scores]),
+        r=_mean([each.recall for each in scores]),
+        f1=_mean([each.f1 for each in scores]),
+        pr=_mean([each.perfect for each in scores]),
+    )
+
+
+def execution(
+    right: Sequence[bool], multiple: Sequence[bool], perfect: Sequence[bool]
+) -> Execution:
+    """Accuracy of answers: right or not, with several gold tables or not, all retrieved or not."""
+    rows = list(zip(right, multiple, perfect, strict=True))
+    return Execution(
+        ex_all=_mean([good for good, _, _ in rows]),
+        ex_mt=_mean([good for good, several, _ in rows if several]),
+        ex_pr=_mean([good and full for good, _, full in rows]),
+        ex_given_pr=_mean([good for good, _, full in rows if full]),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

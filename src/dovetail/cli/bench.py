@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.options import JsonOption, ScoringOption
-from dovetail.cli.output import console, print_json, rich_table
+from dovetail.cli.bench_data import data, export, import_release
+from dovetail.cli.bench_options import (
+    DataArgument,
+    EvidenceOption,
+    SkipBadOption,
+    numbers,
+    share_of,
+)
+from dovetail.cli.options import CatalogOption, JsonOption, ScoringOption, settings_for
+from dovetail.cli.output import console, print_json, printable, rich_table
 from dovetail.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from dovetail.ports import Json
 
 _JOIN_MEASURES = (
     "accuracy", "column_pair", "mean_error", "precision", "recall", "f1", "auc",
@@ -20,9 +32,7 @@ bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure o
 
 @bench.command("joins")
 def bench_joins(
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="A corpus: databases/ and foreign_keys.json.")
-    ],
+    data: DataArgument,
     scoring: ScoringOption = "keylike",
     comparison: Annotated[
         str, typer.Option(metavar="NAME", help="How values compare: coerced, string or typed.")
@@ -49,3 +59,84 @@ def bench_joins(
     )
     screen.print(f"{title}, {result['seconds']} s", highlight=False)
     screen.print(listing)
+
+
+@bench.command("retrieval")
+def bench_retrieval(
+    data: DataArgument,
+    retriever: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="Retrievers, separated by commas; trec:FILE for a TREC run of another program; "
+            "all for each that can run.",
+        ),
+    ] = "all",
+    k: Annotated[str, typer.Option("--k", metavar="NUMBERS", help="Candidates to ask for.")] = "10",
+    evidence: EvidenceOption = False,
+    share: Annotated[
+        str,
+        typer.Option(
+            metavar="SHARE", help="Only so many questions, like 1/3, of each number of gold tables."
+        ),
+    ] = "1",
+    seed: Annotated[int, typer.Option(metavar="N", help="Draws the share.")] = 42,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the first N questions.")
+    ] = None,
+    skip_bad: SkipBadOption = False,
+    catalog: CatalogOption = None,
+    runs: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where runs are kept and gone on with.")
+    ] = Path("runs"),
+    workers: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Questions asked at the same time.")
+    ] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold the tables that retrievers find against the gold tables of questions."""
+    from dovetail.bench.datasets import open_dataset
+    from dovetail.bench.retrieval import Choice, Lab
+    from dovetail.bench.retrieval import bench_retrieval as measure
+
+    choice = Choice(evidence, share_of(share), seed, limit, skip_bad)
+    names = [name.strip() for name in retriever.split(",") if name.strip()]
+    dataset = open_dataset(data, catalog=catalog)
+    with progress_bar(show=not as_json) as watch:
+        lab = Lab(runs, settings_for(catalog), workers, watch, _note)
+        result = measure(dataset, names, numbers(k), choice, lab)
+    if as_json:
+        print_json(result)
+    else:
+        _print_retrieval(result)
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(f"dovetail: {printable(text)}\n")
+
+
+def _print_retrieval(result: Json) -> None:
+    rows = result["results"]
+    paid = any(row["llm_calls"] for row in rows)
+    costs = ("calls", "tokens in", "tokens out", "fallbacks") if paid else ()
+    listing = rich_table("retriever", "k", "tables", "P", "R", "F1", "PR", "ms", *costs)
+    for row in rows:
+        listing.add_row(*_cells(row, paid=paid))
+    screen = console()
+    title = f"{result['dataset']}: {result['questions']} questions over {result['tables']} tables"
+    screen.print(title, highlight=False)
+    screen.print(listing)
+
+
+def _cells(row: Json, *, paid: bool) -> list[str]:
+    shares = [f"{100 * row[name]:.1f}" for name in ("p", "r", "f1", "pr")]
+    costs = [f"{row[name]:,.1f}" for name in ("llm_calls", "tokens_in", "tokens_out")]
+    costs.append(str(row["fallbacks"]))
+    seconds = f"{1000 * row['seconds_per_question']:,.1f}"
+    head = [row["retriever"], str(row["k"]), f"{row['avg_tables']:.1f}"]
+    return [*head, *shares, seconds, *(costs if paid else ())]
+
+
+bench.command("data")(data)
+bench.command("import")(import_release)
+bench.command("export")(export)

@@ -33,6 +33,7 @@ def progress_bar(*, show: bool) -> Iterator[Watch | None]:
         "read": "Reading tables",
         "write": "Writing the catalog",
         "describe": "Describing tables",
+        "ask": "Asking questions",
     }
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(names["look"], total=None, detail="")

@@ -1,0 +1,184 @@
+"""Questions with their gold, and what is wrong with those that cannot be scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from random import Random
+
+from dovetail.bench.gold import tables_of
+from dovetail.domain import TableId
+from dovetail.errors import DatasetError
+from dovetail.ports import Json
+
+_NAMED = ("question_id", "db_id", "question", "evidence", "difficulty", "sql", "gold_tables")
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question; `text` is all that a retriever sees of it.
+
+    `gold` are the tables that answer it, `extra` is whatever else its dataset says.
+    """
+
+    id: str
+    text: str
+    gold: tuple[TableId, ...]
+    sql: str = ""
+    evidence: str = ""
+    difficulty: str = ""
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+    def with_evidence(self) -> Question:
+        """The question with its evidence as a part of the text."""
+        return replace(self, text=f"{self.text} {self.evidence}".strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a question cannot be scored."""
+
+    question: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"question {self.question}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The questions that can be scored, in order, and the problems of those that cannot."""
+
+    questions: tuple[Question, ...]
+    problems: tuple[Problem, ...] = ()
+
+    def over(self, tables: Iterable[TableId]) -> Asked:
+        """Those whose gold is among these tables, under the names that the tables really have."""
+        directory = _Directory(tables)
+        good: list[Question] = []
+        bad = list(self.problems)
+        for question in self.questions:
+            try:
+                gold = {directory.find(table) for table in question.gold}
+                good.append(replace(question, gold=tuple(sorted(gold))))
+            except DatasetError as error:
+                bad.append(Problem(question.id, str(error)))
+        return Asked(tuple(good), tuple(bad))
+
+    def refuse_bad(self, where: str) -> None:
+        """Raise if there is any problem."""
+        if self.problems:
+            first = "; ".join(map(str, self.problems[:_SHOWN]))
+            more = len(self.problems) - _SHOWN
+            rest = f"; and {more} more" if more > 0 else ""
+            raise DatasetError(
+                f"{len(self.problems)} questions of {where} cannot be scored: {first}{rest}; "
+                "mend them, or leave them out with --skip-bad"
+            )
+
+
+class _Directory:
+    """Finds tables by names in whatever case; a table without a source by its name alone."""
+
+    def __init__(self, tables: Iterable[TableId]) -> None:
+        self._exact = set(tables)
+        self._folded: dict[tuple[str, str], list[TableId]] = {}
+        for table in sorted(self._exact):
+            for source in (table.source.casefold(), ""):
+                self._folded.setdefault((source, table.name.casefold()), []).append(table)
+
+    def find(self, table: TableId) -> TableId:
+        if table in self._exact:
+            return table
+        found = self._folded.get((table.source.casefold(), table.name.casefold()), [])
+        name = str(table) if table.source else table.name
+        if not found:
+            raise DatasetError(f"its gold table {name} is not in the catalog")
+        if len(found) > 1:
+            choices = ", ".join(map(str, found))
+            raise DatasetError(f"its gold table {name} may be any of {choices}")
+        return found[0]
+
+
+def read_questions(rows: Sequence[Json], dialects: Sequence[str]) -> Asked:
+    """Questions from the rows of a `questions.json`; without given gold, its SQL is read for it."""
+    good: dict[str, Question] = {}
+    bad: list[Problem] = []
+    for row in rows:
+        question_id = str(row["question_id"])
+        try:
+            if question_id in good:
+                raise DatasetError("its id is there twice")
+            good[question_id] = _question(question_id, row, dialects)
+        except DatasetError as error:
+            bad.append(Problem(question_id, str(error)))
+    return Asked(tuple(good.values()), tuple(bad))
+
+
+def _question(question_id: str, row: Json, dialects: Sequence[str]) -> Question:
+    text = str(row.get("question") or "").strip()
+    if not text:
+        raise DatasetError("it has no text")
+    database, sql = str(row.get("db_id") or ""), str(row.get("sql") or "")
+    if given := row.get("gold_tables"):
+        gold = {table_of(str(name), database) for name in given}
+    else:
+        gold = gold_of(sql, database, dialects)
+    return Question(
+        id=question_id,
+        text=text,
+        gold=tuple(sorted(gold)),
+        sql=sql,
+        evidence=str(row.get("evidence") or ""),
+        difficulty=str(row.get("difficulty") or ""),
+        extra={key: value for key, value in row.items() if key not in _NAMED},
+    )
+
+
+def table_of(name: str, database: str) -> TableId:
+    """The table that a gold name stands for: `source::name`, or a name in the question's database.
+
+    >>> table_of("shop::orders", ""), table_of("orders", "shop")
+    (TableId(source='shop', name='orders'), TableId(source='shop', name='orders'))
+    """
+    source, colons, rest = name.partition("::")
+    return TableId(source, rest) if colons else TableId(database, name)
+
+
+def gold_of(sql: str, database: str, dialects: Sequence[str]) -> set[TableId]:
+    """The tables that a SQL statement reads, in the question's database if it has one."""
+    found = {TableId(database or qualifier, name) for qualifier, name in tables_of(sql, dialects)}
+    if not found:
+        raise DatasetError("its SQL reads no table")
+    return found
+
+
+def disagreements(questions: Iterable[Question], dialects: Sequence[str]) -> list[Problem]:
+    """Where the gold that is given and the tables that the SQL reads are not the same."""
+    found: list[Problem] = []
+    for question in questions:
+        if not question.sql:
+            continue
+        try:
+            read = {name.casefold() for _, name in tables_of(question.sql, dialects)}
+        except DatasetError as error:
+            found.append(Problem(question.id, str(error)))
+            continue
+        given = {table.name.casefold() for table in question.gold}
+        if odd := sorted(read ^ given):
+            found.append(Problem(question.id, f"SQL and gold differ in {', '.join(odd)}"))
+    return found
+
+
+def stratified(questions: Sequence[Question], share: Fraction, seed: int) -> tuple[Question, ...]:
+    """A share of the questions, drawn from each number of gold tables alike; their order stays."""
+    strata: dict[int, list[str]] = {}
+    for question in questions:
+        strata.setdefault(len(question.gold), []).append(question.id)
+    chosen: set[str] = set()
+    for size, ids in strata.items():
+        rng = Random(f"{seed}/{size}")  # noqa: S311  a seeded draw, no secret
+        chosen.update(rng.sample(ids, round(len(ids) * share)))
+    return tuple(question for question in questions if question.id in chosen)

@@ -1,0 +1,54 @@
+"""Official releases of benchmarks, turned into folders of our layout.
+
+Each reader takes the release as its authors publish it and says what is missing. Nothing is
+downloaded, and nothing is left behind where a release cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from dovetail.bench.datasets import FOREIGN_KEYS, QUESTIONS
+from dovetail.bench.releases import beaver, mmqa, spider, spider2
+from dovetail.bench.releases.opened import Opened, opened
+from dovetail.errors import UsageError
+from dovetail.ports import Json
+
+# A reader writes databases and returns the rows of the two JSON files.
+Reader = Callable[[Opened, Path], tuple[list[Json], list[Json]]]
+_READERS: dict[str, Reader] = {
+    "spider": spider.read_spider,
+    "bird": spider.read_bird,
+    "mmqa": mmqa.read,
+    "beaver": beaver.read,
+    "spider2-lite": spider2.read,
+}
+
+
+def import_release(release: str, path: Path, into: Path) -> dict[str, int]:
+    """Write a release as a corpus; says how many databases, questions and keys it has."""
+    if release not in _READERS:
+        known = ", ".join(_READERS)
+        raise UsageError(f"release {release!r} is not known; there are: {known}")
+    if into.exists():
+        raise UsageError(f"{into} is there already; name a folder that is not")
+    into.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(dir=into.parent))
+    try:
+        with opened(path) as files:
+            questions, keys = _READERS[release](files, beside / "databases")
+        for name, rows in ((QUESTIONS, questions), (FOREIGN_KEYS, keys)):
+            text = json.dumps(rows, ensure_ascii=False, indent=1)
+            (beside / name).write_text(text + "\n", encoding="utf-8")
+        note = f"# {release}\nImported by dovetail from {path.name}; its terms of use apply.\n"
+        (beside / "SOURCE.md").write_text(note, encoding="utf-8")
+        beside.chmod(0o755)
+        beside.rename(into)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    databases = len(list((into / "databases").iterdir()))
+    return {"databases": databases, "questions": len(questions), "keys": len(keys)}

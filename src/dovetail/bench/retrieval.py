@@ -1,0 +1,181 @@
+"""Retrievers measured on a dataset: one run each, or one per k where their sets are no prefixes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from dovetail.bench.datasets import Dataset
+from dovetail.bench.measures import retrieval, score
+from dovetail.bench.questions import Question, stratified
+from dovetail.bench.run import ask_all, check_tables
+from dovetail.bench.runfile import Found, Record, resumed
+from dovetail.bench.runkey import RunKey, key_of, settings_in
+from dovetail.bench.trec import read_trec
+from dovetail.catalog.reader import Catalog
+from dovetail.errors import DovetailError, NotFoundError, UsageError
+from dovetail.offline.build import Watch
+from dovetail.plugins import RETRIEVERS, load, names, open_retriever
+from dovetail.ports import Json
+from dovetail.settings import Settings
+
+ALL, TREC = "all", "trec:"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which questions are asked, and how: with evidence, a share of them, the first so many."""
+
+    evidence: bool = False
+    share: Fraction = Fraction(1)
+    seed: int = 42
+    limit: int | None = None
+    skip_bad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """Where runs are kept and how they are made; `note` is told what the result does not say."""
+
+    runs: Path
+    settings: Settings
+    workers: int = 1
+    watch: Watch | None = None
+    note: Callable[[str], None] = lambda _: None
+
+
+def bench_retrieval(
+    dataset: Dataset, retrievers: Sequence[str], ks: Sequence[int], choice: Choice, lab: Lab
+) -> Json:
+    """Measure retrievers at every k; `all` is each one that can run with what is configured.
+
+    `trec:FILE` stands for what another program found, in a TREC run file.
+    """
+    trial = Trial.of(dataset, choice, lab)
+    results: list[Json] = []
+    for name in retrievers:
+        if name != ALL:
+            results += trial.results(name, ks)
+            continue
+        for each in names(RETRIEVERS):
+            try:
+                results += trial.results(each, ks)
+            except DovetailError as error:
+                lab.note(f"{each} cannot run: {error}")
+    if not results:
+        raise UsageError("no retriever can run; see above, or name one with --retriever")
+    return {
+        "dataset": dataset.name,
+        "questions": len(trial.questions),
+        "tables": len(trial.catalog),
+        "results": results,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A dataset made ready: its catalog, every question that can be scored, and those chosen."""
+
+    dataset: str
+    catalog: Catalog
+    every: tuple[Question, ...]
+    questions: tuple[Question, ...]
+    choice: Choice
+    lab: Lab
+
+    @classmethod
+    def of(cls, dataset: Dataset, choice: Choice, lab: Lab) -> Trial:
+        """Bring the catalog up to date and hold the questions against it."""
+        catalog = dataset.catalog(lab.settings, lab.watch)
+        asked = dataset.asked().over(catalog.ids)
+        if choice.skip_bad:
+            for problem in asked.problems:
+                lab.note(f"left out {problem}")
+        else:
+            asked.refuse_bad(dataset.name)
+        every = asked.questions
+        if choice.evidence:
+            every = tuple(question.with_evidence() for question in every)
+        chosen = stratified(every, choice.share, choice.seed)[: choice.limit]
+        if not chosen:
+            raise UsageError(f"{dataset.name} has no question to ask")
+        return cls(dataset.name, catalog, every, chosen, choice, lab)
+
+    def results(self, retriever: str, ks: Sequence[int]) -> list[Json]:
+        """A row for each k."""
+        if retriever.startswith(TREC):
+            records = self._read(Path(retriever.removeprefix(TREC)))
+            return [self._row(retriever, k, _cut(records, k)) for k in ks]
+        key = key_of(self.dataset, self.every, retriever, self.catalog, self.lab.settings)
+        if not getattr(load(RETRIEVERS, retriever.partition(":")[0]), "ranks", False):
+            return [self._row(retriever, k, self._run(key, k)) for k in ks]
+        records = self._run(key, key.depth(self.lab.runs, max(ks)))
+        return [self._row(retriever, k, _cut(records, k)) for k in ks]
+
+    def _run(self, key: RunKey, k: int) -> list[Record]:
+        """The records of the chosen questions; a retriever is opened for those that are missing."""
+        file = key.file(self.lab.runs, k)
+        with resumed(file, key.about(k), skip_bad=self.choice.skip_bad) as writer:
+            if writer.damaged:
+                self.lab.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
+            if any(question.id not in writer.records for question in self.questions):
+                ask_all(
+                    open_retriever(key.retriever, self.catalog, k=k, settings=self.lab.settings),
+                    self.questions,
+                    writer,
+                    workers=self.lab.workers,
+                    watch=self.lab.watch,
+                )
+            records = [writer.records[question.id] for question in self.questions]
+        check_tables(records, self.catalog, str(file))
+        return records
+
+    def _read(self, file: Path) -> list[Record]:
+        if not file.is_file():
+            raise NotFoundError(f"there is no run file {file}")
+        found = read_trec(file)
+        records = [
+            Record(
+                question=question.id,
+                tables=tuple(
+                    Found(table.source, table.name, "search", 0.0)
+                    for table in found.get(question.id, ())
+                ),
+                tokens_in=0, tokens_out=0, llm_calls=0, fallback=False, seconds=0.0, trace="",
+            )
+            for question in self.questions
+        ]  # fmt: skip
+        check_tables(records, self.catalog, str(file))
+        return records
+
+    def _row(self, retriever: str, k: int, records: Sequence[Record]) -> Json:
+        pairs = zip(records, self.questions, strict=True)
+        scores = [score([table.id for table in record.tables], q.gold) for record, q in pairs]
+        measured = {name: round(value, 6) for name, value in asdict(retrieval(scores)).items()}
+        return {
+            "retriever": retriever,
+            "k": k,
+            "settings": {
+                **settings_in(self.lab.settings),
+                "evidence": self.choice.evidence,
+                "share": str(self.choice.share),
+            },
+            **measured,
+            "llm_calls": _mean(record.llm_calls for record in records),
+            "tokens_in": _mean(record.tokens_in for record in records),
+            "tokens_out": _mean(record.tokens_out for record in records),
+            "fallbacks": sum(record.fallback for record in records),
+            "seconds_per_question": _mean(record.seconds for record in records),
+        }
+
+
+def _cut(records: Iterable[Record], k: int) -> list[Record]:
+    """The records of a ranking, as they would be for a smaller k."""
+    return [replace(record, tables=record.tables[:k]) for record in records]
+
+
+def _mean(values: Iterable[float]) -> float:
+    listed = list(values)
+    return round(sum(listed) / len(listed), 6)

@@ -1,0 +1,103 @@
+"""Asking a retriever all questions: what is on disk is not asked again, the rest in parallel."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from dovetail.bench.questions import Question
+from dovetail.bench.runfile import Found, Record, RunWriter, Trace, trace_id
+from dovetail.catalog.reader import Catalog
+from dovetail.domain import TableSet
+from dovetail.errors import DatasetError
+from dovetail.offline.build import Progress, Watch
+from dovetail.ports import Retriever
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def ask_all(
+    retriever: Retriever,
+    questions: Sequence[Question],
+    writer: RunWriter,
+    *,
+    workers: int = 1,
+    watch: Watch | None = None,
+) -> None:
+    """Ask what the run does not hold yet.
+
+    Records are written in the order of the questions, so a run that was interrupted and one that
+    was not leave the same file but for the seconds.
+    """
+    missing = [question for question in questions if question.id not in writer.records]
+    done = len(questions) - len(missing)
+
+    def ask(question: Question) -> tuple[Record, Trace]:
+        started = time.perf_counter()
+        try:
+            found = retriever.retrieve(question.text)
+        except Exception as error:
+            error.add_note(f"while asking question {question.id}")
+            raise
+        return record_of(question.id, found, time.perf_counter() - started), found.trace
+
+    for record, trace in _in_order(ask, missing, workers):
+        writer.append(record, trace)
+        done += 1
+        if watch:
+            watch(Progress("ask", done, len(questions), record.question))
+
+
+def record_of(question: str, found: TableSet, seconds: float) -> Record:
+    """The record of a set; what it cost is summed over the stages of its trace."""
+
+    def total(name: str) -> int:
+        values = (stage.get(name, 0) for stage in found.trace)
+        return sum(value for value in values if isinstance(value, int))
+
+    return Record(
+        question=question,
+        tables=tuple(
+            Found(each.table.source, each.table.name, each.stage, round(float(each.relevance), 6))
+            for each in found.tables
+        ),
+        tokens_in=total("tokens_in"),
+        tokens_out=total("tokens_out"),
+        llm_calls=total("llm_calls"),
+        fallback=any(stage.get("fallback") for stage in found.trace),
+        seconds=round(seconds, 6),
+        trace=trace_id(found.trace),
+    )
+
+
+def check_tables(records: Sequence[Record], catalog: Catalog, where: str) -> None:
+    """Refuse records that name tables which the catalog does not hold."""
+    known = set(catalog.ids)
+    strange = sorted({table.id for record in records for table in record.tables} - known)
+    if strange:
+        raise DatasetError(
+            f"{where} names {len(strange)} tables that are not in {catalog.path}, "
+            f"{strange[0]} among them; it was made over another catalog"
+        )
+
+
+def _in_order(work: Callable[[T], R], items: Sequence[T], workers: int) -> Iterator[R]:
+    """The results of some work in the order of its items, so many at a time."""
+    if workers == 1:
+        yield from map(work, items)
+        return
+    pool = ThreadPoolExecutor(workers)
+    pending: deque[Future[R]] = deque()
+    try:
+        for item in items:
+            pending.append(pool.submit(work, item))
+            if len(pending) > 2 * workers:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,182 @@
+"""A run on disk: a JSONL file that only grows, a line per question, its traces in a file beside.
+
+The first line says what was run. A line that a crash left unfinished at the end is cut off when the
+run goes on; whatever else does not read is an error.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from dovetail.domain import TableId
+from dovetail.errors import DatasetError, LockedError
+from dovetail.ports import Json
+
+Trace = tuple[Mapping[str, object], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A table in a record: which, at what stage it came in, how relevant it was."""
+
+    source: str
+    name: str
+    stage: str
+    relevance: float
+
+    @property
+    def id(self) -> TableId:
+        return TableId(self.source, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a retriever found for one question and what that cost; `trace` is the trace's id."""
+
+    question: str
+    tables: tuple[Found, ...]
+    tokens_in: int
+    tokens_out: int
+    llm_calls: int
+    fallback: bool
+    seconds: float
+    trace: str
+
+
+_FIELDS = tuple(field.name for field in fields(Record))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as it was read: what it says about itself, and its records by question, in order.
+
+    `damaged` are the numbers of lines that do not read.
+    """
+
+    path: Path
+    about: Json
+    records: Mapping[str, Record]
+    damaged: tuple[int, ...]
+
+
+class RunWriter:
+    """A run that goes on; its file is locked."""
+
+    def __init__(self, run: Run, descriptor: int, *, begun: bool) -> None:
+        self._path = run.path
+        self._descriptor = descriptor
+        self._head = b"" if begun else _line({"run": run.about})
+        self.records = dict(run.records)
+        self.damaged = run.damaged
+
+    def append(self, record: Record, trace: Trace) -> None:
+        """Add a question that was not there; its trace is on disk before it is."""
+        if record.question in self.records:
+            raise DatasetError(f"question {record.question} is in {self._path} already")
+        line = {"trace": record.trace, "question": record.question, "stages": trace}
+        with traces_of(self._path).open("ab") as file:
+            file.write(_line(line))
+        _write(self._descriptor, self._head + _line(asdict(record)))
+        self._head = b""
+        self.records[record.question] = record
+
+
+@contextmanager
+def resumed(path: Path, about: Json, *, skip_bad: bool = False) -> Iterator[RunWriter]:
+    """Go on with the run in a file, or begin it; what is there stays.
+
+    `skip_bad` passes over damaged lines, whose questions are then not there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise LockedError(
+                f"{path} is being written by another process; wait for it, or choose other --runs"
+            ) from None
+        content = path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        os.ftruncate(descriptor, whole)
+        if not whole:
+            yield RunWriter(Run(path, about, {}, ()), descriptor, begun=False)
+            return
+        run = _parse(path, content[:whole])
+        if run.about != about:
+            raise DatasetError(f"{path} is of another run: {_difference(run.about, about)}")
+        if run.damaged and not skip_bad:
+            raise _damaged(run)
+        yield RunWriter(run, descriptor, begun=True)
+    finally:
+        os.close(descriptor)
+
+
+def read_run(path: Path) -> Run:
+    """A run, finished or not; an unfinished last line is left out."""
+    content = path.read_bytes()
+    run = _parse(path, content[: content.rfind(b"\n") + 1])
+    if run.damaged:
+        raise _damaged(run)
+    return run
+
+
+def trace_id(trace: Trace) -> str:
+    """The id of a trace: a digest of its contents."""
+    return hashlib.sha256(_line({"stages": trace})).hexdigest()[:16]
+
+
+def traces_of(path: Path) -> Path:
+    """The file of a run's traces."""
+    return path.with_suffix(".traces.jsonl")
+
+
+def _parse(path: Path, content: bytes) -> Run:
+    lines = content.splitlines()
+    try:
+        about = dict(json.loads(lines[0])["run"])
+    except (IndexError, KeyError, TypeError, ValueError):
+        raise DatasetError(f"{path} is no run: its first line does not say of what") from None
+    records: dict[str, Record] = {}
+    damaged: list[int] = []
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            row = json.loads(line)
+            row["tables"] = tuple(Found(**table) for table in row["tables"])
+            row["question"] = str(row["question"])
+            record = Record(**{name: row[name] for name in _FIELDS})
+        except (KeyError, TypeError, ValueError):
+            damaged.append(number)
+            continue
+        if record.question in records:
+            raise DatasetError(f"{path} has question {record.question} twice; remove line {number}")
+        records[record.question] = record
+    return Run(path, about, records, tuple(damaged))
+
+
+def _damaged(run: Run) -> DatasetError:
+    return DatasetError(
+        f"{len(run.damaged)} lines of {run.path} are damaged, the first is line {run.damaged[0]}; "
+        "remove them, or pass over them with --skip-bad, and their questions are asked again"
+    )
+
+
+def _difference(one: Json, other: Json) -> str:
+    names = [name for name in other if one.get(name) != other[name]] or ["unknown"]
+    return f"it differs in {', '.join(names)}; move it away, or choose other --runs"
+
+
+def _line(document: Mapping[str, object]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, default=str).encode() + b"\n"
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(descriptor, content) :]

@@ -1,0 +1,109 @@
+"""What decides the outcome of a run: a change of any of it is another run, in another file."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from dovetail.bench.questions import Question
+from dovetail.catalog.reader import Catalog
+from dovetail.plugins import RETRIEVERS, load
+from dovetail.ports import Json
+from dovetail.settings import Settings
+
+# Settings that say where things are or how fast they go, not what comes out.
+_APART = (
+    "catalog", "sources", "include", "exclude", "views", "engine", "ray_address", "workers",
+)  # fmt: skip
+_PACKAGE = Path(__file__).parents[1]
+# Parts of the package that no retriever reaches.
+_BESIDE = ("bench", "cli", "sample", "server", "answer", "testing.py")
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """All that decides what a run finds, but for `k`."""
+
+    dataset: str
+    questions: str
+    retriever: str
+    settings: Json
+    catalog: str
+    code: str
+
+    def about(self, k: int) -> Json:
+        """What the first line of the run's file says."""
+        return {**asdict(self), "k": k}
+
+    def file(self, folder: Path, k: int) -> Path:
+        """Where the run for `k` is kept."""
+        return folder / f"{self._stem}.k{k}.{digest(asdict(self))}.jsonl"
+
+    def depth(self, folder: Path, k: int) -> int:
+        """The smallest `k` of a run on disk that reaches as deep as this one, or `k` itself."""
+        pattern = re.compile(
+            re.escape(f"{self._stem}.k") + r"(\d+)" + re.escape(f".{digest(asdict(self))}.jsonl")
+        )
+        begun = [file.name for file in folder.glob("*.jsonl") if file.stat().st_size]
+        names = [pattern.fullmatch(name) for name in begun]
+        kept = [int(match[1]) for match in names if match]
+        return min((other for other in kept if other >= k), default=k)
+
+    @property
+    def _stem(self) -> str:
+        return re.sub(r"[^A-Za-z0-9_-]+", "_", f"{self.dataset}-{self.retriever}")
+
+
+def key_of(
+    dataset: str,
+    questions: Sequence[Question],
+    retriever: str,
+    catalog: Catalog,
+    settings: Settings,
+) -> RunKey:
+    """The key of a run over all questions of a dataset; asking fewer of them is the same run."""
+    return RunKey(
+        dataset=dataset,
+        questions=digest([(question.id, question.text) for question in questions]),
+        retriever=retriever,
+        settings=settings_in(settings),
+        catalog=digest([(str(table.id), table.digest) for table in catalog]),
+        code=_code(retriever),
+    )
+
+
+def settings_in(settings: Settings) -> Json:
+    """The settings that decide what a retriever finds, as JSON has them."""
+    chosen = {name: value for name, value in asdict(settings).items() if name not in _APART}
+    found: Json = json.loads(json.dumps(chosen, default=str))
+    return found
+
+
+def digest(document: object) -> str:
+    """A short name for the contents of a document."""
+    text = json.dumps(document, ensure_ascii=False, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _code(retriever: str) -> str:
+    """A digest of the code that retrieves, so that a run of an older one is not taken for it."""
+    files = [file for file in sorted(_PACKAGE.rglob("*")) if file.suffix in (".py", ".md")]
+    parts = [
+        _contents(file) for file in files if file.relative_to(_PACKAGE).parts[0] not in _BESIDE
+    ]
+    factory = load(RETRIEVERS, retriever.partition(":")[0])
+    home = inspect.getsourcefile(factory)
+    if home and not Path(home).is_relative_to(_PACKAGE):
+        parts.append(_contents(Path(home)))
+    return digest(parts)
+
+
+@cache
+def _contents(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
