@@ -8,6 +8,7 @@ the embedder are on the same scale, and are added.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,11 +27,11 @@ Parts = Mapping[str, Floats]
 class Weights:
     """What a part counts; the same for every corpus."""
 
-    cover: float = 3.0  # of the question by the table itself: words and values
-    gain: float = 2.0  # by its neighbours beyond it: less than to cover it oneself
-    dense: float = 0.7  # cosine of question and schema line
-    column: float = 0.7  # cosine of question and best header: short texts beside long lines
-    name: float = 0.15  # share of its own name that is said: tells look-alikes apart
+    cover: float = 1.5  # of the question by the table itself: words and values
+    gain: float = 1.0  # by its neighbours beyond it: less than to cover it oneself
+    dense: float = 0.5  # cosine of question and schema line
+    column: float = 0.5  # cosine of question and best header: short texts beside long lines
+    name: float = 0.2  # share of its own name that is said: tells look-alikes apart
 
 
 DEFAULT = Weights()
@@ -48,7 +49,8 @@ class Cover:
     """How well each table of a catalog covers each mention of a question."""
 
     def __init__(self, mentions: Mentions, count: int) -> None:
-        mass = max(sum(word.weight for word in mentions.words), 1e-6)
+        # Evidence adds up with the length of a question, but not in proportion to it.
+        mass = math.sqrt(max(sum(word.weight for word in mentions.words), 1e-6))
         self._fits = [
             (np.float32(mention.weight / mass), _fit(mention.tables, mention.match, count))
             for mention in (*mentions.words, *mentions.literals)

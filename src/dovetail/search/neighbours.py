@@ -14,7 +14,8 @@ from dovetail.domain import JoinEdge, TableId
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
-JOINABLE = 0.5
+# Doubtful joins count by their score, a little; below this they do not.
+_DOUBTFUL = 0.05
 _STARTS, _OTHER, _SCORE = "joined_starts", "joined", "joined_score"
 
 
@@ -32,7 +33,7 @@ class Neighbours:
         best = {(place, place): 1.0 for place in places.values()}
         for edge in edges:
             one, two = places[edge.left], places[edge.right]
-            if one == two or edge.score <= JOINABLE:
+            if one == two or edge.score <= _DOUBTFUL:
                 continue
             for pair in ((one, two), (two, one)):
                 best[pair] = max(best.get(pair, 0.0), edge.score)
