@@ -28,7 +28,12 @@ def progress_bar(*, show: bool) -> Iterator[Watch | None]:
         TimeElapsedColumn(),
         TextColumn("{task.fields[detail]}", markup=False),
     )
-    names = {"look": "Looking at sources", "read": "Reading tables", "write": "Writing the catalog"}
+    names = {
+        "look": "Looking at sources",
+        "read": "Reading tables",
+        "write": "Writing the catalog",
+        "join": "Finding joins",
+    }
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(names["look"], total=None, detail="")
 

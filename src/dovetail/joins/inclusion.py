@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from dovetail.hashing import Hashes
 from dovetail.joins.lake import Flags, Ints, Lake
+from dovetail.joins.postings import Postings
 
 PROBES = 16
 # How many first bits of a hash tell whether it may be a probe.
@@ -261,6 +262,19 @@ def pairs(lake: Lake, classes: Classes | None = None) -> Iterator[tuple[Ints, In
                 right = np.tile(outside, len(inner))
                 apart = lake.table[left] != lake.table[right]
                 yield left[apart], right[apart]
+
+
+def pairs_of(lake: Lake, postings: Postings, fresh: Flags) -> Iterator[tuple[Ints, Ints]]:
+    """Those of the same pairs one of whose tables is fresh, without a look at the others."""
+    mine = fresh[lake.table]
+    for column in np.flatnonzero(mine & (lake.distinct > 0)).tolist():
+        around, inside = postings.nested(lake.vectors[column])
+        valid = (lake.unique | lake.unique[column]) & (lake.table != lake.table[column])
+        outer = np.flatnonzero(around & valid)
+        # What lies in this column and is fresh too finds it as its own superset.
+        inner = np.flatnonzero(inside & valid & ~mine)
+        yield np.full(len(outer), column), outer
+        yield inner, np.full(len(inner), column)
 
 
 class _Members:

@@ -8,20 +8,21 @@ and leaves the uniqueness out; this is the formula of the publication.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dovetail.errors import UsageError
 from dovetail.joins import keylike
 from dovetail.joins.candidates import Candidates
+from dovetail.joins.evidence import DEFAULT as CONSTANTS
 from dovetail.joins.evidence import Semantic
-from dovetail.joins.inclusion import pairs
-from dovetail.joins.lake import Floats, Ints, Lake
+from dovetail.joins.inclusion import pairs, pairs_of
+from dovetail.joins.keylike import Kept
+from dovetail.joins.lake import Flags, Floats, Ints, Lake, firsts
 from dovetail.joins.names import words
+from dovetail.joins.postings import Postings
 
 DEFAULT = "keylike"
 # Pairs gathered before only the best of each pair of tables are kept.
@@ -30,21 +31,42 @@ _GATHER = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Scored pairs of columns, with the evidence for each by name; `rank` breaks ties."""
+    """Scored pairs of columns, with the evidence for each by name; `rank` breaks ties.
+
+    `kept` is what makes the next time cheaper.
+    """
 
     candidates: Candidates
     score: Floats
     rank: Floats
     evidence: dict[str, Floats]
+    kept: Kept | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What there is from before: an index of all values, the tables that are new to the evidence,
+    and what `keylike` kept.
+
+    A pairwise scoring then scores only the pairs of tables one of which is fresh.
+    """
+
+    postings: Postings
+    fresh: Flags
+    kept: Kept | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """A way to score, with the version that is stored beside its results."""
+    """A way to score, with the version that is stored beside its results.
+
+    `pairwise`: the score of two tables depends on no other.
+    """
 
     name: str
     version: int
-    run: Callable[[Lake, Semantic | None], Scored]
+    pairwise: bool
+    run: Callable[[Lake, Semantic | None, Since | None], Scored]
 
 
 def scoring(name: str) -> Scoring:
@@ -56,18 +78,21 @@ def scoring(name: str) -> Scoring:
     raise UsageError(f"scoring {name!r} is not known; there are: {there}")
 
 
-def _keylike(lake: Lake, semantic: Semantic | None) -> Scored:
-    edges = keylike.keylike(lake, semantic=semantic)
+def _keylike(lake: Lake, semantic: Semantic | None, since: Since | None) -> Scored:
+    known = (since.postings, since.kept) if since else (None, None)
+    edges, kept = keylike.keylike(lake, CONSTANTS, semantic, *known)
     evidence = {f.name: getattr(edges.features, f.name) for f in fields(edges.features)}
     evidence |= {"odds": edges.odds, "rivals": edges.rivals, "blocked": edges.blocked * 1.0}
-    return Scored(edges.candidates, edges.score, edges.rank, evidence)
+    return Scored(edges.candidates, edges.score, edges.rank, evidence, kept)
 
 
-def _paper(lake: Lake, semantic: Semantic | None) -> Scored:
+def _paper(lake: Lake, semantic: Semantic | None, since: Since | None) -> Scored:
     """Valid pairs (one set inside the other, one column unique): half jaccard, half name."""
     headers = _Headers(lake)
     blocks: list[tuple[Ints, Ints, Floats, Floats, Floats]] = []
-    for inner, outer in _gathered(lake):
+    for inner, outer in _gathered(
+        pairs_of(lake, since.postings, since.fresh) if since else pairs(lake)
+    ):
         jaccard = lake.distinct[inner] / lake.distinct[outer]
         name = headers.overlap(inner, outer)
         if semantic is not None:
@@ -88,11 +113,11 @@ def _paper(lake: Lake, semantic: Semantic | None) -> Scored:
     return Scored(found, score[best], score[best], {"name": name[best], "jaccard": jaccard[best]})
 
 
-def _gathered(lake: Lake) -> Iterator[tuple[Ints, Ints]]:
-    """The valid pairs in large blocks."""
+def _gathered(blocks: Iterable[tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
+    """Pairs in large blocks."""
     held: list[tuple[Ints, Ints]] = []
     size = 0
-    for block in pairs(lake):
+    for block in blocks:
         held.append(block)
         size += len(block[0])
         if size >= _GATHER:
@@ -102,20 +127,23 @@ def _gathered(lake: Lake) -> Iterator[tuple[Ints, Ints]]:
         yield np.concatenate([b[0] for b in held]), np.concatenate([b[1] for b in held])
 
 
-def _jar(lake: Lake, semantic: Semantic | None) -> Scored:
-    headers, shared = _Headers(lake), _Shared(lake)
+def _jar(lake: Lake, semantic: Semantic | None, since: Since | None) -> Scored:
+    headers = _Headers(lake)
+    postings = since.postings if since else Postings.of_lake(lake)
+    fresh = since.fresh[lake.table] if since else np.ones(len(lake), dtype=np.bool_)
     null = (lake.rows[lake.table] > lake.filled).astype(np.int64)
     size = lake.distinct + null
     uniqueness = size / np.maximum(lake.rows[lake.table], 1)
     live = lake.rows[lake.table] > 0
-    every = np.arange(len(lake))
     blocks: list[tuple[Ints, Ints, Ints, Floats]] = []
-    for column in np.flatnonzero(live).tolist():
-        others = every[live & (lake.table > lake.table[column])]
+    for column in np.flatnonzero(live & fresh).tolist():
+        # Of two fresh tables the first takes the pair.
+        before = fresh & (lake.table < lake.table[column])
+        others = np.flatnonzero(live & ~before & (lake.table != lake.table[column]))
         if not len(others):
             continue
         mine = np.full(len(others), column)
-        held = shared.with_all(column)[others]
+        held = postings.counts(lake.vectors[column])[others]
         both = held + (null[column] & null[others])
         jaccard = both / np.maximum(size[column] + size[others] - both, 1)
         name = headers.overlap(mine, others)
@@ -123,7 +151,8 @@ def _jar(lake: Lake, semantic: Semantic | None) -> Scored:
             name = (name + semantic(mine, others)) / 2
         score = (jaccard + name) / 2 * np.maximum(uniqueness[column], uniqueness[others])
         best = _best(lake, mine, others, score)
-        blocks.append((mine[best], others[best], held[best], score[best]))
+        left, right = np.minimum(mine, others)[best], np.maximum(mine, others)[best]
+        blocks.append((left, right, held[best], score[best]))
     if not blocks:
         return _nothing()
     left, right, held, score = (np.concatenate(part) for part in zip(*blocks, strict=True))
@@ -158,43 +187,14 @@ class _Headers:
         return ratio
 
 
-class _Shared:
-    """How many distinct values a column shares with every other."""
-
-    def __init__(self, lake: Lake) -> None:
-        sizes = [len(vector) for vector in lake.vectors]
-        values = np.concatenate(lake.vectors) if sizes else np.empty(0, dtype=np.uint64)
-        order = np.argsort(values, kind="stable")
-        self._holder = np.repeat(np.arange(len(lake)), sizes)[order]
-        ordered = values[order]
-        starts = _firsts(ordered)
-        self._values = ordered[starts]
-        self._starts = np.append(starts, len(ordered))
-        self._lake = lake
-
-    def with_all(self, column: int) -> Ints:
-        at = np.searchsorted(self._values, self._lake.vectors[column])
-        starts, lengths = self._starts[at], self._starts[at + 1] - self._starts[at]
-        before = np.cumsum(lengths) - lengths
-        places = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
-        return np.bincount(self._holder[places], minlength=len(self._lake))
-
-
 def _best(lake: Lake, left: Ints, right: Ints, score: Floats) -> Ints:
     """The places of the best pair of columns for each pair of tables; ties to the first columns."""
     one, other = lake.table[left], lake.table[right]
     pair = np.minimum(one, other) * len(lake.ids) + np.maximum(one, other)
     low, high = np.minimum(left, right), np.maximum(left, right)
     order = np.lexsort((high, low, -score, pair))
-    found: Ints = order[_firsts(pair[order])]
+    found: Ints = order[firsts(pair[order])]
     return found
-
-
-def _firsts(ordered: npt.NDArray[Any]) -> Ints:
-    """The places where a new value begins."""
-    if not len(ordered):
-        return np.empty(0, dtype=np.int64)
-    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
 
 
 def _nothing() -> Scored:
@@ -204,7 +204,7 @@ def _nothing() -> Scored:
 
 
 SCORINGS = (
-    Scoring(keylike.NAME, keylike.VERSION, _keylike),
-    Scoring("paper", 1, _paper),
-    Scoring("jar", 1, _jar),
+    Scoring(keylike.NAME, keylike.VERSION, pairwise=False, run=_keylike),
+    Scoring("paper", 1, pairwise=True, run=_paper),
+    Scoring("jar", 1, pairwise=True, run=_jar),
 )
