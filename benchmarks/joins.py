@@ -85,11 +85,11 @@ def generate(lake: Lake, seed: int = 1) -> None:
 
 
 def _file(number: int) -> str:
-    return f"t{number:05d}.parquet"
+    return f"{number:05d}_{_word(number)}.parquet"
 
 
 def _table(lake: Lake, number: int, sizes: npt.NDArray[np.int64], seed: int) -> pa.Table:
-    """Kinds of columns repeat after ten; every table has a key, and no two columns one name.
+    """Kinds of columns repeat after ten; every table has a key, references are named after theirs.
 
     As text and as values the same cells are equal (no 1 beside 1.0), so that what compares text
     finds the same pairs.
@@ -110,7 +110,7 @@ def _table(lake: Lake, number: int, sizes: npt.NDArray[np.int64], seed: int) -> 
     def column(position: int) -> pa.Array:
         kinds: list[Callable[[], Any]] = [
             lambda: np.arange(1, rows + 1) if position == 0 else random.permutation(rows) + 1,
-            lambda: random.integers(1, random.choice(sizes) + 1, rows),
+            lambda: random.integers(1, sizes[other[position]] + 1, rows),
             lambda: some(ids),
             lambda: _text(prefix, some(np.arange(1000, 1000 + lake.rows))),
             lambda: _text("kind ", random.integers(0, random.integers(2, 60), rows)),
@@ -126,8 +126,25 @@ def _table(lake: Lake, number: int, sizes: npt.NDArray[np.int64], seed: int) -> 
             return pa.array(values)
         return pc.if_else(pa.array(missing), None, pa.array(values))
 
-    names = [f"c{number * lake.columns + place}" for place in range(lake.columns)]
+    other = random.integers(0, lake.tables, lake.columns)
+    shared = _word(number % max(lake.tables // 10, 1) + 4_000)
+    names = [
+        (
+            f"{_word(number)}_id" if place == 0 else f"{_word(number)}_no{place}",
+            f"{_word(int(other[place]))}_id{place}",
+            f"{shared}_key{place}",
+            f"{shared}_code{place}",
+            *(f"{kind}{place}" for kind in ("kind", "day", "price", "score", "note", "rank")),
+        )[place % 10]
+        for place in range(lake.columns)
+    ]
     return pa.table([column(place) for place in range(lake.columns)], names=names)
+
+
+def _word(number: int) -> str:
+    """A made-up noun of six letters, another for every number up to 8,000."""
+    ends = [first + second for first in "bdfgklmnpr" for second in "ao"]
+    return "".join(ends[number // 20**place % 20] for place in range(3))
 
 
 def _text(prefix: str, numbers: npt.NDArray[Any]) -> pa.Array:
@@ -275,9 +292,9 @@ def jar(lake: Lake) -> dict[str, Any]:
         tables = random.choice(lake.tables, 2, replace=False)
         values = []
         for table in tables:
-            name = f"c{table * lake.columns + random.integers(lake.columns)}"
-            read = pq.read_table(lake.path / "lake" / _file(table), columns=[name])
-            values.append(set(read[name].drop_null().to_pylist()))
+            path = lake.path / "lake" / _file(table)
+            name = pq.read_schema(path).names[random.integers(lake.columns)]
+            values.append(set(pq.read_table(path, columns=[name])[name].drop_null().to_pylist()))
         left, right = values
         found += left <= right or right <= left
     each = (cpu_seconds() - started) / SAMPLE
