@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,6 +72,50 @@ def test_an_update_is_a_rebuild(first: dict[str, str], steps: list[dict[str, str
             rebuilt = dovetail.build(str(folder), into=Path(name) / f"rebuilt{number}")
             for known in SCORINGS:
                 assert join_edges(updated, known.name) == work_out(rebuilt, known.name)
+
+
+class Initials:
+    """An embedder whose vectors count first letters: enough to tell what was asked of it."""
+
+    model_id, dimension = "initials", 26
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def embed_documents(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        self.asked.append(list(texts))
+        found = np.zeros((len(texts), 26), dtype=np.float32)
+        for row, text in zip(found, texts, strict=True):
+            for word in text.split():
+                row[ord(word[0]) - ord("a")] += 1
+        unit: npt.NDArray[np.float32] = found / np.linalg.norm(found, axis=1, keepdims=True)
+        return unit
+
+    def embed_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return self.embed_documents(texts)
+
+
+def test_headers_are_embedded_in_one_call_and_weigh_half_of_the_name(tmp_path: Path) -> None:
+    (tmp_path / "City.csv").write_text("cityId\n1\n2\n3\n4\n")
+    (tmp_path / "shop.csv").write_text("town_no,size\n1,9\n1,8\n2,7\n")
+    catalog = update([str(tmp_path)], into=tmp_path / ".catalog", joins=False).catalog
+    (plain,) = join_edges(catalog, "paper")
+    assert plain.score == 0.5 * (2 / 4)
+    assert plain.evidence["lexical_only"] == 1.0
+    embedder = Initials()
+    (edge,) = join_edges(catalog, "paper", embedder=embedder)
+    assert embedder.asked == [["city city id", "shop town no", "shop size"]]
+    # "city city id" and "shop town no" share no initial, so nothing is added.
+    assert (edge.evidence["semantic"], edge.score) == (0.0, 0.25)
+    assert "lexical_only" not in edge.evidence
+    (tmp_path / "shop.csv").write_text("cost_idx,size\n1,9\n1,8\n2,7\n")
+    catalog = update([str(tmp_path)], into=tmp_path / ".catalog", joins=False).catalog
+    (edge,) = join_edges(catalog, "paper", embedder=embedder)
+    # (2, 0, 1) and (1, 1, 1) of the letters c, s and i.
+    cosine = 3 / np.sqrt(5 * 3)
+    assert edge.evidence["semantic"] == pytest.approx(cosine, abs=1e-6)
+    assert edge.score == pytest.approx(0.5 * (2 / 4) + 0.5 * (0 + cosine) / 2, abs=1e-6)
+    assert join_edges(catalog, "jar", embedder=embedder)[0].evidence["semantic"] > 0.7
 
 
 def test_what_an_update_keeps_is_not_counted_again(

@@ -294,6 +294,23 @@ def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Pa
     assert len(list((catalog.path / FOLDER).glob("*.parquet"))) == 1  # the other was forgotten
 
 
+def test_tables_without_values_are_joined_by_names_alone_and_never_surely(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "plan.sqlite")) as connection:
+        connection.execute("CREATE TABLE building (building_key TEXT, street TEXT)")
+        connection.execute("CREATE TABLE room (room_key TEXT, building_key TEXT, size INTEGER)")
+        connection.execute("CREATE TABLE visit (visit_id INTEGER, room_key INTEGER)")
+        connection.execute("INSERT INTO building VALUES ('B1', 'High'), ('B2', 'Low')")
+        connection.execute("INSERT INTO room VALUES ('R1', 'B7', 3), ('R2', 'B8', 4)")
+        connection.execute("INSERT INTO visit VALUES (1, 100), (2, 200)")
+        connection.commit()
+    catalog = dovetail.build(str(tmp_path / "plan.sqlite"), into=tmp_path / "catalog")
+    (edge,) = JoinGraph.of(catalog).edges
+    assert (edge.left.name, edge.right.name) == ("room", "building")
+    assert edge.columns == (("building_key", "building_key"),)
+    assert (edge.score, edge.survive) == (0.141851, 0.0)
+    assert edge.evidence == {"names_only": 1.0, "odds": -1.8, "rivals": 0.0}
+
+
 def test_what_was_not_looked_at_can_be_asked_for(sample: dovetail.Catalog) -> None:
     """Silent names and ids 1..n: no edge, but the pair can still be weighed."""
     lake = Lake.of(sample)

@@ -228,7 +228,6 @@ class _Buckets:
         bits = np.bitwise_and.reduce(self._bits[spread, : last // 8 + 1])
         return np.unpackbits(bits, count=last + 1).view(np.bool_)
 
-
     def may_be_around(self, vector: Hashes, sets: Ints) -> Flags:
         """For a few sets, whether no bucket at all rules it out."""
         found = np.full(len(sets), 255, dtype=np.uint8)
@@ -274,6 +273,8 @@ def pairs(lake: Lake, classes: Classes | None = None) -> Iterator[tuple[Ints, In
     unique = _Members(classes, lake.unique)
     other = _Members(classes, ~lake.unique)
     for place, outer in supersets(classes):
+        if len(outer) == len(classes.members[place]) == 1:
+            continue
         keys, rest = unique.of(outer), other.of(outer)
         mine = classes.members[place]
         blocks = [(mine, keys), (mine[lake.unique[mine]], rest)]

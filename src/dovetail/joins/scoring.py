@@ -110,7 +110,8 @@ def _paper(lake: Lake, semantic: Semantic | None, since: Since | None) -> Scored
     found = Candidates(
         inner[best], outer[best], lake.distinct[inner[best]], lake.filled[inner[best]]
     )
-    return Scored(found, score[best], score[best], {"name": name[best], "jaccard": jaccard[best]})
+    evidence = {"name": name[best], "jaccard": jaccard[best], **_said(found, semantic)}
+    return Scored(found, score[best], score[best], evidence)
 
 
 def _gathered(blocks: Iterable[tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
@@ -158,7 +159,14 @@ def _jar(lake: Lake, semantic: Semantic | None, since: Since | None) -> Scored:
     left, right, held, score = (np.concatenate(part) for part in zip(*blocks, strict=True))
     best = _best(lake, left, right, score)
     found = Candidates(left[best], right[best], held[best], np.zeros(len(best), dtype=np.int64))
-    return Scored(found, score[best], score[best], {})
+    return Scored(found, score[best], score[best], _said(found, semantic))
+
+
+def _said(found: Candidates, semantic: Semantic | None) -> dict[str, Floats]:
+    """The cosine of the headers; or that names were compared by their words alone."""
+    if semantic is None:
+        return {"lexical_only": np.ones(len(found))}
+    return {"semantic": semantic(found.child, found.parent)}
 
 
 class _Headers:
