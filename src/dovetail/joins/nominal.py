@@ -1,7 +1,7 @@
 """Joins by names alone, between tables with hardly any rows: their values say nothing yet.
 
 A few rows are a sample, or the first entries of a table; that a reference is not found among them
-means little. Of such edges one in seven is right where keys are declared, so none scores above that:
+means little. Of such edges one in seven is right where keys are declared, so none scores higher:
 something to look at, never a join; its evidence says `names_only`.
 """
 

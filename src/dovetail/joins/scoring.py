@@ -8,6 +8,7 @@ and leaves the uniqueness out; this is the formula of the publication.)
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 
@@ -27,6 +28,8 @@ from dovetail.joins.postings import Postings
 DEFAULT = "keylike"
 # Pairs gathered before only the best of each pair of tables are kept.
 _GATHER = 1 << 22
+# Pairs of tables up to which each has its place in an array.
+_DENSE = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,23 +176,29 @@ class _Headers:
     """Words of headers (table name and column name), and how they overlap."""
 
     def __init__(self, lake: Lake) -> None:
+        tables = [frozenset(words(table.name)) for table in lake.ids]
         said = [
-            frozenset(words(lake.ids[table].name)) | frozenset(words(name))
+            tables[table] | frozenset(words(name))
             for table, name in zip(lake.table.tolist(), lake.name, strict=True)
         ]
-        vocabulary = sorted({word for header in said for word in header})
-        index = {word: place for place, word in enumerate(vocabulary)}
-        self._has = np.zeros((len(said), len(index)), dtype=np.bool_)
+        self._size = np.array([len(header) for header in said], dtype=np.int64)
+        # A word of one table's headers alone is never in common, and needs no bit.
+        users: dict[str, set[int]] = defaultdict(set)
+        for table, header in zip(lake.table.tolist(), said, strict=True):
+            for word in header:
+                users[word].add(table)
+        shared = sorted(word for word, tables_with in users.items() if len(tables_with) > 1)
+        index = {word: place for place, word in enumerate(shared)}
+        self._bits = np.zeros((len(said), (len(index) + 63) // 64), dtype=np.uint64)
         for row, header in enumerate(said):
-            self._has[row, [index[word] for word in header]] = True
-        self._size = self._has.sum(axis=1)
+            for place in (index[word] for word in header if word in index):
+                self._bits[row, place // 64] |= np.uint64(1 << place % 64)
 
     def overlap(self, left: Ints, right: Ints) -> Floats:
         """Words in common, over those of the shorter header."""
-        both = np.empty(len(left), dtype=np.int64)
-        for at in range(0, len(left), 1 << 14):
-            part = slice(at, at + (1 << 14))
-            both[part] = (self._has[left[part]] & self._has[right[part]]).sum(axis=1)
+        both = np.zeros(len(left), dtype=np.int64)
+        for part in self._bits.T:
+            both += np.bitwise_count(part[left] & part[right])
         smaller = np.minimum(self._size[left], self._size[right])
         ratio: Floats = both / np.maximum(smaller, 1)
         return ratio
@@ -199,8 +208,14 @@ def _best(lake: Lake, left: Ints, right: Ints, score: Floats) -> Ints:
     """The places of the best pair of columns for each pair of tables; ties to the first columns."""
     one, other = lake.table[left], lake.table[right]
     pair = np.minimum(one, other) * len(lake.ids) + np.maximum(one, other)
-    low, high = np.minimum(left, right), np.maximum(left, right)
-    order = np.lexsort((high, low, -score, pair))
+    if len(lake.ids) ** 2 <= _DENSE:
+        top = np.full(len(lake.ids) ** 2, -np.inf)
+        np.maximum.at(top, pair, score)
+        tied = np.flatnonzero(score == top[pair])
+    else:
+        tied = np.arange(len(pair))
+    low, high = np.minimum(left[tied], right[tied]), np.maximum(left[tied], right[tied])
+    order = tied[np.lexsort((high, low, -score[tied], pair[tied]))]
     found: Ints = order[firsts(pair[order])]
     return found
 
