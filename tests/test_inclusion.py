@@ -19,7 +19,8 @@ import dovetail
 from dovetail.domain import TableId
 from dovetail.hashing import Hashes, mix
 from dovetail.joins import candidates, evidence, inclusion, keylike
-from dovetail.joins.candidates import Candidates, drawn_by_rows, find_candidates, found_in
+from dovetail.joins.candidates import Candidates, find_candidates, found_in
+from dovetail.joins.drawn import drawn_places
 from dovetail.joins.inclusion import group, pairs, supersets
 from dovetail.joins.lake import Flags, Ints, Lake
 
@@ -45,6 +46,7 @@ def lake_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Lake
         name=["thing_id"] * count,
         number=np.ones(count, dtype=np.bool_),
         filled=np.array([int(c.sum()) for c in counts], dtype=np.int64),
+        distinct=np.array([len(values) for values in sets], dtype=np.int64),
         unique=np.array(unique, dtype=np.bool_),
         key=np.array(unique, dtype=np.bool_),
         low=np.zeros(count),
@@ -210,15 +212,15 @@ def test_pairs_without_hope_have_no_odds(sample: dovetail.Catalog) -> None:
     best = evidence.local_odds(weighed.at_best(everything.child, everything.parent))
     assert (odds <= best).all()
     alive = everything.take(odds > evidence.DEFAULT.least)
-    edges = keylike.keylike(lake)
+    edges, _ = keylike.keylike(lake)
     assert as_dict(edges.candidates) == as_dict(alive)
     assert 50 < len(alive) < len(everything)
 
 
 @settings(deadline=None, max_examples=60)
-@given(COLUMNS, st.sampled_from((1, 7, 1 << 23)))
+@given(COLUMNS)
 def test_values_are_rare_that_few_tables_hold(
-    columns: list[tuple[set[int], int, bool]], part: int
+    columns: list[tuple[set[int], int, bool]],
 ) -> None:
     sets, tables = [values for values, _, _ in columns], [table for _, table, _ in columns]
     lake = lake_of(sets, tables, [unique for _, _, unique in columns])
@@ -226,13 +228,19 @@ def test_values_are_rare_that_few_tables_hold(
         value: len({t for s, t in zip(sets, tables, strict=True) if value in s})
         for value in set().union(*sets)
     }
-    expected = [
-        np.mean([np.log(len(lake.ids) / holders[value]) for value in values]) if values else 0.0
-        for values in sets
+    drawn = [
+        vector[drawn_places(vector, counts)].tolist()
+        for vector, counts in zip(lake.vectors, lake.counts, strict=True)
     ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evidence, "_PART", part)
-        assert evidence._rarity(lake) == pytest.approx(expected)
+    of = {int(mix(np.array([value], dtype=np.uint64))[0]): held for value, held in holders.items()}
+    live = len(lake.ids)
+    expected = [
+        np.mean([np.log(live / of[value]) for value in values]) / np.log(max(live / 2, 2))
+        if values
+        else 0.0
+        for values in drawn
+    ]
+    assert evidence.surprise(lake, evidence.DEFAULT).rare == pytest.approx(expected)
 
 
 @settings(deadline=None)
@@ -245,17 +253,6 @@ def test_many_clashes_are_those_of_single_pairs(names: list[str], data: st.DataO
     pairs = np.array(list(product(range(len(names)), repeat=2)))
     expected = [databases.clash(one, other) for one, other in pairs.tolist()]
     assert databases.clashes(pairs[:, 0], pairs[:, 1]).tolist() == expected
-
-
-def test_values_are_drawn_by_the_rows_that_hold_them() -> None:
-    vector = hashed(set(range(1000)))
-    counts = np.ones(1000, dtype=np.uint32)
-    heavy = np.arange(0, 1000, 50)
-    counts[heavy] = 1000
-    drawn = drawn_by_rows(vector, counts)
-    assert len(drawn) == 32
-    assert found_in(vector[heavy], drawn).sum() >= 18
-    assert drawn.tolist() == drawn_by_rows(vector, counts).tolist()
 
 
 @pytest.mark.parametrize(
@@ -297,6 +294,6 @@ def test_ten_million_distinct_values() -> None:
     few = lake_of([{1}, {1}], [0, 1], [True, True])
     vectors = [values, values[::2].copy()]
     counts = [np.ones(len(vector), dtype=np.uint32) for vector in vectors]
-    lake = replace(few, vectors=vectors, counts=counts)
+    lake = replace(few, vectors=vectors, counts=counts, distinct=np.array([10**7, 5 * 10**6]))
     found = [(inner.tolist(), outer.tolist()) for inner, outer in pairs(lake) if len(inner)]
     assert found == [([1], [0])]

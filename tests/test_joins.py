@@ -24,6 +24,7 @@ from dovetail.joins.graph import JoinGraph
 from dovetail.joins.lake import Lake
 from dovetail.joins.names import core, entity, refers
 from dovetail.joins.scoring import SCORINGS, scoring
+from dovetail.offline.build import update
 
 # Joins that were planted in the sample corpus, dirty keys and sources apart among them.
 PLANTED = """
@@ -96,6 +97,7 @@ def test_scores_do_not_depend_on_the_order_or_labels_of_tables(sample: dovetail.
         name=[lake.name[column] for column in columns],
         number=lake.number[columns],
         filled=lake.filled[columns],
+        distinct=lake.distinct[columns],
         unique=lake.unique[columns],
         key=lake.key[columns],
         low=lake.low[columns],
@@ -105,7 +107,7 @@ def test_scores_do_not_depend_on_the_order_or_labels_of_tables(sample: dovetail.
     )
 
     def scores(of: Lake, back: list[int]) -> dict[tuple[int, int], float]:
-        edges = keylike.keylike(of)
+        edges, _ = keylike.keylike(of)
         pairs = zip(edges.candidates.child, edges.candidates.parent, edges.score, strict=True)
         return {(back[child], back[parent]): round(float(s), 9) for child, parent, s in pairs}
 
@@ -261,7 +263,7 @@ def test_without_its_source_a_catalog_still_gives_the_joins_of_one_column(
 ) -> None:
     copy = tmp_path / "civic.sqlite"
     shutil.copy(next(path for path in corpus if path.name == "civic.sqlite"), copy)
-    catalog = dovetail.build(str(copy), into=tmp_path / "catalog")
+    catalog = update([str(copy)], into=tmp_path / "catalog", joins=False).catalog
     copy.unlink()
     graph = JoinGraph.of(catalog)
     assert graph.between("schools", "districts")[0].score > 0.5
@@ -275,7 +277,7 @@ def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Pa
     shutil.copy(shop, copy)
     catalog = dovetail.build(f"shop={copy}", into=tmp_path / "catalog")
     first = join_edges(catalog)
-    (file,) = (catalog.path / FOLDER).iterdir()
+    (file,) = (catalog.path / FOLDER).glob("*.parquet")
     assert join_edges(dovetail.open(catalog.path)) == first
     assert work_out(catalog) == first
 
@@ -289,7 +291,24 @@ def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Pa
     updated = join_edges(changed)
     rebuilt = join_edges(dovetail.build(f"shop={copy}", into=tmp_path / "rebuilt"))
     assert updated == rebuilt != first
-    assert len(list((catalog.path / FOLDER).iterdir())) == 1  # the update forgot the other
+    assert len(list((catalog.path / FOLDER).glob("*.parquet"))) == 1  # the other was forgotten
+
+
+def test_tables_without_values_are_joined_by_names_alone_and_never_surely(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "plan.sqlite")) as connection:
+        connection.execute("CREATE TABLE building (building_key TEXT, street TEXT)")
+        connection.execute("CREATE TABLE room (room_key TEXT, building_key TEXT, size INTEGER)")
+        connection.execute("CREATE TABLE visit (visit_id INTEGER, room_key INTEGER)")
+        connection.execute("INSERT INTO building VALUES ('B1', 'High'), ('B2', 'Low')")
+        connection.execute("INSERT INTO room VALUES ('R1', 'B7', 3), ('R2', 'B8', 4)")
+        connection.execute("INSERT INTO visit VALUES (1, 100), (2, 200)")
+        connection.commit()
+    catalog = dovetail.build(str(tmp_path / "plan.sqlite"), into=tmp_path / "catalog")
+    (edge,) = JoinGraph.of(catalog).edges
+    assert (edge.left.name, edge.right.name) == ("room", "building")
+    assert edge.columns == (("building_key", "building_key"),)
+    assert (edge.score, edge.survive) == (0.141851, 0.0)
+    assert edge.evidence == {"names_only": 1.0, "odds": -1.8, "rivals": 0.0}
 
 
 def test_what_was_not_looked_at_can_be_asked_for(sample: dovetail.Catalog) -> None:

@@ -34,6 +34,7 @@ def progress_bar(*, show: bool) -> Iterator[Watch | None]:
         "write": "Writing the catalog",
         "describe": "Describing tables",
         "ask": "Asking questions",
+        "join": "Finding joins",
     }
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(names["look"], total=None, detail="")

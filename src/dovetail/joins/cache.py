@@ -2,85 +2,143 @@
 
 The file's name is a digest of the scoring (with its version) and of every table's id, columns and
 contents: evidence is never stale, an update that changes nothing keeps it, and whoever needs it
-first, `dovetail index` or a reader, works it out. A file that cannot be read is made again.
+first, `dovetail index` or a reader, works it out: from the evidence before, where there is some.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import JoinEdge, TableId
+from dovetail.joins.headers import semantic_of
 from dovetail.joins.lake import DEFAULT as USUAL
-from dovetail.joins.lake import Lake, Thresholds
+from dovetail.joins.lake import Floats, Lake, Thresholds
+from dovetail.joins.past import Past, read, tables_of, write
+from dovetail.joins.postings import Postings
 from dovetail.joins.rows import RowReader
-from dovetail.joins.scoring import DEFAULT, Scored, Scoring, scoring
+from dovetail.joins.scoring import DEFAULT, SCORINGS, Scored, Scoring, Since, scoring
 from dovetail.joins.structure import structured_edges
+from dovetail.ports import Embedder
 
 FOLDER = "joins"
-_ROWS = pa.schema(
-    [
-        ("left_source", pa.string()),
-        ("left_table", pa.string()),
-        ("right_source", pa.string()),
-        ("right_table", pa.string()),
-        ("columns", pa.list_(pa.list_(pa.string()))),
-        ("score", pa.float64()),
-        ("cardinality", pa.string()),
-        ("survive", pa.float64()),
-        ("evidence", pa.map_(pa.string(), pa.float64())),
-    ]
-)
+# With a greater share of fresh tables everything is worked out anew.
+_MOST_FRESH = 0.2
+
+
+def _unseen(done: int, total: int) -> None:
+    """Nobody watches."""
 
 
 def join_edges(
-    catalog: Catalog, name: str = DEFAULT, thresholds: Thresholds = USUAL
+    catalog: Catalog,
+    name: str = DEFAULT,
+    thresholds: Thresholds = USUAL,
+    embedder: Embedder | None = None,
 ) -> list[JoinEdge]:
     """The join evidence of a catalog: every pair of columns that a scoring has something to say of.
 
     Sorted by score, the surest first; ties by ids and columns.
     """
     chosen = scoring(name)
-    path = catalog.path / FOLDER / f"{_key(catalog, chosen, thresholds)}.parquet"
-    with suppress(OSError, pa.ArrowInvalid, KeyError):
-        return _read(path)
-    edges, complete = _work_out(catalog, name, thresholds)
+    path = _path(catalog, chosen, thresholds, embedder)
+    with suppress(OSError, pa.ArrowInvalid, KeyError, ValueError):
+        return list(read(path).edges)
+    past, complete = _work_out(catalog, chosen, thresholds, embedder, _newest(path))
     if complete:
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
-            _write(path, edges)
-    return edges
+            write(path, past)
+    return list(past.edges)
+
+
+def edges_among(
+    catalog: Catalog,
+    tables: Iterable[TableId],
+    name: str = DEFAULT,
+    thresholds: Thresholds = USUAL,
+    embedder: Embedder | None = None,
+) -> list[JoinEdge]:
+    """Those edges of `join_edges` that lie among a few tables.
+
+    Where the scoring is pairwise and the catalog's evidence is not there yet, only theirs is worked
+    out: the same numbers, in no time.
+    """
+    wanted = set(tables)
+    chosen = scoring(name)
+    if chosen.pairwise and not _path(catalog, chosen, thresholds, embedder).exists():
+        lake = Lake.of(catalog, thresholds).take([table in wanted for table in catalog.ids])
+        return edges_of(lake, chosen.run(lake, semantic_of(lake, embedder), None))
+    edges = join_edges(catalog, name, thresholds, embedder)
+    return [edge for edge in edges if edge.left in wanted and edge.right in wanted]
 
 
 def work_out(
-    catalog: Catalog, name: str = DEFAULT, thresholds: Thresholds = USUAL
+    catalog: Catalog,
+    name: str = DEFAULT,
+    thresholds: Thresholds = USUAL,
+    embedder: Embedder | None = None,
 ) -> list[JoinEdge]:
     """The join evidence of a catalog, not looked up but made.
 
     `keylike` goes beyond single columns: composite keys, hierarchies and bridges.
     """
-    return _work_out(catalog, name, thresholds)[0]
+    return list(_work_out(catalog, scoring(name), thresholds, embedder, None)[0].edges)
 
 
-def _work_out(catalog: Catalog, name: str, thresholds: Thresholds) -> tuple[list[JoinEdge], bool]:
+def _work_out(
+    catalog: Catalog,
+    chosen: Scoring,
+    thresholds: Thresholds,
+    embedder: Embedder | None,
+    past: Past | None,
+) -> tuple[Past, bool]:
     """The evidence, and whether no source was missing for it: only then may it be kept."""
     lake = Lake.of(catalog, thresholds)
-    edges = edges_of(lake, scoring(name).run(lake, None))
-    if name != DEFAULT:
-        return edges, True
+    now = tables_of(catalog)
+    since, lasting = None, []
+    if past is not None:
+        fresh = past.fresh(now)
+        if len(fresh) <= _MOST_FRESH * len(now):
+            flags = np.array([table in fresh for table in lake.ids], dtype=np.bool_)
+            since = Since(Postings.of(catalog), flags, past.kept_for(now))
+            lasting = past.lasting(now) if chosen.pairwise else []
+    if since is None and not chosen.pairwise:
+        since = Since(Postings.of(catalog), np.ones(len(now), dtype=np.bool_))
+    scored = chosen.run(lake, semantic_of(lake, embedder), since)
+    edges = sorted([*edges_of(lake, scored), *lasting], key=_order)
+    if chosen.name != DEFAULT:
+        return Past(now, edges, None), True
     with closing(RowReader(catalog)) as rows:
         edges = structured_edges(lake, edges, rows)
-        return sorted(edges, key=_order), rows.complete
+        return Past(now, sorted(edges, key=_order), scored.kept), rows.complete
 
 
-def forget_others(catalog: Catalog) -> None:
+def bring_up_to_date(
+    catalog: Catalog, thresholds: Thresholds = USUAL, watch: Callable[[int, int], None] = _unseen
+) -> None:
+    """Have the evidence of a catalog ready before anybody asks: the default's, and that of every
+    scoring that was asked for before. Only the holder of the catalog's lock may do this.
+    """
+    wanted = [
+        known.name
+        for known in SCORINGS
+        if known.name == DEFAULT or _newest(_path(catalog, known, thresholds, None)) is not None
+    ]
+    watch(0, 1 + len(wanted))
+    Postings.of(catalog, tidy=True)
+    for done, name in enumerate(wanted, 1):
+        watch(done, 1 + len(wanted))
+        join_edges(catalog, name, thresholds)
+    _forget_others(catalog)
+
+
+def _forget_others(catalog: Catalog) -> None:
     """Remove evidence that was worked out from other contents than the catalog's."""
     contents = catalog.contents
     with suppress(OSError):
@@ -89,9 +147,22 @@ def forget_others(catalog: Catalog) -> None:
                 file.unlink(missing_ok=True)
 
 
-def _key(catalog: Catalog, chosen: Scoring, thresholds: Thresholds) -> str:
-    way = hashlib.sha256(f"{chosen.version} {thresholds}".encode()).hexdigest()[:8]
-    return f"{catalog.contents}-{chosen.name}-{way}"
+def _path(
+    catalog: Catalog, chosen: Scoring, thresholds: Thresholds, embedder: Embedder | None
+) -> Path:
+    model = embedder.model_id if embedder else ""
+    way = hashlib.sha256(f"{chosen.version} {thresholds} {model}".encode()).hexdigest()[:8]
+    return catalog.path / FOLDER / f"{catalog.contents}-{chosen.name}-{way}.parquet"
+
+
+def _newest(path: Path) -> Past | None:
+    """The last evidence of the same kind as would stand in a file, of whatever contents."""
+    kind = path.name.partition("-")[2]
+    files = path.parent.glob(f"*-{kind}") if path.parent.is_dir() else ()
+    for file in sorted(files, key=lambda file: (-file.stat().st_mtime_ns, file.name)):
+        with suppress(OSError, pa.ArrowInvalid, KeyError, ValueError):
+            return read(file)
+    return None
 
 
 def edges_of(lake: Lake, scored: Scored) -> list[JoinEdge]:
@@ -124,7 +195,7 @@ def _cardinality(left: bool, right: bool) -> str:
     return "1:n" if left else "n:m"
 
 
-def _counts(lake: Lake, scored: Scored) -> dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def _counts(lake: Lake, scored: Scored) -> dict[str, Floats]:
     found = scored.candidates
     own, other = lake.distinct[found.child], lake.distinct[found.parent]
     return {
@@ -138,40 +209,3 @@ def _counts(lake: Lake, scored: Scored) -> dict[str, np.ndarray[tuple[int], np.d
 
 def _order(edge: JoinEdge) -> tuple[float, TableId, TableId, tuple[tuple[str, str], ...]]:
     return -edge.score, edge.left, edge.right, edge.columns
-
-
-def _write(path: Path, edges: Sequence[JoinEdge]) -> None:
-    rows = [
-        {
-            "left_source": edge.left.source,
-            "left_table": edge.left.name,
-            "right_source": edge.right.source,
-            "right_table": edge.right.name,
-            "columns": edge.columns,
-            "score": edge.score,
-            "cardinality": edge.cardinality,
-            "survive": edge.survive,
-            "evidence": list(edge.evidence.items()),
-        }
-        for edge in edges
-    ]
-    path.parent.mkdir(exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
-    pq.write_table(pa.Table.from_pylist(rows, _ROWS), beside, compression="zstd")
-    beside.replace(path)
-
-
-def _read(path: Path) -> list[JoinEdge]:
-    rows = pq.ParquetFile(pa.BufferReader(path.read_bytes())).read(use_threads=False).to_pylist()
-    return [
-        JoinEdge(
-            left=TableId(row["left_source"], row["left_table"]),
-            right=TableId(row["right_source"], row["right_table"]),
-            columns=tuple((left, right) for left, right in row["columns"]),
-            score=row["score"],
-            cardinality=row["cardinality"],
-            survive=row["survive"],
-            evidence=dict(row["evidence"]),
-        )
-        for row in rows
-    ]

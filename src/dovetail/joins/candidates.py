@@ -10,10 +10,8 @@ many at a time as a product of matrices.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from typing import TypeVar
 
@@ -21,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.hashing import Hashes
+from dovetail.joins.drawn import drawn_places
 from dovetail.joins.inclusion import Holders, group
-from dovetail.joins.lake import Flags, Ints, Lake
-from dovetail.joins.names import Words, core, entity, word_likeness
+from dovetail.joins.lake import Flags, Ints, Lake, spans
+from dovetail.joins.pointing import Named
+from dovetail.joins.postings import Postings
 
-# Values of a child, drawn by rows, that a parent is tried with before all of them are.
-_SAMPLE = 32
 # Likely pairs that are looked at together.
 _BLOCK = 1 << 21
 # Pairs from which on a column's are counted together with those of others, and the multiplications
@@ -96,6 +94,66 @@ def _pairs(children: Sequence[int], parents: Sequence[Ints]) -> tuple[Ints, Ints
     return np.repeat(np.array(children, dtype=np.int64), lengths), np.concatenate(parents)
 
 
+def find_fresh(
+    lake: Lake, telling: Flags, fresh: Flags, postings: Postings, hope: Hope | None = None
+) -> Candidates:
+    """Those of all candidates that have a fresh column, without a look at the rest."""
+    pairs = [*_as_children(lake, telling, fresh, postings)]
+    pairs += _as_parents(lake, telling, fresh, postings)
+    nothing = np.empty(0, dtype=np.int64)
+    child, parent = (
+        np.concatenate([nothing, *part])
+        for part in (zip(*pairs, strict=True) if pairs else [[], []])
+    )
+    order = np.lexsort((parent, child))
+    child, parent = child[order], parent[order]
+    if hope:
+        hopeful = np.flatnonzero(hope(child, parent))
+        child, parent = child[hopeful], parent[hopeful]
+    found = Candidates(child, parent, *common(lake, child, lake.vectors, parent))
+    return found.take(found.rows >= lake.thresholds.rows * lake.filled[child])
+
+
+def _as_children(
+    lake: Lake, telling: Flags, fresh: Flags, postings: Postings
+) -> Iterator[tuple[Ints, Ints]]:
+    """Fresh columns with the keys that likely hold them."""
+    named = Named(lake, np.flatnonzero(lake.key))
+    for child in np.flatnonzero(fresh & (lake.filled > 0)).tolist():
+        drawn = drawn_places(lake.vectors[child], lake.counts[child])
+        rows = lake.counts[child][drawn].astype(np.int64)
+        place, column = postings.columns_holding(lake.vectors[child][drawn])
+        by_value = np.bincount(column, minlength=len(lake))
+        by_rows = np.bincount(column, rows[place], minlength=len(lake))
+        likely = (2 * by_value >= len(drawn)) | (2 * by_rows >= rows.sum())
+        keys = np.flatnonzero(likely & lake.key & (lake.table != lake.table[child]))
+        chosen = found_in(keys, named.pointed_at(lake.name[child]))
+        if telling[child]:
+            chosen |= telling[keys]
+        yield np.full(np.count_nonzero(chosen), child), keys[chosen]
+
+
+def _as_parents(
+    lake: Lake, telling: Flags, fresh: Flags, postings: Postings
+) -> Iterator[tuple[Ints, Ints]]:
+    """Fresh keys with the columns, not fresh themselves, that they likely hold."""
+    keys = np.flatnonzero(fresh & lake.key & (lake.distinct > 0))
+    named = Named(lake, keys)
+    size, rows = postings.drawn
+    for parent in keys.tolist():
+        by_value, by_rows = postings.drawn_in(lake.vectors[parent])
+        likely = (2 * by_value >= size) | (2 * by_rows >= rows)
+        likely &= ~fresh & (lake.filled > 0) & (lake.table != lake.table[parent])
+        children = np.flatnonzero(likely)
+        chosen = np.array(
+            [parent in named.pointed_at(lake.name[child]) for child in children.tolist()],
+            dtype=np.bool_,
+        )
+        if telling[parent]:
+            chosen |= telling[children]
+        yield children[chosen], np.full(np.count_nonzero(chosen), parent)
+
+
 def concatenate(parts: Sequence[Candidates]) -> Candidates:
     """Candidates one after the other."""
     names = ("child", "parent", "shared", "rows")
@@ -128,7 +186,7 @@ class _Search:
         self._classes = group(lake)
         self.children = np.flatnonzero(lake.filled > 0)
         keys = np.flatnonzero(lake.key & (self._classes.of >= 0))
-        self._named = _Named(lake, keys)
+        self._named = Named(lake, keys)
         # Sets of values that are some key's, numbered anew, and the keys of each.
         sets = np.unique(self._classes.of[keys])
         self._keys = keys[np.argsort(self._classes.of[keys], kind="stable")]
@@ -136,7 +194,7 @@ class _Search:
             self._classes.of[self._keys], np.append(sets, len(self._classes))
         )
         self._samples = [
-            drawn_by_rows(vector, counts)
+            vector[drawn_places(vector, counts)]
             for vector, counts in zip(lake.vectors, lake.counts, strict=True)
         ]
         self._holders = Holders(self._samples, [self._classes.vectors[s] for s in sets.tolist()])
@@ -240,14 +298,6 @@ def _matrix(vectors: Sequence[Hashes], values: Hashes) -> npt.NDArray[np.float32
     return matrix
 
 
-def spans(starts: Ints, ends: Ints) -> Ints:
-    """The numbers from each start up to its end, one after the other."""
-    lengths = ends - starts
-    before = np.cumsum(lengths) - lengths
-    every: Ints = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
-    return every
-
-
 def found_in(values: Sorted, outer: Sorted) -> Flags:
     """Which of some values are in a sorted vector."""
     if not len(outer):
@@ -256,78 +306,3 @@ def found_in(values: Sorted, outer: Sorted) -> Flags:
     at[at == len(outer)] = 0
     held: Flags = outer[at] == values
     return held
-
-
-def drawn_by_rows(vector: Hashes, counts: npt.NDArray[np.uint32]) -> Hashes:
-    """A few values, a value the likelier the more rows hold it; the same ones every time."""
-    if len(vector) <= _SAMPLE:
-        return vector
-    # A value is a random number itself: the smallest of -ln(u) / weight are a weighted sample.
-    order = -np.log((vector.astype(np.float64) + 1) / 2.0**64) / counts
-    return np.sort(vector[np.argpartition(order, _SAMPLE)[:_SAMPLE]])
-
-
-class _Named:
-    """Keys by the words of their tables and of their own names."""
-
-    def __init__(self, lake: Lake, keys: Ints) -> None:
-        places: dict[str, list[int]] = defaultdict(list)
-        initials: dict[str, list[int]] = defaultdict(list)
-        for key in keys.tolist():
-            thing = entity(lake.ids[lake.table[key]].name)
-            called = core(lake.name[key])
-            for word in {*thing, *called, "".join(thing), "".join(called)}:
-                places[word].append(key)
-            for name in (thing, called):
-                if len(name) > 1:
-                    initials["".join(sorted(word[0] for word in name))].append(key)
-        self._places = {word: np.array(found) for word, found in places.items() if word}
-        self._initials = {letters: np.array(found) for letters, found in initials.items()}
-        self._like = _LikeWords(self._places)
-        self._memory: dict[Words, Ints] = {}
-
-    def pointed_at(self, column: str) -> Ints:
-        """The keys that have a like word in their names."""
-        said = core(column)
-        if said not in self._memory:
-            alike = {like for word in (*said, "".join(said)) for like in self._like.of(word)}
-            found = [self._places[word] for word in sorted(alike)]
-            letters = "".join(sorted("".join(said)))
-            found += [self._initials[letters]] if letters in self._initials else []
-            self._memory[said] = (
-                np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
-            )
-        return self._memory[said]
-
-
-class _LikeWords:
-    """Words like a word, found by their first letter or their last four."""
-
-    def __init__(self, vocabulary: Iterable[str]) -> None:
-        self._begin: dict[str, list[tuple[str, int]]] = defaultdict(list)
-        self._end: dict[str, list[tuple[str, int]]] = defaultdict(list)
-        for word in vocabulary:
-            self._begin[word[:1]].append((word, _letters(word)))
-            self._end[word[-4:]].append((word, _letters(word)))
-        self._memory: dict[str, list[str]] = {}
-
-    def of(self, word: str) -> list[str]:
-        if word not in self._memory:
-            mine = _letters(word)
-            # Of two like words the shorter has no letter that the longer has not.
-            near = {
-                other
-                for other, letters in (
-                    *self._begin.get(word[:1], ()),
-                    *self._end.get(word[-4:], ()),
-                )
-                if letters & mine in (letters, mine)
-            }
-            self._memory[word] = sorted(n for n in near if word and word_likeness(word, n) > 0)
-        return self._memory[word]
-
-
-@cache
-def _letters(word: str) -> int:
-    """The letters of a word as bits."""
-    return sum({1 << ord(letter) % 64 for letter in word})

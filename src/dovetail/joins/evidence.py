@@ -9,13 +9,13 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from dovetail.hashing import Hashes
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.lake import Flags, Floats, Ints, Lake
 from dovetail.joins.names import core, counts, entity, habits, identifies, is_plural, refers
+from dovetail.joins.postings import Postings
 
-# Values whose holders are counted at a time, which bounds the memory that takes.
-_PART = 1 << 23
+# How much rarer a column's values may become before its pairs must be looked for again.
+SLACK = 0.05
 
 Named = TypeVar("Named")
 
@@ -74,15 +74,15 @@ class Surprise:
     """Per column: how far its values are from what chance puts into any column."""
 
     sparse: Floats  # nats by which a number's being in it surprises, over `proof`
-    rare: Floats  # how few tables hold its values
+    rare: Floats  # how few tables hold its values, by those drawn from it
 
     @property
     def telling(self) -> Flags:
-        """Columns whose values may prove something."""
-        return np.minimum(2 * self.sparse, self.rare) > 0.05
+        """Columns whose values may prove something, if few tables hold them."""
+        return 2 * self.sparse > 0.05
 
 
-def surprise(lake: Lake, constants: Constants) -> Surprise:
+def surprise(lake: Lake, constants: Constants, postings: Postings | None = None) -> Surprise:
     """How telling the values of each column are."""
     largest = np.maximum(np.abs(lake.low), np.abs(lake.high))
     whole = lake.number & np.isfinite(largest)
@@ -90,51 +90,24 @@ def surprise(lake: Lake, constants: Constants) -> Surprise:
     share = np.where(whole, lake.distinct / (np.where(whole, largest, 0) + 1), 0.0)
     nats = -np.log(np.clip(share, np.exp(-constants.proof), 1))
     live = int((lake.rows > 0).sum())
-    return Surprise(nats / constants.proof, _rarity(lake) / np.log(max(live / 2, 2)))
-
-
-def _rarity(lake: Lake) -> Floats:
-    """Mean over a column's values of ln(tables / tables that hold the value)."""
-    sizes = lake.distinct
-    live = (lake.rows > 0).sum()
-    columns = np.argsort(lake.table, kind="stable")
-    vectors = [lake.vectors[column] for column in columns.tolist()]
-    # Values are hashes: equal ranges of them hold about equally many, and are seen by themselves.
-    parts = 1 + int(sizes.sum()) // _PART
-    cuts = np.array([part * 2**64 // parts for part in range(1, parts)], dtype=np.uint64)
-    bounds = np.array([[0, *np.searchsorted(v, cuts), len(v)] for v in vectors], dtype=np.int64)
-    total = np.zeros(len(lake))
-    for part in range(parts if len(lake) else 0):
-        starts, ends = bounds[:, part], bounds[:, part + 1]
-        slices = [v[a:b] for v, a, b in zip(vectors, starts, ends, strict=True)]
-        column = np.repeat(columns, ends - starts)
-        total += _nats(np.concatenate(slices), column, lake, int(live))
-    return total / np.maximum(sizes, 1)
-
-
-def _nats(values: Hashes, column: Ints, lake: Lake, live: int) -> Floats:
-    """Per column the sum over its values of ln(tables / tables that hold the value).
-
-    Columns come in the order of their tables.
-    """
-    order = np.argsort(values, kind="stable")
-    values, column = values[order], column[order]
-    table = lake.table[column]
-    other = np.append(True, values[1:] != values[:-1])[: len(values)]
-    # The sort is stable, so the columns of one table that hold a value stand side by side.
-    fresh = other | np.append(True, table[1:] != table[:-1])[: len(values)]
-    starts = np.flatnonzero(other)
-    holders = np.diff(np.append(np.cumsum(fresh)[starts], np.count_nonzero(fresh) + 1))
-    nats = np.repeat(np.log(live / holders), np.diff(np.append(starts, len(values))))
-    sums: Floats = np.bincount(column, nats, minlength=len(lake)).astype(np.float64, copy=False)
-    return sums
+    common = (postings or Postings.of_lake(lake)).commonness()
+    rare = np.where(lake.distinct > 0, np.log(max(live, 1)) - common, 0.0)
+    return Surprise(nats / constants.proof, rare / np.log(max(live / 2, 2)))
 
 
 class Evidence:
     """What is to be said for and against candidates, from what each column says by itself."""
 
-    def __init__(self, lake: Lake, values: Surprise, semantic: Semantic | None = None) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        values: Surprise,
+        semantic: Semantic | None = None,
+        hoped: Floats | None = None,
+    ) -> None:
+        """`hoped` is how rare the values of each column may become; as they are, if not given."""
         self._lake, self._values, self._semantic = lake, values, semantic
+        self._hoped = Surprise(values.sparse, values.rare if hoped is None else hoped)
         self._distinct = lake.distinct
         self._names = Coded.of(lake.name)
         self._called = Coded.of([core(name) for name in lake.name])
@@ -159,13 +132,17 @@ class Evidence:
 
     def of(self, found: Candidates) -> Features:
         """The evidence of each candidate."""
+        tables = self._lake.table[found.child], self._lake.table[found.parent]
+        return self._of(found, self._values, self._habit(*tables))
+
+    def _of(self, found: Candidates, values: Surprise, habit: Floats) -> Features:
         lake, child, parent = self._lake, found.child, found.parent
         to_table = _pairwise(refers, self._called, self._things, child, lake.table[parent])
         to_column = _pairwise(refers, self._called, self._called, child, parent)
         name = np.maximum(to_table, to_column * self._own_key[parent])
         if self._semantic is not None:
             name = np.maximum(name, self._semantic(child, parent))
-        value = self._value(child, parent)
+        value = self._value(values, child, parent)
         # A key inside a key, no word in common, values beyond chance: a table of a subtype.
         subtype = value * self._own_name[parent] * (to_column == 0)
         return Features(
@@ -177,19 +154,23 @@ class Evidence:
             cover=found.shared / self._distinct[parent],
             orphan=1 - found.rows / lake.filled[child],
             repeat=1 - self._distinct[parent] / lake.filled[parent],
-            habit=self._habit(lake.table[child], lake.table[parent]),
+            habit=habit,
             exact=(self._names.code[child] == self._names.code[parent]).astype(np.float64),
         )
 
     def at_best(self, child: Ints, parent: Ints) -> Features:
-        """That of pairs with the counts that would speak most for them: every row is found."""
-        shared = np.minimum(self._distinct[child], self._distinct[parent])
-        return self.of(Candidates(child, parent, shared, self._lake.filled[child]))
+        """That of pairs as it may be at best, whatever their counts and the other tables are.
 
-    def _value(self, child: Ints, parent: Ints) -> Floats:
-        rare = np.minimum(self._values.rare[child], self._values.rare[parent])
+        Every row is found, the values are as rare as hoped, the tables spelled by one hand.
+        """
+        shared = np.minimum(self._distinct[child], self._distinct[parent])
+        found = Candidates(child, parent, shared, self._lake.filled[child])
+        return self._of(found, self._hoped, np.ones(len(child)))
+
+    def _value(self, values: Surprise, child: Ints, parent: Ints) -> Floats:
+        rare = np.minimum(values.rare[child], values.rare[parent])
         # A second value settles it.
-        sparse = self._values.sparse[parent] * np.minimum(self._distinct[child], 2)
+        sparse = values.sparse[parent] * np.minimum(self._distinct[child], 2)
         value: Floats = np.clip(np.minimum(sparse, rare), 0, 1)
         return value
 

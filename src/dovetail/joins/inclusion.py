@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from dovetail.hashing import Hashes
 from dovetail.joins.lake import Flags, Ints, Lake
+from dovetail.joins.postings import Postings
 
 PROBES = 16
 # How many first bits of a hash tell whether it may be a probe.
@@ -81,19 +82,31 @@ def supersets(classes: Classes) -> Iterator[tuple[int, Ints]]:
     buckets = _Buckets(classes.vectors)
     known = _Known(len(classes))
     inside = np.zeros(len(classes), dtype=np.bool_)
+    starts = np.cumsum([0, *(len(few) for few in probes)])
+    every = holders.places(np.concatenate(probes)) if probes else starts
+    alone = np.minimum.reduceat(holders.times[every], starts[:-1]) == 1 if probes else inside
     for place, vector in enumerate(classes.vectors):
+        if alone[place]:  # a probe that no other set holds
+            known.add(np.array([place]))
+            yield place, np.array([place])
+            continue
         # Larger sets come first, so only those before can hold this one.
-        candidates = dense.holding_all(holders.places(probes[place]), place)
+        candidates = dense.holding_all(every[starts[place] : starts[place + 1]], place)
         # A set of no more values than probes is known in full: nothing is left to verify.
         if len(vector) > PROBES:
             if len(candidates) > _WORTH_BUCKETS:
                 candidates = candidates[buckets.may_hold(vector, place)[candidates]]
             left = candidates[:-1]
+            failed = 0
             while len(left):
                 smallest, left = int(left[-1]), left[:-1]
                 if _lies_in(vector, classes.vectors[smallest]):
                     inside[known.of(smallest)] = True
                     left = left[~inside[left]]
+                else:
+                    failed += 1
+                    if failed == _WORTH_BUCKETS:  # near misses come in crowds
+                        left = left[buckets.may_be_around(vector, left)]
             inside[place] = True
             verified = candidates[inside[candidates]]
             inside[verified] = False
@@ -201,13 +214,12 @@ class _Buckets:
 
     def __init__(self, vectors: Sequence[Hashes]) -> None:
         self._bits = np.empty((1 << _BUCKET_BITS, (len(vectors) + 7) // 8), dtype=np.uint8)
-        step = 512
+        step = 512  # sets at a time, so that what is written stays near
         for start in range(0, len(vectors), step):
             some = vectors[start : start + step]
-            flags = np.zeros((len(some), 1 << _BUCKET_BITS), dtype=np.bool_)
-            for row, vector in zip(flags, some, strict=True):
-                row[vector >> _BUCKET_SHIFT] = True
-            packed = np.packbits(flags, axis=0)
+            packed = np.zeros(((len(some) + 7) // 8, 1 << _BUCKET_BITS), dtype=np.uint8)
+            for place, vector in enumerate(some):
+                packed[place >> 3][vector >> _BUCKET_SHIFT] |= np.uint8(128 >> (place & 7))
             self._bits[:, start // 8 : start // 8 + len(packed)] = packed.T
 
     def may_hold(self, vector: Hashes, last: int) -> Flags:
@@ -215,6 +227,15 @@ class _Buckets:
         spread = vector[:: len(vector) // _LOOKED_UP + 1] >> _BUCKET_SHIFT
         bits = np.bitwise_and.reduce(self._bits[spread, : last // 8 + 1])
         return np.unpackbits(bits, count=last + 1).view(np.bool_)
+
+    def may_be_around(self, vector: Hashes, sets: Ints) -> Flags:
+        """For a few sets, whether no bucket at all rules it out."""
+        found = np.full(len(sets), 255, dtype=np.uint8)
+        for at in range(0, len(vector), _LOOKED_UP):
+            some = vector[at : at + _LOOKED_UP] >> _BUCKET_SHIFT
+            found &= np.bitwise_and.reduce(self._bits[np.ix_(some, sets >> 3)], axis=0)
+        held: Flags = (found >> (7 - (sets & 7)).astype(np.uint8) & 1).astype(np.bool_)
+        return held
 
 
 def _common(lists: list[npt.NDArray[np.int32]], last: int) -> Ints:
@@ -252,6 +273,8 @@ def pairs(lake: Lake, classes: Classes | None = None) -> Iterator[tuple[Ints, In
     unique = _Members(classes, lake.unique)
     other = _Members(classes, ~lake.unique)
     for place, outer in supersets(classes):
+        if len(outer) == len(classes.members[place]) == 1:
+            continue
         keys, rest = unique.of(outer), other.of(outer)
         mine = classes.members[place]
         blocks = [(mine, keys), (mine[lake.unique[mine]], rest)]
@@ -261,6 +284,19 @@ def pairs(lake: Lake, classes: Classes | None = None) -> Iterator[tuple[Ints, In
                 right = np.tile(outside, len(inner))
                 apart = lake.table[left] != lake.table[right]
                 yield left[apart], right[apart]
+
+
+def pairs_of(lake: Lake, postings: Postings, fresh: Flags) -> Iterator[tuple[Ints, Ints]]:
+    """Those of the same pairs one of whose tables is fresh, without a look at the others."""
+    mine = fresh[lake.table]
+    for column in np.flatnonzero(mine & (lake.distinct > 0)).tolist():
+        around, inside = postings.nested(lake.vectors[column])
+        valid = (lake.unique | lake.unique[column]) & (lake.table != lake.table[column])
+        outer = np.flatnonzero(around & valid)
+        # What lies in this column and is fresh too finds it as its own superset.
+        inner = np.flatnonzero(inside & valid & ~mine)
+        yield np.full(len(outer), column), outer
+        yield inner, np.full(len(inner), column)
 
 
 class _Members:

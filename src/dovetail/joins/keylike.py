@@ -21,9 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.joins.candidates import Candidates, find_candidates
+from dovetail.joins.candidates import Candidates, concatenate, find_candidates, find_fresh
 from dovetail.joins.evidence import (
     DEFAULT,
+    SLACK,
     Coded,
     Constants,
     Evidence,
@@ -34,13 +35,28 @@ from dovetail.joins.evidence import (
 )
 from dovetail.joins.lake import Flags, Floats, Ints, Lake
 from dovetail.joins.names import entity, words
+from dovetail.joins.postings import Postings
 
-NAME, VERSION = "keylike", 1
+NAME, VERSION = "keylike", 2
+# With a greater share of fresh columns everything is looked for anew.
+_MOST_FRESH = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What need not be done again while a lake grows: the pairs that were counted.
+
+    `rare` is how rare each column's values were when its pairs were looked for, NaN for a column
+    whose were not. What had no hope then has none now, unless values have become much rarer since.
+    """
+
+    counted: Candidates
+    rare: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Scored candidates with their evidence."""
+    """Scored candidates with their evidence, and what to keep."""
 
     candidates: Candidates
     features: Features
@@ -51,19 +67,44 @@ class Edges:
     rank: Floats
 
 
-def keylike(lake: Lake, constants: Constants = DEFAULT, semantic: Semantic | None = None) -> Edges:
-    """Score everything in a lake that may be a reference."""
-    values = surprise(lake, constants)
-    evidence = Evidence(lake, values, semantic)
+def keylike(
+    lake: Lake,
+    constants: Constants = DEFAULT,
+    semantic: Semantic | None = None,
+    postings: Postings | None = None,
+    kept: Kept | None = None,
+) -> tuple[Edges, Kept]:
+    """Score everything in a lake that may be a reference; the same with what was kept, or without.
+
+    The second part is for the next time.
+    """
+    postings = postings or Postings.of_lake(lake)
+    values = surprise(lake, constants, postings)
+    fresh = np.ones(len(lake), dtype=np.bool_)
+    if kept is not None:
+        fresh = ~(values.rare <= kept.rare + SLACK)
+    if kept is None or np.count_nonzero(fresh) > _MOST_FRESH * len(lake):
+        fresh[:] = True
+        base = values.rare
+    else:
+        base = np.where(fresh, values.rare, kept.rare)
+    evidence = Evidence(lake, values, semantic, base + SLACK)
 
     def hope(child: Ints, parent: Ints) -> Flags:
         return local_odds(evidence.at_best(child, parent), constants) > constants.least
 
-    candidates = find_candidates(lake, values.telling, hope)
-    found = evidence.of(candidates)
+    if kept is None or fresh.all():
+        counted = find_candidates(lake, values.telling, hope)
+    else:
+        same = ~(fresh[kept.counted.child] | fresh[kept.counted.parent])
+        more = find_fresh(lake, values.telling, fresh, postings, hope)
+        counted = concatenate([kept.counted.take(same), more])
+    counted = counted.take(np.lexsort((counted.parent, counted.child)))
+    found = evidence.of(counted)
     odds = local_odds(found, constants)
     alive = odds > constants.least
-    return settle(lake, candidates.take(alive), found.take(alive), odds[alive], constants)
+    edges = settle(lake, counted.take(alive), found.take(alive), odds[alive], constants)
+    return edges, Kept(counted, base)
 
 
 def local_scores(lake: Lake, found: Candidates, constants: Constants = DEFAULT) -> Floats:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,8 @@ from dovetail.hashing import Hashes
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.uint32]
+Vector = TypeVar("Vector", bound=npt.NDArray[Any])
 
 _NUMBERS = (Kind.INTEGER, Kind.REAL)
 
@@ -39,7 +43,7 @@ class Lake:
     """Tables and their columns. Per table: id, rows. Per column: the rest.
 
     `filled` counts the rows with a value; `low` and `high` are NaN unless the column holds numbers.
-    `key` columns are unique but for a few rows entered twice.
+    `key` columns are unique but for a few rows entered twice. `vectors` hold the distinct values.
     """
 
     ids: Sequence[TableId]
@@ -49,20 +53,35 @@ class Lake:
     name: Sequence[str]
     number: Flags
     filled: Ints
+    distinct: Ints
     unique: Flags
     key: Flags
     low: Floats
     high: Floats
     vectors: Sequence[Hashes]
-    counts: Sequence[npt.NDArray[np.uint32]]
+    counts: Sequence[Counts]
     thresholds: Thresholds = DEFAULT
 
     def __len__(self) -> int:
-        return len(self.vectors)
+        return len(self.table)
 
-    @property
-    def distinct(self) -> Ints:
-        return np.array([len(vector) for vector in self.vectors], dtype=np.int64)
+    def take(self, tables: Sequence[bool]) -> Lake:
+        """Some of the tables, by themselves."""
+        chosen = np.array(tables, dtype=np.bool_)
+        columns = np.flatnonzero(chosen[self.table])
+        number = np.cumsum(chosen) - 1
+        every = columns.tolist()
+        arrays = ("position", "number", "filled", "distinct", "unique", "key", "low", "high")
+        return replace(
+            self,
+            ids=[table for table, wanted in zip(self.ids, tables, strict=True) if wanted],
+            rows=self.rows[chosen],
+            table=number[self.table[columns]],
+            name=[self.name[column] for column in every],
+            vectors=[self.vectors[column] for column in every],
+            counts=[self.counts[column] for column in every],
+            **{name: getattr(self, name)[columns] for name in arrays},
+        )
 
     @classmethod
     def of(cls, catalog: Catalog, thresholds: Thresholds = DEFAULT) -> Lake:
@@ -73,27 +92,83 @@ class Lake:
         table = np.repeat(np.arange(len(rows)), widths)
         starts = np.repeat(np.cumsum(widths) - widths, widths)
         number = np.isin(columns["kind"].to_numpy(zero_copy_only=False), _NUMBERS)
-        vectors, counts = catalog.vectors()
+        position = np.arange(len(table)) - starts
+        ids, places = catalog.ids, list(zip(table.tolist(), position.tolist(), strict=True))
+        every = cache(catalog.vectors)
         filled = rows[table] - columns["nulls"].to_numpy()
         distinct = columns["distinct"].to_numpy()
         return cls(
-            ids=catalog.ids,
+            ids=ids,
             rows=rows,
             table=table,
-            position=np.arange(len(table)) - starts,
+            position=position,
             name=columns["name"].to_pylist(),
             number=number,
             filled=filled,
+            distinct=distinct,
             unique=columns["unique"].to_numpy(zero_copy_only=False),
             key=(distinct > 0) & (distinct >= thresholds.unique * filled),
             low=_numbers(columns["minimum"].to_pylist(), number),
             high=_numbers(columns["maximum"].to_pylist(), number),
-            vectors=vectors,
-            counts=counts,
+            vectors=_Lazy(
+                len(table), lambda c: catalog.hashes(ids[places[c][0]], places[c][1]), every, 0
+            ),
+            counts=_Lazy(
+                len(table), lambda c: catalog.counts(ids[places[c][0]], places[c][1]), every, 1
+            ),
             thresholds=thresholds,
         )
+
+
+class _Lazy(Sequence[Vector]):
+    """Vectors that are not touched before they are asked for: one by one, or all in one go."""
+
+    def __init__(
+        self,
+        size: int,
+        one: Callable[[int], Vector],
+        every: Callable[[], tuple[list[Hashes], list[Counts]]],
+        which: Literal[0, 1],
+    ) -> None:
+        self._size, self._one, self._every, self._which = size, one, every, which
+        self._all: Sequence[Vector] | None = None
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, at: int) -> Vector: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Vector]: ...
+    def __getitem__(self, at: int | slice) -> Vector | Sequence[Vector]:
+        if isinstance(at, slice):
+            return self._load()[at]
+        return self._one(at) if self._all is None else self._all[at]
+
+    def __iter__(self) -> Iterator[Vector]:
+        return iter(self._load())
+
+    def _load(self) -> Sequence[Vector]:
+        if self._all is None:
+            self._all = cast(Sequence[Vector], self._every()[self._which])
+        return self._all
 
 
 def _numbers(texts: Sequence[str | None], number: Flags) -> Floats:
     found = [float(t) if n and t else np.nan for t, n in zip(texts, number, strict=True)]
     return np.array(found, dtype=np.float64)
+
+
+def spans(starts: Ints, ends: Ints) -> Ints:
+    """The numbers from each start up to its end, one after the other."""
+    lengths = ends - starts
+    before = np.cumsum(lengths) - lengths
+    every: Ints = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    return every
+
+
+def firsts(ordered: npt.NDArray[Any]) -> Ints:
+    """The places where a new value begins."""
+    if not len(ordered):
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))

@@ -8,43 +8,68 @@ and leaves the uniqueness out; this is the formula of the publication.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from dovetail.errors import UsageError
 from dovetail.joins import keylike
 from dovetail.joins.candidates import Candidates
+from dovetail.joins.evidence import DEFAULT as CONSTANTS
 from dovetail.joins.evidence import Semantic
-from dovetail.joins.inclusion import pairs
-from dovetail.joins.lake import Floats, Ints, Lake
+from dovetail.joins.inclusion import pairs, pairs_of
+from dovetail.joins.keylike import Kept
+from dovetail.joins.lake import Flags, Floats, Ints, Lake, firsts
 from dovetail.joins.names import words
+from dovetail.joins.postings import Postings
 
 DEFAULT = "keylike"
 # Pairs gathered before only the best of each pair of tables are kept.
 _GATHER = 1 << 22
+# Pairs of tables up to which each has its place in an array.
+_DENSE = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Scored pairs of columns, with the evidence for each by name; `rank` breaks ties."""
+    """Scored pairs of columns, with the evidence for each by name; `rank` breaks ties.
+
+    `kept` is what makes the next time cheaper.
+    """
 
     candidates: Candidates
     score: Floats
     rank: Floats
     evidence: dict[str, Floats]
+    kept: Kept | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What there is from before: an index of all values, the tables that are new to the evidence,
+    and what `keylike` kept.
+
+    A pairwise scoring then scores only the pairs of tables one of which is fresh.
+    """
+
+    postings: Postings
+    fresh: Flags
+    kept: Kept | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """A way to score, with the version that is stored beside its results."""
+    """A way to score, with the version that is stored beside its results.
+
+    `pairwise`: the score of two tables depends on no other.
+    """
 
     name: str
     version: int
-    run: Callable[[Lake, Semantic | None], Scored]
+    pairwise: bool
+    run: Callable[[Lake, Semantic | None, Since | None], Scored]
 
 
 def scoring(name: str) -> Scoring:
@@ -56,18 +81,21 @@ def scoring(name: str) -> Scoring:
     raise UsageError(f"scoring {name!r} is not known; there are: {there}")
 
 
-def _keylike(lake: Lake, semantic: Semantic | None) -> Scored:
-    edges = keylike.keylike(lake, semantic=semantic)
+def _keylike(lake: Lake, semantic: Semantic | None, since: Since | None) -> Scored:
+    known = (since.postings, since.kept) if since else (None, None)
+    edges, kept = keylike.keylike(lake, CONSTANTS, semantic, *known)
     evidence = {f.name: getattr(edges.features, f.name) for f in fields(edges.features)}
     evidence |= {"odds": edges.odds, "rivals": edges.rivals, "blocked": edges.blocked * 1.0}
-    return Scored(edges.candidates, edges.score, edges.rank, evidence)
+    return Scored(edges.candidates, edges.score, edges.rank, evidence, kept)
 
 
-def _paper(lake: Lake, semantic: Semantic | None) -> Scored:
+def _paper(lake: Lake, semantic: Semantic | None, since: Since | None) -> Scored:
     """Valid pairs (one set inside the other, one column unique): half jaccard, half name."""
     headers = _Headers(lake)
     blocks: list[tuple[Ints, Ints, Floats, Floats, Floats]] = []
-    for inner, outer in _gathered(lake):
+    for inner, outer in _gathered(
+        pairs_of(lake, since.postings, since.fresh) if since else pairs(lake)
+    ):
         jaccard = lake.distinct[inner] / lake.distinct[outer]
         name = headers.overlap(inner, outer)
         if semantic is not None:
@@ -85,14 +113,15 @@ def _paper(lake: Lake, semantic: Semantic | None) -> Scored:
     found = Candidates(
         inner[best], outer[best], lake.distinct[inner[best]], lake.filled[inner[best]]
     )
-    return Scored(found, score[best], score[best], {"name": name[best], "jaccard": jaccard[best]})
+    evidence = {"name": name[best], "jaccard": jaccard[best], **_said(found, semantic)}
+    return Scored(found, score[best], score[best], evidence)
 
 
-def _gathered(lake: Lake) -> Iterator[tuple[Ints, Ints]]:
-    """The valid pairs in large blocks."""
+def _gathered(blocks: Iterable[tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
+    """Pairs in large blocks."""
     held: list[tuple[Ints, Ints]] = []
     size = 0
-    for block in pairs(lake):
+    for block in blocks:
         held.append(block)
         size += len(block[0])
         if size >= _GATHER:
@@ -102,20 +131,23 @@ def _gathered(lake: Lake) -> Iterator[tuple[Ints, Ints]]:
         yield np.concatenate([b[0] for b in held]), np.concatenate([b[1] for b in held])
 
 
-def _jar(lake: Lake, semantic: Semantic | None) -> Scored:
-    headers, shared = _Headers(lake), _Shared(lake)
+def _jar(lake: Lake, semantic: Semantic | None, since: Since | None) -> Scored:
+    headers = _Headers(lake)
+    postings = since.postings if since else Postings.of_lake(lake)
+    fresh = since.fresh[lake.table] if since else np.ones(len(lake), dtype=np.bool_)
     null = (lake.rows[lake.table] > lake.filled).astype(np.int64)
     size = lake.distinct + null
     uniqueness = size / np.maximum(lake.rows[lake.table], 1)
     live = lake.rows[lake.table] > 0
-    every = np.arange(len(lake))
     blocks: list[tuple[Ints, Ints, Ints, Floats]] = []
-    for column in np.flatnonzero(live).tolist():
-        others = every[live & (lake.table > lake.table[column])]
+    for column in np.flatnonzero(live & fresh).tolist():
+        # Of two fresh tables the first takes the pair.
+        before = fresh & (lake.table < lake.table[column])
+        others = np.flatnonzero(live & ~before & (lake.table != lake.table[column]))
         if not len(others):
             continue
         mine = np.full(len(others), column)
-        held = shared.with_all(column)[others]
+        held = postings.counts(lake.vectors[column])[others]
         both = held + (null[column] & null[others])
         jaccard = both / np.maximum(size[column] + size[others] - both, 1)
         name = headers.overlap(mine, others)
@@ -123,78 +155,69 @@ def _jar(lake: Lake, semantic: Semantic | None) -> Scored:
             name = (name + semantic(mine, others)) / 2
         score = (jaccard + name) / 2 * np.maximum(uniqueness[column], uniqueness[others])
         best = _best(lake, mine, others, score)
-        blocks.append((mine[best], others[best], held[best], score[best]))
+        left, right = np.minimum(mine, others)[best], np.maximum(mine, others)[best]
+        blocks.append((left, right, held[best], score[best]))
     if not blocks:
         return _nothing()
     left, right, held, score = (np.concatenate(part) for part in zip(*blocks, strict=True))
     best = _best(lake, left, right, score)
     found = Candidates(left[best], right[best], held[best], np.zeros(len(best), dtype=np.int64))
-    return Scored(found, score[best], score[best], {})
+    return Scored(found, score[best], score[best], _said(found, semantic))
+
+
+def _said(found: Candidates, semantic: Semantic | None) -> dict[str, Floats]:
+    """The cosine of the headers; or that names were compared by their words alone."""
+    if semantic is None:
+        return {"lexical_only": np.ones(len(found))}
+    return {"semantic": semantic(found.child, found.parent)}
 
 
 class _Headers:
     """Words of headers (table name and column name), and how they overlap."""
 
     def __init__(self, lake: Lake) -> None:
+        tables = [frozenset(words(table.name)) for table in lake.ids]
         said = [
-            frozenset(words(lake.ids[table].name)) | frozenset(words(name))
+            tables[table] | frozenset(words(name))
             for table, name in zip(lake.table.tolist(), lake.name, strict=True)
         ]
-        vocabulary = sorted({word for header in said for word in header})
-        index = {word: place for place, word in enumerate(vocabulary)}
-        self._has = np.zeros((len(said), len(index)), dtype=np.bool_)
+        self._size = np.array([len(header) for header in said], dtype=np.int64)
+        # A word of one table's headers alone is never in common, and needs no bit.
+        users: dict[str, set[int]] = defaultdict(set)
+        for table, header in zip(lake.table.tolist(), said, strict=True):
+            for word in header:
+                users[word].add(table)
+        shared = sorted(word for word, tables_with in users.items() if len(tables_with) > 1)
+        index = {word: place for place, word in enumerate(shared)}
+        self._bits = np.zeros((len(said), (len(index) + 63) // 64), dtype=np.uint64)
         for row, header in enumerate(said):
-            self._has[row, [index[word] for word in header]] = True
-        self._size = self._has.sum(axis=1)
+            for place in (index[word] for word in header if word in index):
+                self._bits[row, place // 64] |= np.uint64(1 << place % 64)
 
     def overlap(self, left: Ints, right: Ints) -> Floats:
         """Words in common, over those of the shorter header."""
-        both = np.empty(len(left), dtype=np.int64)
-        for at in range(0, len(left), 1 << 14):
-            part = slice(at, at + (1 << 14))
-            both[part] = (self._has[left[part]] & self._has[right[part]]).sum(axis=1)
+        both = np.zeros(len(left), dtype=np.int64)
+        for part in self._bits.T:
+            both += np.bitwise_count(part[left] & part[right])
         smaller = np.minimum(self._size[left], self._size[right])
         ratio: Floats = both / np.maximum(smaller, 1)
         return ratio
-
-
-class _Shared:
-    """How many distinct values a column shares with every other."""
-
-    def __init__(self, lake: Lake) -> None:
-        sizes = [len(vector) for vector in lake.vectors]
-        values = np.concatenate(lake.vectors) if sizes else np.empty(0, dtype=np.uint64)
-        order = np.argsort(values, kind="stable")
-        self._holder = np.repeat(np.arange(len(lake)), sizes)[order]
-        ordered = values[order]
-        starts = _firsts(ordered)
-        self._values = ordered[starts]
-        self._starts = np.append(starts, len(ordered))
-        self._lake = lake
-
-    def with_all(self, column: int) -> Ints:
-        at = np.searchsorted(self._values, self._lake.vectors[column])
-        starts, lengths = self._starts[at], self._starts[at + 1] - self._starts[at]
-        before = np.cumsum(lengths) - lengths
-        places = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
-        return np.bincount(self._holder[places], minlength=len(self._lake))
 
 
 def _best(lake: Lake, left: Ints, right: Ints, score: Floats) -> Ints:
     """The places of the best pair of columns for each pair of tables; ties to the first columns."""
     one, other = lake.table[left], lake.table[right]
     pair = np.minimum(one, other) * len(lake.ids) + np.maximum(one, other)
-    low, high = np.minimum(left, right), np.maximum(left, right)
-    order = np.lexsort((high, low, -score, pair))
-    found: Ints = order[_firsts(pair[order])]
+    if len(lake.ids) ** 2 <= _DENSE:
+        top = np.full(len(lake.ids) ** 2, -np.inf)
+        np.maximum.at(top, pair, score)
+        tied = np.flatnonzero(score == top[pair])
+    else:
+        tied = np.arange(len(pair))
+    low, high = np.minimum(left[tied], right[tied]), np.maximum(left[tied], right[tied])
+    order = tied[np.lexsort((high, low, -score[tied], pair[tied]))]
+    found: Ints = order[firsts(pair[order])]
     return found
-
-
-def _firsts(ordered: npt.NDArray[Any]) -> Ints:
-    """The places where a new value begins."""
-    if not len(ordered):
-        return np.empty(0, dtype=np.int64)
-    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
 
 
 def _nothing() -> Scored:
@@ -204,7 +227,7 @@ def _nothing() -> Scored:
 
 
 SCORINGS = (
-    Scoring(keylike.NAME, keylike.VERSION, _keylike),
-    Scoring("paper", 1, _paper),
-    Scoring("jar", 1, _jar),
+    Scoring(keylike.NAME, keylike.VERSION, pairwise=False, run=_keylike),
+    Scoring("paper", 1, pairwise=True, run=_paper),
+    Scoring("jar", 1, pairwise=True, run=_jar),
 )

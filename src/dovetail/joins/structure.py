@@ -20,6 +20,7 @@ from dovetail.joins.evidence import DEFAULT, Constants, spelling_habits
 from dovetail.joins.keylike import Databases
 from dovetail.joins.lake import Floats, Lake
 from dovetail.joins.names import core, entity, identifies, refers, words
+from dovetail.joins.nominal import nominal_edges
 from dovetail.joins.rows import RowHashes, RowReader, combined
 
 # The least share of the child's rows that must be found: several columns agree by less chance.
@@ -44,6 +45,7 @@ def structured_edges(
     databases = _databases(lake, edges, constants)
     found = list(composites(lake, columns, databases, rows, constants))
     found += hierarchies(lake, columns, edges, rows, constants)
+    found += nominal_edges(lake, [*edges, *found], databases, constants)
     return [*_marked(lake, columns, edges, rows), *found]
 
 

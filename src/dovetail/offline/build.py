@@ -15,7 +15,8 @@ from dovetail.catalog.writer import CatalogWriter, writing
 from dovetail.domain import Skipped, TableId
 from dovetail.errors import CatalogError, SourceError, UsageError
 from dovetail.hashing import Comparison
-from dovetail.joins.cache import forget_others
+from dovetail.joins.cache import bring_up_to_date
+from dovetail.joins.lake import Thresholds
 from dovetail.offline.batch import TASK, profile_key
 from dovetail.offline.plan import Known, Plan, Wanted, forgetting, jobs, settle_roots
 from dovetail.offline.profiling import ProfileOptions
@@ -79,16 +80,18 @@ def update(
     settings: Settings | None = None,
     forget: Sequence[str] = (),
     check: bool = False,
+    joins: bool = True,
     watch: Watch | None = None,
 ) -> Report:
     """Do what `build` does, and say what it came to.
 
     `forget` drops sources by label; `check` reads every table again, whatever its source says.
+    Without `joins`, join evidence is left to whoever asks for it first.
     """
     path = Path(into)
     try:
         with writing(path) as writer:
-            run = _Update(writer, settings or Settings(), watch or (lambda _: None))
+            run = _Update(writer, settings or Settings(), watch or (lambda _: None), joins=joins)
             return run(sources, forget, check=check)
     except OSError as error:
         # Those of sources were caught where they were read, so this one is about the catalog.
@@ -101,7 +104,10 @@ def update(
 class _Update:
     """One update of a catalog whose lock is held."""
 
-    def __init__(self, writer: CatalogWriter, settings: Settings, watch: Watch) -> None:
+    def __init__(
+        self, writer: CatalogWriter, settings: Settings, watch: Watch, *, joins: bool
+    ) -> None:
+        self._joins = joins
         self._started = time.perf_counter()
         self._writer = writer
         self._settings = settings
@@ -267,7 +273,11 @@ class _Update:
             current = self._writer.commit(
                 rows, self._segments, profile=self._profile, roots=roots, skipped=skipped
             )
-            forget_others(current)
+        if self._joins:
+            usual = Thresholds(self._settings.join_rows, self._settings.join_unique)
+            bring_up_to_date(
+                current, usual, lambda done, total: self._watch(Progress("join", done, total))
+            )
         changed = tuple(t for t in after if t in before and before[t] != after[t])
         added = tuple(t for t in after if t not in before)
         return Report(

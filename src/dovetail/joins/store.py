@@ -1,0 +1,158 @@
+"""Runs of postings beside the catalog: written once, mapped into memory, merged as they grow.
+
+Tables that no run knows get a run of their own. When the writer of a catalog tidies up, that run
+takes in all that are not much larger, so that there are few, and those of which half is gone; runs
+are called by their tables' contents, so what is there is never out of date.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+
+from dovetail.catalog.reader import Catalog
+from dovetail.joins.drawn import Drawn
+from dovetail.joins.lake import Ints
+from dovetail.joins.run import Run, make_run
+
+FOLDER = "postings"
+# Raised whenever the same tables would make another run.
+_VERSION = 1
+_ABOUT = "tables.json"
+_ARRAYS = [field.name for field in fields(Run) if field.name not in ("tables", "drawn")]
+_DRAWN = [field.name for field in fields(Drawn)]
+
+
+def runs_of(catalog: Catalog, *, tidy: bool = False) -> list[tuple[Run, Ints]]:
+    """Runs that know every table of a catalog, with the catalog's number of each of their columns.
+
+    Made and written where they are missing. Only the holder of the catalog's lock may `tidy`.
+    """
+    folder = catalog.path / FOLDER
+    number = {key: place for place, key in enumerate(_keys(catalog))}
+    runs: list[Run] = []
+    known: set[str] = set()
+    for run in _opened(folder):
+        mine = number.keys() & run.tables
+        # Of two runs that know the same tables, one of them merged, the first has them.
+        if mine - known:
+            runs.append(run)
+            known |= mine
+    if tidy:
+        runs = _lasting(runs, number)
+        known = {key for run in runs for key in run.tables}
+    missing = [place for key, place in number.items() if key not in known]
+    if missing:
+        runs.append(_make(catalog, missing))
+        with suppress(OSError):  # a catalog that cannot be written to is read all the same
+            _save(folder, runs[-1])
+    if tidy:
+        _remove_others(folder, runs)
+    return _numbered(catalog, runs, number)
+
+
+def _keys(catalog: Catalog) -> list[str]:
+    """A name for each table's id and contents."""
+    tables = catalog.rows.tables
+    parts = zip(*(tables[name].to_pylist() for name in ("source", "name", "digest")), strict=True)
+    return ["\0".join(part) for part in parts]
+
+
+def _lasting(runs: Sequence[Run], number: dict[str, int]) -> list[Run]:
+    """The runs that are not to be merged into the new one."""
+    live = {id(run): sum(key in number for key in run.tables) for run in runs}
+    kept = [run for run in runs if 2 * live[id(run)] >= len(run.tables)]
+    held = {key for run in kept for key in run.tables}
+    growing = len(number.keys() - held)
+    if not growing:
+        return kept
+    lasting: list[Run] = []
+    for run in sorted(kept, key=lambda run: live[id(run)]):
+        if live[id(run)] <= 2 * growing:
+            growing += live[id(run)]
+        else:
+            lasting.append(run)
+    return lasting
+
+
+def _make(catalog: Catalog, places: Sequence[int]) -> Run:
+    bounds = catalog.rows.bounds
+    keys = _keys(catalog)
+    ids = catalog.ids
+    columns = [(place, at) for place in places for at in range(bounds[place + 1] - bounds[place])]
+    vectors = [catalog.hashes(ids[place], at) for place, at in columns]
+    counts = [catalog.counts(ids[place], at) for place, at in columns]
+    table = np.repeat(np.arange(len(places)), np.diff(bounds)[list(places)])
+    return make_run([keys[place] for place in places], table, vectors, counts)
+
+
+def _numbered(
+    catalog: Catalog, runs: Sequence[Run], number: dict[str, int]
+) -> list[tuple[Run, Ints]]:
+    bounds = np.asarray(catalog.rows.bounds)
+    given: set[str] = set()
+    found = []
+    for run in runs:
+        place = np.array([number.get(k, -1) if k not in given else -1 for k in run.tables])
+        given.update(run.tables)
+        first = np.searchsorted(run.table, np.arange(len(run.tables)))
+        within = np.arange(len(run)) - first[run.table]
+        column = place[run.table]
+        found.append((run, np.where(column >= 0, bounds[column] + within, -1)))
+    return found
+
+
+def _name(tables: Sequence[str]) -> str:
+    text = json.dumps([_VERSION, *tables])
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def _opened(folder: Path) -> list[Run]:
+    """The runs there are, the largest first; one that cannot be read is as good as not there."""
+    found = []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        with suppress(OSError, ValueError, KeyError):
+            tables = json.loads((path / _ABOUT).read_text(encoding="utf-8"))
+            if path.name == _name(tables):
+                found.append(_open(path, tables))
+    return sorted(found, key=lambda run: (-len(run.tables), run.tables))
+
+
+def _open(path: Path, tables: Sequence[str]) -> Run:
+    # As plain arrays: every slice of a memmap costs as much as a small lookup.
+    arrays = {name: np.asarray(np.load(path / f"{name}.npy", "r")) for name in _ARRAYS}
+    drawn = {name: np.asarray(np.load(path / f"drawn_{name}.npy", "r")) for name in _DRAWN}
+    return Run(tables=tuple(tables), drawn=Drawn(**drawn), **arrays)
+
+
+def _save(folder: Path, run: Run) -> None:
+    folder.mkdir(exist_ok=True)
+    path = folder / _name(run.tables)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.mkdir()
+    try:
+        for name in _ARRAYS:
+            np.save(beside / f"{name}.npy", getattr(run, name))
+        for name in _DRAWN:
+            np.save(beside / f"drawn_{name}.npy", getattr(run.drawn, name))
+        (beside / _ABOUT).write_text(json.dumps(run.tables), encoding="utf-8")
+        shutil.rmtree(path, ignore_errors=True)
+        beside.rename(path)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _remove_others(folder: Path, runs: Sequence[Run]) -> None:
+    names = {_name(run.tables) for run in runs}
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.name not in names:
+                shutil.rmtree(path, ignore_errors=True)

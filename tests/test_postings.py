@@ -1,0 +1,102 @@
+"""The index from values to columns against Python sets, in memory and beside a catalog."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dovetail.hashing import Hashes
+from dovetail.joins import run as runs
+from dovetail.joins.drawn import drawn_places
+from dovetail.joins.postings import Postings
+from dovetail.joins.run import in_order, make_run
+
+# Small hashes and some that differ in their last bits alone, which packing confuses.
+VALUES = st.sampled_from([*range(40), *(2**60 + n for n in range(40)), 2**64 - 1, 2**64 - 2])
+COLUMNS = st.lists(st.sets(VALUES, max_size=30), min_size=1, max_size=12)
+WAYS: tuple[dict[str, int], ...] = (
+    {},
+    {"_FEW": 0, "_MANY": 3},
+    {"_FEW": 0, "_MANY": 4, "_PART": 20, "_ROWS": 2, "_COUNTED": 1},
+)
+
+
+def vector(values: set[int]) -> Hashes:
+    return np.array(sorted(values), dtype=np.uint64)
+
+
+def made(sets: list[set[int]], tables: list[int]) -> runs.Run:
+    vectors = [vector(values) for values in sets]
+    counts = [np.ones(len(values), dtype=np.uint32) for values in sets]
+    names = [f"t{table}" for table in range(max(tables) + 1)]
+    return make_run(names, np.array(tables), vectors, counts)
+
+
+@settings(deadline=None, max_examples=200)
+@given(COLUMNS, st.sets(VALUES, max_size=30), st.sampled_from(WAYS), st.data())
+def test_lookups_are_those_of_python_sets(
+    sets: list[set[int]], asked: set[int], way: dict[str, int], data: st.DataObject
+) -> None:
+    """Over two runs, the second of which has columns that are gone."""
+    cut = data.draw(st.integers(0, len(sets) - 1))
+    gone = data.draw(st.sets(st.integers(cut, len(sets) - 1)))
+    with pytest.MonkeyPatch.context() as patch:
+        for constant, value in way.items():
+            patch.setattr(runs, constant, value)
+        parts = [(sets[cut:], list(range(cut, len(sets))))]
+        if cut:
+            parts.append((sets[:cut], list(range(cut))))
+        numbered = [
+            (
+                made(part, list(range(len(part)))),
+                np.array([-1 if number in gone else number for number in numbers]),
+            )
+            for part, numbers in parts
+        ]
+        postings = Postings(numbered, len(sets))
+        alive = [set() if place in gone else held for place, held in enumerate(sets)]
+        values = vector(asked)
+        place, column = postings.columns_holding(values)
+        around, inside = postings.nested(values)
+        counts, common = postings.counts(values), postings.commonness()
+    expected = [
+        (at, number)
+        for at, number in product(range(len(values)), range(len(sets)))
+        if int(values[at]) in alive[number]
+    ]
+    assert list(zip(place.tolist(), column.tolist(), strict=True)) == expected
+    assert counts.tolist() == [len(asked & held) for held in alive]
+    assert around.tolist() == [bool(asked) and asked <= held for held in alive]
+    assert inside.tolist() == [bool(held) and held <= asked for held in alive]
+    for number, held in enumerate(alive):
+        if held:
+            # Up to 32 values are all drawn; every column is a table here.
+            nats = [np.log(sum(value in other for other in alive)) for value in sorted(held)]
+            assert common[number] == pytest.approx(np.mean(nats))
+
+
+@settings(deadline=None, max_examples=100)
+@given(COLUMNS)
+def test_values_come_in_order_with_their_columns(sets: list[set[int]]) -> None:
+    found = [
+        pair
+        for values, columns in in_order([vector(values) for values in sets])
+        for pair in zip(values.tolist(), columns.tolist(), strict=True)
+    ]
+    assert found == sorted((value, place) for place, held in enumerate(sets) for value in held)
+
+
+def test_values_are_drawn_by_the_rows_that_hold_them() -> None:
+    random = np.random.default_rng(1)
+    values = np.unique(random.integers(0, 2**63, 1000, dtype=np.uint64) * np.uint64(2))
+    counts = np.ones(len(values), dtype=np.uint32)
+    heavy = np.arange(0, len(values), 50)
+    counts[heavy] = 1000
+    drawn = drawn_places(values, counts)
+    assert len(drawn) == 32
+    assert len(set(drawn.tolist()) & set(heavy.tolist())) >= 18
+    assert drawn.tolist() == drawn_places(values, counts).tolist() == sorted(drawn.tolist())
