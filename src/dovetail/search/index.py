@@ -12,7 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +22,19 @@ from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableId
 from dovetail.errors import ModelError
 from dovetail.joins.cache import join_edges
+from dovetail.joins.lake import DEFAULT as USUAL
+from dovetail.joins.lake import Thresholds
+from dovetail.joins.scoring import DEFAULT as KEYLIKE
+from dovetail.joins.scoring import scoring
 from dovetail.models.vectors import VectorStore
 from dovetail.ports import Embedder
 from dovetail.search.dense import Dense, Vectors
+from dovetail.search.kin import ties
 from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.texts import header_text, table_text
 from dovetail.search.values import ValueIndex
+from dovetail.search.values import forget_others as forget_other_values
 
 FOLDER, VECTORS = "search", "vectors"
 # Raised whenever the same catalog would make another index.
@@ -36,6 +42,28 @@ _VERSION = 1
 _ABOUT, _DENSE, _HEADERS = "index.json", "dense.faiss", "headers.npy"
 
 Done = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Makings:
+    """What an index depends on besides the catalog."""
+
+    embedder: Embedder | None
+    purposes: Mapping[TableId, str] = field(default_factory=dict)
+    thresholds: Thresholds = USUAL
+
+    @property
+    def model(self) -> str:
+        return self.embedder.model_id if self.embedder else ""
+
+    @property
+    def key(self) -> str:
+        way = hashlib.sha256(
+            f"{_VERSION} {self.model} {scoring(KEYLIKE).version} {self.thresholds}".encode()
+        )
+        for table in sorted(self.purposes):
+            way.update(f"\0{table}\0{self.purposes[table]}".encode())
+        return way.hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -52,108 +80,89 @@ class Index:
     headers: npt.NDArray[np.float16] | None
 
 
-def open_index(
-    catalog: Catalog,
-    embedder: Embedder | None,
-    purposes: Mapping[TableId, str],
-    done: Done | None = None,
-) -> Index:
+def open_index(catalog: Catalog, makings: Makings, done: Done | None = None) -> Index:
     """The index of a catalog: found, or made and kept where that is allowed.
 
     `done` hears how many of the texts that were never embedded before are.
     """
-    path = _path(catalog, embedder, purposes)
-    with suppress(OSError, ValueError, RuntimeError):
-        return _load(catalog, path, embedder)
-    _refuse_other_models(catalog, path, embedder)
-    made = _make(catalog, embedder, purposes, done)
-    with suppress(OSError):
-        _save(made, path, embedder)
+    path = _path(catalog, makings)
+    with suppress(OSError, ValueError, KeyError, RuntimeError):
+        return _load(catalog, path, makings)
+    _refuse_other_models(catalog, makings)
+    made = _make(catalog, makings, done)
+    with suppress(OSError):  # a catalog that cannot be written to is read all the same
+        _save(made, path, makings)
     return made
 
 
-def bring_up_to_date(
-    catalog: Catalog,
-    embedder: Embedder | None,
-    purposes: Mapping[TableId, str],
-    done: Done | None = None,
-) -> None:
+def bring_up_to_date(catalog: Catalog, makings: Makings, done: Done | None = None) -> None:
     """Have the index of a catalog made, and forget all others; for the holder of its lock."""
-    path = _path(catalog, embedder, purposes)
+    path = _path(catalog, makings)
     if not (path / _ABOUT).is_file():
-        _save(_make(catalog, embedder, purposes, done), path, embedder)
-    for other in (catalog.path / FOLDER).iterdir():
+        _save(_make(catalog, makings, done), path, makings)
+    for other in path.parent.iterdir():
         if other != path:
             shutil.rmtree(other, ignore_errors=True)
+    forget_other_values(catalog)
 
 
-def _path(catalog: Catalog, embedder: Embedder | None, purposes: Mapping[TableId, str]) -> Path:
-    way = hashlib.sha256(f"{_VERSION} {_model(embedder)}".encode())
-    for table in sorted(purposes):
-        way.update(f"\0{table}\0{purposes[table]}".encode())
-    return catalog.path / FOLDER / f"{catalog.contents}-{way.hexdigest()[:12]}"
+def _path(catalog: Catalog, makings: Makings) -> Path:
+    return catalog.path / FOLDER / f"{catalog.contents}-{makings.key}"
 
 
-def _model(embedder: Embedder | None) -> str:
-    return embedder.model_id if embedder else ""
-
-
-def _refuse_other_models(catalog: Catalog, path: Path, embedder: Embedder | None) -> None:
+def _refuse_other_models(catalog: Catalog, makings: Makings) -> None:
     """Nobody waits for a catalog to be embedded again because of an option at a question."""
-    for other in path.parent.glob(f"{catalog.contents}-*/{_ABOUT}"):
+    for other in (catalog.path / FOLDER).glob(f"{catalog.contents}-*/{_ABOUT}"):
+        model = makings.model
         with suppress(OSError, ValueError, KeyError):
             model = json.loads(other.read_text("utf-8"))["embedder"]
-            if model != _model(embedder):
-                raise ModelError(
-                    f"{catalog.path} was indexed with {_named(model)}, not with "
-                    f"{_named(_model(embedder))}; choose that one, or index again with this one: "
-                    "dovetail index --embedder NAME"
-                )
+        if model != makings.model:
+            raise ModelError(
+                f"{catalog.path} was indexed with {_named(model)}, not with "
+                f"{_named(makings.model)}; choose that one, or index again with this one: "
+                "dovetail index --embedder NAME"
+            )
 
 
 def _named(model: str) -> str:
     return f"the embedder {model}" if model else "no embedder"
 
 
-def _make(
-    catalog: Catalog,
-    embedder: Embedder | None,
-    purposes: Mapping[TableId, str],
-    done: Done | None,
-) -> Index:
+def _make(catalog: Catalog, makings: Makings, done: Done | None) -> Index:
     tables = list(catalog)
+    purposes = makings.purposes
     dense = headers = None
-    if embedder is not None:
+    if makings.embedder is not None:
         lines = [table_text(table, purposes.get(table.id, "")) for table in tables]
         cells = [header_text(t.name, column.name) for t in tables for column in t.columns]
-        store = VectorStore(catalog.path / VECTORS, embedder)
+        store = VectorStore(catalog.path / VECTORS, makings.embedder)
         vectors: Vectors = store.documents([*lines, *cells], done)
         dense = Dense.build(vectors[: len(lines)])
         headers = vectors[len(lines) :].astype(np.float16)
     places = {table: place for place, table in enumerate(catalog.ids)}
+    edges = join_edges(catalog, thresholds=makings.thresholds)
     return Index(
         lexical=Lexical.build(tables, purposes),
-        joined=Neighbours.build(places, join_edges(catalog)),
+        joined=Neighbours.build(places, edges, ties(tables)),
         values=ValueIndex.of(catalog),
         dense=dense,
         headers=headers,
     )
 
 
-def _load(catalog: Catalog, path: Path, embedder: Embedder | None) -> Index:
-    about = json.loads((path / _ABOUT).read_text("utf-8"))
-    if about["embedder"] != _model(embedder):
+def _load(catalog: Catalog, path: Path, makings: Makings) -> Index:
+    if json.loads((path / _ABOUT).read_text("utf-8"))["embedder"] != makings.model:
         raise ValueError(path)
     return Index(
         lexical=Lexical.load(path),
         joined=Neighbours.load(path),
         values=ValueIndex.of(catalog),
-        dense=Dense.load(path / _DENSE) if embedder else None,
-        headers=np.load(path / _HEADERS, mmap_mode="r") if embedder else None,
+        dense=Dense.load(path / _DENSE) if makings.embedder else None,
+        headers=np.load(path / _HEADERS, mmap_mode="r") if makings.embedder else None,
     )
 
 
-def _save(index: Index, path: Path, embedder: Embedder | None) -> None:
+def _save(index: Index, path: Path, makings: Makings) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.mkdir(parents=True)
@@ -162,7 +171,7 @@ def _save(index: Index, path: Path, embedder: Embedder | None) -> None:
         if index.dense is not None and index.headers is not None:
             index.dense.save(beside / _DENSE)
             np.save(beside / _HEADERS, index.headers)
-        (beside / _ABOUT).write_text(json.dumps({"embedder": _model(embedder)}), "utf-8")
+        (beside / _ABOUT).write_text(json.dumps({"embedder": makings.model}), "utf-8")
         shutil.rmtree(path, ignore_errors=True)
         beside.rename(path)
     finally:

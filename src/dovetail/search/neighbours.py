@@ -28,15 +28,22 @@ class Neighbours:
     score: Floats
 
     @classmethod
-    def build(cls, places: Mapping[TableId, int], edges: Iterable[JoinEdge]) -> Neighbours:
-        """The partners by the surest edge that joins them; every table is its own, at 1."""
+    def build(
+        cls,
+        places: Mapping[TableId, int],
+        edges: Iterable[JoinEdge],
+        ties: Mapping[tuple[int, int], float],
+    ) -> Neighbours:
+        """The partners by the surest edge or tie between them; every table is its own, at 1."""
         best = {(place, place): 1.0 for place in places.values()}
-        for edge in edges:
-            one, two = places[edge.left], places[edge.right]
-            if one == two or edge.score <= _DOUBTFUL:
-                continue
+        joined = (
+            ((places[edge.left], places[edge.right]), edge.score)
+            for edge in edges
+            if edge.left != edge.right and edge.score > _DOUBTFUL
+        )
+        for (one, two), score in (*joined, *ties.items()):
             for pair in ((one, two), (two, one)):
-                best[pair] = max(best.get(pair, 0.0), edge.score)
+                best[pair] = max(best.get(pair, 0.0), score)
         pairs = np.array(sorted(best), dtype=np.int64).reshape(-1, 2)
         return cls(
             starts=np.searchsorted(pairs[:, 0], np.arange(len(places) + 1)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -13,10 +13,9 @@ from dovetail.domain import Candidate, Table, TableId
 from dovetail.errors import ModelError
 from dovetail.joins.graph import JoinGraph
 from dovetail.phrases import cell_phrases
-from dovetail.ports import Embedder
 from dovetail.search.dense import Dense, Vectors
 from dovetail.search.fusion import DEFAULT, Cover, Floats, Ints, Mentions, Weights, fuse, offered
-from dovetail.search.index import Done, open_index
+from dovetail.search.index import Done, Makings, open_index
 from dovetail.search.lexical import Mention
 from dovetail.search.literals import Span, spans
 from dovetail.search.words import asked
@@ -40,17 +39,17 @@ class Searcher:
     def __init__(
         self,
         catalog: Catalog,
-        embedder: Embedder | None,
+        makings: Makings,
         *,
-        purposes: Mapping[TableId, str] | None = None,
         weights: Weights = DEFAULT,
         done: Done | None = None,
     ) -> None:
         self.catalog = catalog
-        self.embedder = embedder
-        self.purposes = purposes or {}
+        self.embedder = makings.embedder
+        self.purposes = makings.purposes
+        self._thresholds = makings.thresholds
         self._weights = weights
-        self._index = open_index(catalog, embedder, self.purposes, done)
+        self._index = open_index(catalog, makings, done)
         self._bounds = np.asarray(catalog.rows.bounds)
         rows = catalog.rows.tables["rows"].to_numpy()
         self._filled = int(np.count_nonzero(rows))
@@ -63,7 +62,7 @@ class Searcher:
 
     @cached_property
     def joins(self) -> JoinGraph:
-        return JoinGraph.of(self.catalog)
+        return JoinGraph.of(self.catalog, thresholds=self._thresholds)
 
     def vector(self, question: str) -> Vectors:
         """The question's vector."""
