@@ -11,6 +11,9 @@
     │   └── RescanError     it can, but another way: scan the table again
     ├── ModelError          an embedder or LLM cannot be loaded, reached or understood
     ├── EngineError         the offline work cannot be run where it was asked to
+    ├── GuardError          a query that may not run
+    ├── QueryError          a query that was let run and failed
+    │   └── LimitError      it needed more time or memory than it was given
     └── MissingExtraError   an optional dependency is not installed
 
 A message is one line: what failed, on what, and the remedy. It never holds a credential.
@@ -61,6 +64,18 @@ class ModelError(DovetailError):
 
 class EngineError(DovetailError):
     """The offline work cannot be run where it was asked to."""
+
+
+class GuardError(DovetailError):
+    """A query that may not run: it is not only reading, or reads what it was not given."""
+
+
+class QueryError(DovetailError):
+    """A query that was let run and failed."""
+
+
+class LimitError(QueryError):
+    """A query that needed more time or memory than it was given, or was called off."""
 
 
 class MissingExtraError(DovetailError):

@@ -1,0 +1,138 @@
+"""Runs a guarded query in SQLite itself, over SQLite files: what it does with types is its own.
+
+Files are attached read-only; an authorizer then lets nothing through but the reading of the set's
+tables and the functions on the list.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from dovetail.answer.functions import SQLITE_FUNCTIONS
+from dovetail.answer.results import Limits, Ran, collect
+from dovetail.errors import LimitError, QueryError
+from dovetail.ports import Json
+from dovetail.sources import duck
+
+_BATCH_ROWS = 1 << 10
+_LENGTH = 10 << 20
+# SQLite's numbers for what it asks to be let do; sqlite3 has names for few of them.
+_READ, _SELECT, _FUNCTION, _RECURSIVE = 20, 21, 31, 33
+
+
+def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
+    """Run a query whose tables stand in databases named `s0`, `s1`, ..."""
+    began = time.perf_counter()
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        try:
+            _attach(connection, relations)
+        except sqlite3.Error as error:
+            raise QueryError(f"the databases cannot be attached: {error}") from None
+        _lock(connection, relations)
+        ready = time.perf_counter()
+        try:
+            cursor = connection.execute(sql)
+            names = [str(column[0]) for column in cursor.description or ()]
+            values, truncated = _fetch(cursor, len(names), limits)
+        except sqlite3.Error as error:
+            raise _failure(error) from None
+        except MemoryError:
+            raise _too_much() from None
+    columns = [_column(cells) for cells in values]
+    mixed = [name for name, (_, mixes) in zip(names, columns, strict=True) if mixes]
+    arrays = [array for array, _ in columns]
+    rows = pa.Table.from_arrays(arrays, names=names)
+    table, cut = collect(rows.to_batches(_BATCH_ROWS), rows.schema, limits)
+    warnings = tuple(f"{name} holds text and other values: all are shown as text" for name in mixed)
+    seconds = {"open": ready - began, "run": time.perf_counter() - ready}
+    return Ran(table, truncated or cut, seconds, warnings)
+
+
+def _attach(connection: sqlite3.Connection, relations: list[Json]) -> None:
+    places = {relation["place"][0]: relation["spec"]["location"] for relation in relations}
+    for name, path in places.items():
+        uri = f"file:{quote(path)}?mode=ro"
+        connection.execute(f"ATTACH {duck.literal(uri)} AS {duck.identifier(name)}")
+
+
+def _lock(connection: sqlite3.Connection, relations: list[Json]) -> None:
+    allowed = {(relation["place"][0], relation["place"][1].casefold()) for relation in relations}
+    views = {table for _, table in allowed}
+
+    def authorize(
+        action: int, first: str | None, second: str | None, database: str | None, inside: str | None
+    ) -> int:
+        if action in (_SELECT, _RECURSIVE):
+            return sqlite3.SQLITE_OK
+        if action == _FUNCTION and (second or "").casefold() in SQLITE_FUNCTIONS:
+            return sqlite3.SQLITE_OK
+        named = ((database or ""), (first or "").casefold())
+        # A view of the set may read what it is made of.
+        within = (inside or "").casefold() in views
+        # What a WITH clause defines is in no database.
+        defined = database is None and second == ""
+        if action == _READ and (named in allowed or within or defined):
+            return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_DENY
+
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LENGTH)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA query_only = ON")
+    connection.set_authorizer(authorize)
+
+
+def _fetch(
+    cursor: sqlite3.Cursor, width: int, limits: Limits
+) -> tuple[list[list[Any]], bool]:
+    columns: list[list[Any]] = [[] for _ in range(width)]
+    rows = size = 0
+    for row in _rows(cursor):
+        if rows == limits.rows or size > limits.bytes:
+            return columns, True
+        rows += 1
+        for cells, cell in zip(columns, row, strict=True):
+            cells.append(cell)
+            size += len(cell) if isinstance(cell, (str, bytes)) else 8
+    return columns, False
+
+
+def _rows(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
+    while rows := cursor.fetchmany(_BATCH_ROWS):
+        yield from rows
+
+
+def _column(cells: list[Any]) -> tuple[pa.Array, bool]:
+    """Values as an array of one type, and whether text had to stand for all of them."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {int}:
+        return pa.array(cells, pa.int64()), False
+    if kinds <= {int, float}:
+        return pa.array([None if cell is None else float(cell) for cell in cells]), False
+    if len(kinds) == 1:
+        return pa.array(cells), False
+    return pa.array([None if cell is None else _as_text(cell) for cell in cells]), True
+
+
+def _as_text(cell: Any) -> str:
+    return cell.hex() if isinstance(cell, bytes) else str(cell)
+
+
+def _failure(error: sqlite3.Error) -> QueryError:
+    text = str(error)
+    if "out of memory" in text or "too big" in text:
+        return _too_much()
+    return QueryError(f"the query failed: {duck.one_line(text)}")
+
+
+def _too_much() -> LimitError:
+    return LimitError("the query needs more memory than it was given; ask for less at a time")

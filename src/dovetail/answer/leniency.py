@@ -1,0 +1,105 @@
+"""What SQLite lets pass and DuckDB does not, said in a way that DuckDB understands.
+
+SQLite reads a quoted name that is no column as a text; takes columns that are not grouped from any
+row of the group, or from the row of the only MIN or MAX; and LIKE does not mind case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from dovetail.answer.relations import Relation
+from dovetail.answer.scopes import unknown_columns
+
+
+def like_sqlite(tree: exp.Expression, relations: Sequence[Relation]) -> exp.Expression:
+    """A query as SQLite understands it, for DuckDB."""
+    for column in unknown_columns(tree, relations):
+        if not column.table and isinstance(column.this, exp.Identifier) and column.this.quoted:
+            column.replace(exp.Literal.string(column.name))
+    for like in list(tree.find_all(exp.Like)):
+        like.replace(exp.ILike(**like.args))
+    for select in list(tree.find_all(exp.Select)):
+        _settle_bare_columns(select)
+    return tree
+
+
+def _settle_bare_columns(select: exp.Select) -> None:
+    group = select.args.get("group")
+    holders = [
+        *select.expressions,
+        *(select.args[name] for name in ("having", "order") if select.args.get(name)),
+    ]
+    found = [aggregate for holder in holders for aggregate in _aggregates(holder)]
+    if group is None and not found:
+        return
+    grouped = list(group.expressions) if group else []
+    extremes = [each for each in found if isinstance(each, (exp.Min, exp.Max))]
+    extreme = extremes[0] if len(extremes) == 1 else None
+    aliases = {each.alias.casefold() for each in select.expressions if each.alias}
+    for number, holder in enumerate(holders):
+        projected = number < len(select.expressions)
+        if projected and _is_grouped(holder, number, grouped):
+            continue
+        for column in list(_bare(holder)):
+            named = not projected and not column.table and column.name.casefold() in aliases
+            if not named and not any(_same(column, key) for key in grouped):
+                _wrap(column, extreme, projected=projected)
+
+
+def _wrap(column: exp.Column, extreme: exp.Expression | None, *, projected: bool) -> None:
+    """Take a column from the row of the extreme, or from any row, under the name it had."""
+    kind = exp.First
+    if extreme is not None:
+        kind = exp.ArgMin if isinstance(extreme, exp.Min) else exp.ArgMax
+    value = column.copy()
+    chosen: exp.Expression = (
+        kind(this=value, expression=extreme.this.copy()) if extreme is not None
+        else kind(this=value)
+    )  # fmt: skip
+    if projected and isinstance(column.parent, exp.Select):
+        chosen = exp.alias_(chosen, column.name, quoted=True)
+    column.replace(chosen)
+
+
+def _aggregates(node: exp.Expression) -> Iterator[exp.Expression]:
+    """The aggregates of a query's own, not those of windows and subqueries in it."""
+    if isinstance(node, (exp.Window, exp.Query)):
+        return
+    if isinstance(node, exp.AggFunc):
+        yield node
+        return
+    for child in node.iter_expressions():
+        yield from _aggregates(child)
+
+
+def _bare(node: exp.Expression) -> Iterator[exp.Column]:
+    """The columns that stand outside of aggregates."""
+    if isinstance(node, exp.Column):
+        if not isinstance(node.this, exp.Star):
+            yield node
+    elif not isinstance(node, (exp.AggFunc, exp.Window, exp.Query)):
+        for child in node.iter_expressions():
+            yield from _bare(child)
+
+
+def _is_grouped(projection: exp.Expression, number: int, grouped: list[exp.Expression]) -> bool:
+    value = projection.unalias()
+    for key in grouped:
+        if isinstance(key, exp.Literal) and key.is_int and int(key.this) == number + 1:
+            return True
+        named = isinstance(key, exp.Column) and not key.table
+        if named and projection.alias.casefold() == key.name.casefold():
+            return True
+        if key == value:
+            return True
+    return False
+
+
+def _same(column: exp.Column, key: exp.Expression) -> bool:
+    if not isinstance(key, exp.Column) or column.name.casefold() != key.name.casefold():
+        return False
+    tables = {each.table.casefold() for each in (column, key) if each.table}
+    return len(tables) < 2
