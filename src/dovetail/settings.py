@@ -32,6 +32,10 @@ class Settings:
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None
+    query_seconds: float = 60.0
+    query_memory_mb: int = 1024
+    query_rows: int = 100_000
+    sql_repair: bool = True
 
     def but(self, **given: Any) -> Settings:
         """These settings, with those that are not None put in their place."""

@@ -7,7 +7,12 @@ file, a setting, another table or the state of a connection, and none of it take
 
 from __future__ import annotations
 
-SHAPES = frozenset(
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+SHAPES = _words(
     """
     Select From Join Where Group Having Qualify Order Ordered Limit Offset Fetch With CTE TableAlias
     Table Subquery Union Intersect Except Values Tuple Column Identifier Literal Star Alias Paren
@@ -17,10 +22,10 @@ SHAPES = frozenset(
     Window WindowSpec Filter WithinGroup IgnoreNulls RespectNulls DataType DataTypeParam AtTimeZone
     GroupingSets Cube Rollup Any All HexString JSONPath JSONPathKey JSONPathRoot JSONPathSubscript
     JSONPathWildcard
-    """.split()
+    """
 )
 
-CLASSES = frozenset(
+CLASSES = _words(
     """
     Abs Acos Acosh AddMonths And AnyValue ApproxDistinct ApproxQuantile ArgMax ArgMin Array ArrayAgg
     ArrayConcat ArrayContains ArrayDistinct ArraySize ArraySort ArrayToString Ascii Asin Asinh Atan
@@ -46,21 +51,21 @@ CLASSES = frozenset(
     TsOrDsToTime TsOrDsToTimestamp Typeof Unicode UnixDate UnixMicros UnixMillis UnixSeconds
     UnixToStr UnixToTime UnixToTimeStr Unhex Upper UtcDate UtcTime UtcTimestamp Variance VariancePop
     Week WeekOfYear WidthBucket Xor Year YearOfWeek YearOfWeekIso
-    """.split()
+    """
 )
 
 # Functions that only one engine has, and that sqlglot knows by nothing but their names.
 NAMED = {
-    "sqlite": frozenset(
-        """
+    "sqlite": _words(
+    """
         concat concat_ws date datetime format ifnull json_array_length json_extract json_type
         json_valid julianday likelihood likely log10 log2 mod octet_length printf quote
         string_agg strftime substr time timediff total trunc unixepoch
         unlikely
-        """.split()
-    ),
-    "duckdb": frozenset(
         """
+),
+    "duckdb": _words(
+    """
         age array_length avg bar bit_count bool_and bool_or century chr concat_ws contains
         damerau_levenshtein date_part date_sub datesub dayofmonth dayofweek dayofyear decade
         entropy epoch epoch_ms epoch_us era even favg fdiv first fmod fsum gamma gcd geometric_mean
@@ -71,22 +76,20 @@ NAMED = {
         make_time make_timestamp millennium mismatches nextafter nfc_normalize now position
         prefix printf product quantile_cont quantile_disc round_even sem string_split strip_accents
         strlen strptime suffix sumkahan time_bucket to_days to_hours to_minutes
-        to_months to_seconds to_weeks to_years today try_strptime unicode weekday weekofyear yearweek
-        """.split()
-    ),
+        to_months to_seconds to_weeks to_years today try_strptime unicode weekday weekofyear
+        yearweek
+        """
+),
 }  # fmt: skip
 
 # What SQLite's authorizer lets through, by SQLite's own names.
-SQLITE_FUNCTIONS = (
-    NAMED["sqlite"]
-    | frozenset(
-        """
+SQLITE_FUNCTIONS = NAMED["sqlite"] | _words(
+    """
         abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce cos cosh count
         cume_dist degrees dense_rank exp first_value floor glob group_concat hex iif if instr
         json_group_array json_group_object lag last_value lead length like ln log lower ltrim max
         min nth_value ntile nullif percent_rank pi pow power radians rank replace round row_number
         rtrim sign sin sinh sqrt soundex substring sum tan tanh trim typeof unhex unicode upper
         current_date current_time current_timestamp median -> ->>
-        """.split()
-    )
+        """
 )

@@ -1,4 +1,4 @@
-"""The guard: lets through one query that reads tables of the set by harmless means, or says why not.
+"""The guard: lets one query through that only reads tables of the set, or says why not.
 
 A query is parsed, held against the lists in `functions.py`, and written out again from what was
 understood; only that text is ever run. So what an engine would read differently from us (comments
@@ -8,12 +8,14 @@ lists once more, as the engine's dialect reads it. Whatever is not understood is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import sqlglot
-from sqlglot import exp, tokens
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
 
 from dovetail.answer.functions import CLASSES, NAMED, SHAPES
 from dovetail.answer.relations import Relation
@@ -26,13 +28,16 @@ DEEPEST = 40
 
 _BEGINNINGS = {"SELECT", "WITH", "FROM", "VALUES", "("}
 _OPENING = {"(", "[", "{", "CASE"}
+_PREFIXES = {"NOT", "-", "+", "~", "@"}
 _CLOSING = {")", "]", "}", "END"}
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
+# A name as it may stand without quotes: anything else might be a parameter, or worse.
+_NAME = re.compile(r"[^\W\d][\w$]*")
 # How a table may be given besides by name and alias: not sampled, pivoted, versioned or hinted at.
 _TABLE_PARTS = {"this", "db", "catalog", "alias", "joins"}
 
 # A step between understanding a query and writing it out again; it may change the tree.
-Adapt = Callable[[exp.Expression, Sequence[Relation]], exp.Expression]
+Adapt = Callable[[exp.Expr, Sequence[Relation]], exp.Expr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ class Guarded:
     """A query that may run: the text to run, and of it the tree and the tables it reads."""
 
     sql: str
-    tree: exp.Expression
+    tree: exp.Expr
     tables: tuple[TableId, ...]
 
 
@@ -72,7 +77,7 @@ def guard(
     return Guarded(text, understood, read)
 
 
-def parse(sql: str, dialect: str) -> exp.Expression:
+def parse(sql: str, dialect: str) -> exp.Expr:
     """The one statement of a text, as sqlglot understands it."""
     if len(sql) > MOST_CHARACTERS:
         raise GuardError(
@@ -93,9 +98,7 @@ def parse(sql: str, dialect: str) -> exp.Expression:
     return whole[0]
 
 
-def base_tables(
-    node: exp.Expression, defined: frozenset[str] = frozenset()
-) -> Iterator[exp.Table]:
+def base_tables(node: exp.Expr, defined: frozenset[str] = frozenset()) -> Iterator[exp.Table]:
     """The tables a query reads, without the names that its WITH clauses define where they hold."""
     clause = node.args.get("with_")
     if clause is not None:
@@ -112,7 +115,7 @@ def base_tables(
             yield from base_tables(child, defined)
 
 
-def _look_over(found: Sequence[tokens.Token]) -> None:
+def _look_over(found: Sequence[Token]) -> None:
     """Refuse by tokens alone what is too much for the parser, or begins like no query."""
     if not found:
         raise GuardError("refused: there is no statement")
@@ -120,20 +123,22 @@ def _look_over(found: Sequence[tokens.Token]) -> None:
         raise GuardError(f"refused: the query has more than {MOST_TOKENS:,} words")
     first = found[0].text.upper()
     if first not in _BEGINNINGS or found[0].token_type in (
-        tokens.TokenType.STRING,
-        tokens.TokenType.IDENTIFIER,
+        TokenType.STRING,
+        TokenType.IDENTIFIER,
     ):
         raise GuardError(f"refused: {first[:40]} is no query; only SELECT may run")
-    depth = 0
+    depth = run = 0
     for token in found:
         text = token.text.upper()
-        if token.token_type not in (tokens.TokenType.STRING, tokens.TokenType.IDENTIFIER):
-            depth += (text in _OPENING) - (text in _CLOSING)
-        if depth > DEEPEST:
+        if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
+            text = ""
+        depth += (text in _OPENING) - (text in _CLOSING)
+        run = run + 1 if text in _PREFIXES else 0
+        if max(depth, run) > DEEPEST:
             raise GuardError("refused: the query is nested too deeply; write it flatter")
 
 
-def _checked(sql: str, dialect: str) -> exp.Expression:
+def _checked(sql: str, dialect: str) -> exp.Expr:
     tree = parse(sql, dialect)
     if not isinstance(tree, _QUERIES):
         raise GuardError(f"refused: {tree.key.upper()} is no query; only SELECT may run")
@@ -142,7 +147,7 @@ def _checked(sql: str, dialect: str) -> exp.Expression:
     return tree
 
 
-def _check(node: exp.Expression, dialect: str) -> None:
+def _check(node: exp.Expr, dialect: str) -> None:
     kind = type(node).__name__
     if isinstance(node, exp.Anonymous):
         if not isinstance(node.this, str) or node.this.lower() not in NAMED.get(dialect, ()):
@@ -152,15 +157,22 @@ def _check(node: exp.Expression, dialect: str) -> None:
             raise GuardError(f"refused: the function {_shown(node)} is not on the list of allowed")
     elif kind not in SHAPES:
         raise GuardError(f"refused: {_words(kind)} is not something a query may hold here")
+    if isinstance(node, exp.Select) and not node.expressions:
+        raise GuardError("refused: it does not parse as SQL: SELECT of nothing")
+    if isinstance(node, exp.Identifier) and not (node.quoted or _NAME.fullmatch(node.name)):
+        raise GuardError(f"refused: the name {node.name[:60]} would need quotes")
     if isinstance(node, exp.Table):
-        if not isinstance(node.this, exp.Identifier):
-            raise GuardError(
-                f"refused: {_shown(node.this)} stands for a table; "
-                "only tables of the set may be read"
-            )
-        odd = [part for part, value in node.args.items() if value and part not in _TABLE_PARTS]
-        if odd:
-            raise GuardError(f"refused: {odd[0]} is not something a table may be read with")
+        _check_table(node)
+
+
+def _check_table(node: exp.Table) -> None:
+    if not isinstance(node.this, exp.Identifier):
+        raise GuardError(
+            f"refused: {_shown(node.this)} stands for a table; only tables of the set may be read"
+        )
+    odd = [part for part, value in node.args.items() if value and part not in _TABLE_PARTS]
+    if odd:
+        raise GuardError(f"refused: {odd[0]} is not something a table may be read with")
 
 
 def _relation(table: exp.Table, relations: Sequence[Relation]) -> Relation:
@@ -173,7 +185,7 @@ def _relation(table: exp.Table, relations: Sequence[Relation]) -> Relation:
     raise GuardError(f"refused: {said} is not a table of the set, which are: {known or 'none'}")
 
 
-def _put_in_place(tree: exp.Expression, relations: Sequence[Relation]) -> None:
+def _put_in_place(tree: exp.Expr, relations: Sequence[Relation]) -> None:
     """Call every table by its place in the engine, under the name that the query uses for it."""
     qualified = set()
     for table in list(base_tables(tree)):
@@ -191,7 +203,7 @@ def _put_in_place(tree: exp.Expression, relations: Sequence[Relation]) -> None:
             column.set("db", None)
 
 
-def _shown(node: exp.Expression) -> str:
+def _shown(node: exp.Expr) -> str:
     if isinstance(node, exp.Anonymous) and isinstance(node.this, str):
         return node.this[:60].upper()
     return node.sql_name() if isinstance(node, exp.Func) else _words(type(node).__name__)

@@ -23,6 +23,7 @@ from dovetail.sources import duck
 
 _BATCH_ROWS = 1 << 10
 _LENGTH = 10 << 20
+_MIXED = {int: pa.int64(), float: pa.float64(), str: pa.string(), bytes: pa.binary()}
 # SQLite's numbers for what it asks to be let do; sqlite3 has names for few of them.
 _READ, _SELECT, _FUNCTION, _RECURSIVE = 20, 21, 31, 33
 
@@ -45,14 +46,10 @@ def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
             raise _failure(error) from None
         except MemoryError:
             raise _too_much() from None
-    columns = [_column(cells) for cells in values]
-    mixed = [name for name, (_, mixes) in zip(names, columns, strict=True) if mixes]
-    arrays = [array for array, _ in columns]
-    rows = pa.Table.from_arrays(arrays, names=names)
+    rows = pa.Table.from_arrays([_column(cells) for cells in values], names=names)
     table, cut = collect(rows.to_batches(_BATCH_ROWS), rows.schema, limits)
-    warnings = tuple(f"{name} holds text and other values: all are shown as text" for name in mixed)
     seconds = {"open": ready - began, "run": time.perf_counter() - ready}
-    return Ran(table, truncated or cut, seconds, warnings)
+    return Ran(table, truncated or cut, seconds)
 
 
 def _attach(connection: sqlite3.Connection, relations: list[Json]) -> None:
@@ -91,15 +88,12 @@ def _lock(connection: sqlite3.Connection, relations: list[Json]) -> None:
     connection.set_authorizer(authorize)
 
 
-def _fetch(
-    cursor: sqlite3.Cursor, width: int, limits: Limits
-) -> tuple[list[list[Any]], bool]:
+def _fetch(cursor: sqlite3.Cursor, width: int, limits: Limits) -> tuple[list[list[Any]], bool]:
     columns: list[list[Any]] = [[] for _ in range(width)]
-    rows = size = 0
-    for row in _rows(cursor):
-        if rows == limits.rows or size > limits.bytes:
+    size = 0
+    for number, row in enumerate(_rows(cursor)):
+        if number == limits.rows or size > limits.bytes:
             return columns, True
-        rows += 1
         for cells, cell in zip(columns, row, strict=True):
             cells.append(cell)
             size += len(cell) if isinstance(cell, (str, bytes)) else 8
@@ -111,20 +105,28 @@ def _rows(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
         yield from rows
 
 
-def _column(cells: list[Any]) -> tuple[pa.Array, bool]:
-    """Values as an array of one type, and whether text had to stand for all of them."""
+def _column(cells: list[Any]) -> pa.Array:
+    """Values as an array: of one type, or a union of types where SQLite holds several."""
     kinds = {type(cell) for cell in cells if cell is not None}
     if kinds <= {int}:
-        return pa.array(cells, pa.int64()), False
+        return pa.array(cells, pa.int64())
     if kinds <= {int, float}:
-        return pa.array([None if cell is None else float(cell) for cell in cells]), False
+        return pa.array([None if cell is None else float(cell) for cell in cells])
     if len(kinds) == 1:
-        return pa.array(cells), False
-    return pa.array([None if cell is None else _as_text(cell) for cell in cells]), True
-
-
-def _as_text(cell: Any) -> str:
-    return cell.hex() if isinstance(cell, bytes) else str(cell)
+        return pa.array(cells)
+    parts: list[list[Any]] = [[] for _ in _MIXED]
+    which, where = [], []
+    for cell in cells:
+        at = next((at for at, kind in enumerate(_MIXED) if isinstance(cell, kind)), 0)
+        which.append(at)
+        where.append(len(parts[at]))
+        parts[at].append(cell)
+    return pa.UnionArray.from_dense(
+        pa.array(which, pa.int8()),
+        pa.array(where, pa.int32()),
+        [pa.array(part, kind) for part, kind in zip(parts, _MIXED.values(), strict=True)],
+        [kind.__name__ for kind in _MIXED],
+    )
 
 
 def _failure(error: sqlite3.Error) -> QueryError:

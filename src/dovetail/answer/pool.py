@@ -151,7 +151,7 @@ class Worker:
             self._process.wait(_REAP_SECONDS)
 
     def _exchange(self, data: bytes, until: float, most: int, cancelled: Cancelled) -> Answer:
-        """Write all of a request while reading an answer: a line, then as many bytes as it says."""
+        """Write a request while reading the answer: a line, then as many bytes as it says."""
         header: Json | None = None
         unsent = memoryview(data)
         with selectors.DefaultSelector() as pipes:
@@ -163,19 +163,13 @@ class Worker:
                     header = self._header(most)
                 if header is not None and len(self._buffer) >= header.get("bytes", 0):
                     return header, self._body(header.get("bytes", 0))
-                if cancelled():
-                    raise LimitError("the query was called off")
-                left = until - time.monotonic()
-                if left <= 0:
-                    raise TimeoutError
-                wait = left if cancelled is never else min(left, _LOOK)
-                for key, _ in pipes.select(wait):
+                for key, _ in pipes.select(_patience(until, cancelled)):
                     if key.fileobj is self._out:
                         self._read()
-                    elif unsent:
-                        unsent = unsent[self._write(unsent) :]
-                        if not unsent:
-                            pipes.unregister(self._in)
+                        continue
+                    unsent = unsent[self._write(unsent) :]
+                    if not unsent:
+                        pipes.unregister(self._in)
 
     def _read(self) -> None:
         with suppress(BlockingIOError):
@@ -214,6 +208,16 @@ class Worker:
         return LimitError(
             "the process of the query died, most likely for want of memory; ask for less at a time"
         )
+
+
+def _patience(until: float, cancelled: Cancelled) -> float:
+    """How long to wait before looking up again."""
+    if cancelled():
+        raise LimitError("the query was called off")
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left if cancelled is never else min(left, _LOOK)
 
 
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:

@@ -24,17 +24,16 @@ class Joined:
     columns: tuple[tuple[str, str], ...]
 
 
-def unknown_columns(tree: exp.Expression, relations: Sequence[Relation]) -> list[exp.Column]:
+def unknown_columns(tree: exp.Expr, relations: Sequence[Relation]) -> list[exp.Column]:
     """The columns that no table or subquery in reach has, in the order of the query."""
     missing: list[exp.Column] = []
     for scope in _scopes(tree):
-        for column in _own_columns(scope):
-            if not _found(column, scope, relations):
-                missing.append(column)
+        columns = _own_columns(scope)
+        missing += [column for column in columns if not _found(column, scope, relations)]
     return missing
 
 
-def complaints(tree: exp.Expression, relations: Sequence[Relation]) -> list[str]:
+def complaints(tree: exp.Expr, relations: Sequence[Relation]) -> list[str]:
     """What is wrong with the columns of a query, a sentence each."""
     said = []
     for column in unknown_columns(tree, relations):
@@ -46,7 +45,7 @@ def complaints(tree: exp.Expression, relations: Sequence[Relation]) -> list[str]
     return list(dict.fromkeys(said))
 
 
-def joins(tree: exp.Expression, relations: Sequence[Relation]) -> list[Joined]:
+def joins(tree: exp.Expr, relations: Sequence[Relation]) -> list[Joined]:
     """Which columns of the set's tables a query joins by, one entry for each pair of tables."""
     found: dict[tuple[str, str], tuple[TableId, TableId, list[tuple[str, str]]]] = {}
     for scope in _scopes(tree):
@@ -64,7 +63,19 @@ def joins(tree: exp.Expression, relations: Sequence[Relation]) -> list[Joined]:
     return sorted(dict.fromkeys(edges), key=lambda edge: (edge.left, edge.right, edge.columns))
 
 
-def _scopes(tree: exp.Expression) -> list[Scope]:
+def typed_columns(tree: exp.Expr, relations: Sequence[Relation]) -> list[tuple[exp.Column, str]]:
+    """The columns that are read from tables of the set, with their types."""
+    found = []
+    for scope in _scopes(tree):
+        for column in _own_columns(scope):
+            relation = _home(column, scope, relations)[1]
+            if relation is not None:
+                of = relation.table.column(_spelled(column, relation))
+                found.append((column, of.type))
+    return found
+
+
+def _scopes(tree: exp.Expr) -> list[Scope]:
     try:
         return traverse_scope(tree)
     except (SqlglotError, RecursionError):  # then the engine will say what is wrong
@@ -72,9 +83,10 @@ def _scopes(tree: exp.Expression) -> list[Scope]:
 
 
 def _own_columns(scope: Scope) -> Iterator[exp.Column]:
-    """The columns of a scope that are not found in a scope within it."""
+    """The columns that stand in a query itself, not in one within it."""
     for column in scope.columns:
-        if not isinstance(column.this, exp.Star):
+        within = column.find_ancestor(exp.Select, exp.SetOperation)
+        if within is scope.expression and not isinstance(column.this, exp.Star):
             yield column
 
 
@@ -96,6 +108,8 @@ def _found(column: exp.Column, scope: Scope, relations: Sequence[Relation]) -> b
 
 def _aliases(scope: Scope) -> set[str]:
     query = scope.expression
+    if isinstance(query, exp.SetOperation):
+        return {name.casefold() for name in query.named_selects}
     return {each.alias.casefold() for each in getattr(query, "selects", ()) if each.alias}
 
 

@@ -12,6 +12,7 @@ import resource
 import signal
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -26,6 +27,8 @@ _ROOM = 1 << 30
 # A process that has grown beyond this is not kept for the next query.
 _GROWN = 1 << 29
 _GRACE = 5.0
+# The sizes of this process in pages: all that is mapped, then what is in memory.
+_STATM = Path("/proc/self/statm")
 
 
 def main() -> None:
@@ -67,7 +70,7 @@ def _answer(request: Json, limits: Limits) -> tuple[Json, bytes]:
 def _bound(limits: Limits, relations: list[Json]) -> None:
     """Bound the memory of this process, and what servers do for it."""
     with suppress(OSError, ValueError):  # macOS has no such limit; DuckDB keeps its own
-        most = _virtual() + limits.memory + _ROOM
+        most = _pages(0) + limits.memory + _ROOM
         resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
     if any(relation["spec"]["kind"] == "postgresql" for relation in relations):
         os.environ["PGOPTIONS"] = (
@@ -82,17 +85,12 @@ def _arrow(ran: Ran) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _virtual() -> int:
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
+def _pages(at: int) -> int:
+    return int(_STATM.read_text("ascii").split()[at]) * resource.getpagesize()
 
 
 def _resident() -> int:
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * resource.getpagesize()
-    except OSError:
-        return 0
+    return _pages(1) if _STATM.exists() else 0
 
 
 def _send(answers: int, data: bytes) -> None:
