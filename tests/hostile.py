@@ -265,7 +265,7 @@ REFUSED = [
     "SELECT\u200b * FROM hidden",
     "SELECT 1;\u0000 DROP TABLE orders",
     "SELECT * FROM \u202eorders",
-    "ＤＲＯＰ TABLE orders",
+    "\uff24\uff32\uff2f\uff30 TABLE orders",
     "SELECT * FROM \"hidden\"",
     "SELECT * FROM [hidden]",
     "SELECT * FROM `hidden`",

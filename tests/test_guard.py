@@ -139,10 +139,16 @@ def test_nesting_that_is_let_through_does_not_exhaust_the_stack() -> None:
 
 
 def test_unknown_columns_are_named_with_those_there_are() -> None:
-    sql = "SELECT o.id, o.nope FROM orders o WHERE missing = 1 AND EXISTS (SELECT o.name)"
+    sql = "SELECT o.city, c.x FROM orders o, customers c WHERE gone = 1 AND EXISTS (SELECT o.name)"
     assert complaints(guard(sql, SET).tree, SET) == [
-        "there is no column nope in table orders; it has: id, customer, name",
-        "there is no column missing in any table of the query",
+        "there is no column city in table orders; it has: id, customer, name; "
+        "there is one in customers",
+        "there is no column x in table customers; it has: id, city",
+        "there is no column gone in any table of the query",
+    ]
+    alone = guard("SELECT nope FROM customers", SET)
+    assert complaints(alone.tree, SET) == [
+        "there is no column nope in table customers; it has: id, city"
     ]
 
 
@@ -188,6 +194,7 @@ def test_joins_are_found_wherever_they_are_written() -> None:
         ("SELECT name, max(id) FROM orders", 'SELECT ARG_MAX(name, id) AS "name"'),
         ("SELECT name AS n, count(*) FROM orders GROUP BY n", "SELECT name AS n, COUNT(*)"),
         ("SELECT id FROM orders WHERE name > 3", "WHERE name > '3'"),
+        ("SELECT id / 2, id / 2.0 FROM orders", "SELECT id // 2, id / NULLIF(2.0, 0) FROM"),
         ("SELECT sum(name) FROM orders", "TRY_CAST(name AS DOUBLE)"),
         (
             "SELECT 1 FROM orders WHERE id IN (SELECT city FROM customers)",

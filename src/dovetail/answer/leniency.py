@@ -1,8 +1,9 @@
 """What SQLite lets pass and DuckDB does not, said in a way that DuckDB understands.
 
 SQLite reads a quoted name that is no column as a text; takes columns that are not grouped from any
-row of the group, or from the row of the only MIN or MAX; LIKE does not mind case; and text meets
-numbers: it is added up as the number it reads as, and compared by the column's affinity.
+row of the group, or from the row of the only MIN or MAX; LIKE does not mind case; whole numbers
+divide to whole numbers; and text meets numbers: it is added up as the number it reads as, and
+compared by the column's affinity.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from sqlglot import exp
 from dovetail.answer.relations import Relation
 from dovetail.answer.scopes import typed_columns, unknown_columns
 
-_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DOUBLE", "FLOAT", "DECIMAL")
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_NUMBERS = (*_WHOLE, "DOUBLE", "FLOAT", "DECIMAL")
 
 
 def like_sqlite(tree: exp.Expr, relations: Sequence[Relation]) -> exp.Expr:
@@ -31,6 +33,9 @@ def like_sqlite(tree: exp.Expr, relations: Sequence[Relation]) -> exp.Expr:
             _meet_numbers(column)
         elif kind.startswith(_NUMBERS):
             _look_among_text(column, kinds)
+    for division in list(tree.find_all(exp.Div)):
+        if _is_whole(division.this, kinds) and _is_whole(division.expression, kinds):
+            division.replace(exp.IntDiv(this=division.this, expression=division.expression))
     for select in list(tree.find_all(exp.Select)):
         _settle_bare_columns(select)
     return tree
@@ -60,6 +65,23 @@ def _look_among_text(column: exp.Column, kinds: dict[int, str]) -> None:
         if kinds.get(id(value)) == "VARCHAR":
             cast = exp.TryCast(this=value.copy(), to=exp.DataType.build("DOUBLE"))
             inner.set("expressions", [cast])
+
+
+def _is_whole(node: exp.Expr, kinds: dict[int, str]) -> bool:
+    """Whether an expression is sure to be a whole number."""
+    if isinstance(node, exp.Column):
+        return kinds.get(id(node), "") in _WHOLE
+    if isinstance(node, exp.Literal):
+        return node.is_int
+    if isinstance(node, exp.Cast):
+        return node.is_type(*exp.DataType.INTEGER_TYPES)
+    if isinstance(node, (exp.Count, exp.Length, exp.StrPosition)):
+        return True
+    if isinstance(node, (exp.Add, exp.Sub, exp.Mul)):
+        return _is_whole(node.this, kinds) and _is_whole(node.expression, kinds)
+    if isinstance(node, (exp.Paren, exp.Neg, exp.Sum, exp.Min, exp.Max, exp.IntDiv)):
+        return _is_whole(node.this, kinds)
+    return False
 
 
 def _settle_bare_columns(select: exp.Select) -> None:

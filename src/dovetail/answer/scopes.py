@@ -41,7 +41,9 @@ def complaints(tree: exp.Expr, relations: Sequence[Relation]) -> list[str]:
         where = f"table {relation.name}" if relation else "any table of the query"
         known = ", ".join(each.name for each in relation.table.columns) if relation else ""
         has = f"; it has: {known}" if known else ""
-        said.append(f"there is no column {column.name} in {where}{has}")
+        others = [each.name for each in relations if each != relation and _has(each, column.name)]
+        elsewhere = f"; there is one in {', '.join(others)}" if others else ""
+        said.append(f"there is no column {column.name} in {where}{has}{elsewhere}")
     return list(dict.fromkeys(said))
 
 
@@ -148,9 +150,16 @@ def _home(
     return "", None
 
 
+def _has(relation: Relation, name: str) -> bool:
+    return any(column.name.casefold() == name.casefold() for column in relation.table.columns)
+
+
 def _relation_of(column: exp.Column, relations: Sequence[Relation]) -> Relation | None:
-    """The table that a column claims to be of."""
+    """The table that a column claims to be of, or the only one that it can be of."""
     select = column.find_ancestor(exp.Select)
+    if select is not None and not column.table:
+        read = list(select.find_all(exp.Table))
+        return _named(read[0], relations) if len(read) == 1 else None
     while column.table and select is not None:
         for table in select.find_all(exp.Table):
             if table.alias_or_name.casefold() == column.table.casefold():
