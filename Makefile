@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test setup check lint types imports docs bench-profile bench-joins bench-noise clean
+.PHONY: help demo test setup check lint types imports docs bench-profile bench-joins bench-noise bench-execution clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -41,6 +41,9 @@ bench-joins: $(VENV)/.dev ## all inclusions against sets, SQL and the floor, 1k 
 
 bench-noise: $(VENV)/.dev ## joins found in dirty data, hard against soft evidence, and docs/noise.svg
 	$(BIN)/python benchmarks/noise.py
+
+bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
+	$(BIN)/python benchmarks/execution.py
 
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) .demo .bench build dist

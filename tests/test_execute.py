@@ -23,7 +23,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dovetail
-from dovetail.answer import in_duckdb
+from dovetail.answer import in_duckdb, in_sqlite
 from dovetail.answer.answer import execute
 from dovetail.answer.compare import order_of, same_result
 from dovetail.answer.execute import Executor
@@ -221,6 +221,47 @@ def test_sqlite_joins_files_and_keeps_what_cells_hold(tmp_path: Path) -> None:
         assert found.tuples() == [(1, 1), ("two", 2), (3.5, 3), (None, 4), (b"\x04", 5)]
         flat = execute(running, sql, list(catalog), engine="sqlite")
     assert flat.columns == ("cell", "cell")
+
+
+def test_sqlite_reads_a_view_and_what_it_is_made_of_through_it_alone(
+    tmp_path: Path,
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "v.db")) as connection, connection:
+        connection.execute("CREATE TABLE base (a)")
+        connection.execute("CREATE TABLE hidden (a)")
+        connection.execute("INSERT INTO base VALUES (1), (2)")
+        connection.execute("CREATE VIEW big AS SELECT a FROM base WHERE a > 1")
+    settings = dovetail.Settings(views=True)
+    catalog = dovetail.build(str(tmp_path / "v.db"), into=tmp_path / "catalog", settings=settings)
+    with Executor(catalog, workers=1) as running:
+        view = [catalog["big"]]
+        found = running.run("SELECT big.a FROM big", view, engine="sqlite")
+        assert found.tuples() == [(2,)]
+        placed = running._place(relations(view), "sqlite")
+        described = [running._described(relation) for relation in placed]
+    for sql in (
+        "SELECT a FROM s0.base",
+        "WITH big AS (SELECT a FROM s0.hidden) SELECT a FROM big",
+        "SELECT count(*) FROM (SELECT a FROM s0.hidden) AS big",
+    ):
+        with pytest.raises(QueryError, match=r"prohibited|not authorized"):
+            in_sqlite.run(sql, described, Limits())
+
+
+def test_sqlite_leaves_a_database_with_a_write_ahead_log_as_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "logged"
+    folder.mkdir()
+    with closing(sqlite3.connect(folder / "w.db")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE t (a)")
+        connection.execute("INSERT INTO t VALUES (1)")
+        connection.commit()
+    catalog = dovetail.build(str(folder / "w.db"), into=tmp_path / "catalog")
+    for left in folder.glob("w.db-*"):
+        left.unlink()
+    with Executor(catalog, workers=1) as running:
+        assert running.run("SELECT a FROM t", list(catalog), engine="sqlite").tuples() == [(1,)]
+    assert [path.name for path in folder.iterdir()] == ["w.db"]
 
 
 def test_large_tables_are_streamed_as_often_as_they_are_read(

@@ -159,6 +159,8 @@ def _check(node: exp.Expr, dialect: str) -> None:
         raise GuardError(f"refused: {_words(kind)} is not something a query may hold here")
     if isinstance(node, exp.Select) and not node.expressions:
         raise GuardError("refused: it does not parse as SQL: SELECT of nothing")
+    if isinstance(node, exp.In) and node.args.get("field"):
+        raise GuardError("refused: IN without brackets may mean a table; put the values in them")
     if isinstance(node, exp.Identifier) and not (node.quoted or _NAME.fullmatch(node.name)):
         raise GuardError(f"refused: the name {node.name[:60]} would need quotes")
     if isinstance(node, exp.Table):

@@ -29,11 +29,14 @@ _spare: list[duckdb.DuckDBPyConnection] = []
 
 def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
     """Run a query; a source that must be read another way is read again."""
+    began = time.perf_counter()
     with ExitStack() as sources:
         opened = _open(relations, sources)
         for _ in range(_ATTEMPTS):
             try:
-                return _run(sql, relations, opened, limits)
+                rows, truncated, ready = _run(sql, relations, opened, limits)
+                seconds = {"open": ready - began, "run": time.perf_counter() - ready}
+                return Ran(_narrowed(rows), truncated, seconds)
             except RescanError:
                 continue
     raise SourceError(_UNSTEADY)
@@ -50,8 +53,10 @@ def _open(relations: list[Json], sources: ExitStack) -> dict[str, Source]:
     return opened
 
 
-def _run(sql: str, relations: list[Json], opened: dict[str, Source], limits: Limits) -> Ran:
-    began = time.perf_counter()
+def _run(
+    sql: str, relations: list[Json], opened: dict[str, Source], limits: Limits
+) -> tuple[pa.Table, bool, float]:
+    """The rows, whether there were more, and when the query itself began."""
     connection = _spare.pop() if _spare else _connect()
     streams: list[TableStream] = []
     try:
@@ -64,7 +69,7 @@ def _run(sql: str, relations: list[Json], opened: dict[str, Source], limits: Lim
         _lock(connection)
         ready = time.perf_counter()
         reader = connection.execute(sql).to_arrow_reader(_BATCH_ROWS)
-        rows, truncated = collect(reader, reader.schema, limits)
+        return *collect(reader, reader.schema, limits), ready
     except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
         for stream in streams:
             if stream.trouble is not None:
@@ -72,8 +77,6 @@ def _run(sql: str, relations: list[Json], opened: dict[str, Source], limits: Lim
         raise _failure(error) from None
     finally:
         connection.close()
-    done = time.perf_counter()
-    return Ran(_narrowed(rows), truncated, {"open": ready - began, "run": done - ready})
 
 
 def prepare() -> None:

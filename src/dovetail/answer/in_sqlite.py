@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -23,6 +24,8 @@ from dovetail.sources import duck
 
 _BATCH_ROWS = 1 << 10
 _LENGTH = 10 << 20
+# Where a SQLite file says how it is written, and the word for a write-ahead log.
+_VERSION_AT, _LOGGED = 18, b"\x02"
 _MIXED = {int: pa.int64(), float: pa.float64(), str: pa.string(), bytes: pa.binary()}
 # SQLite's numbers for what it asks to be let do; sqlite3 has names for few of them.
 _READ, _SELECT, _FUNCTION, _RECURSIVE = 20, 21, 31, 33
@@ -34,9 +37,9 @@ def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         try:
             _attach(connection, relations)
+            _lock(connection, relations)
         except sqlite3.Error as error:
-            raise QueryError(f"the databases cannot be attached: {error}") from None
-        _lock(connection, relations)
+            raise QueryError(f"the tables cannot be read: {error}; index again") from None
         ready = time.perf_counter()
         try:
             cursor = connection.execute(sql)
@@ -55,13 +58,20 @@ def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
 def _attach(connection: sqlite3.Connection, relations: list[Json]) -> None:
     places = {relation["place"][0]: relation["spec"]["location"] for relation in relations}
     for name, path in places.items():
-        uri = f"file:{quote(path)}?mode=ro"
+        uri = f"file:{quote(path)}?mode=ro" + ("&immutable=1" if _at_rest(path) else "")
         connection.execute(f"ATTACH {duck.literal(uri)} AS {duck.identifier(name)}")
+
+
+def _at_rest(path: str) -> bool:
+    """Whether a database lacks its write-ahead log, being open nowhere: SQLite would make one."""
+    with Path(path).open("rb") as file:
+        head = file.read(_VERSION_AT + 1)
+    return head[_VERSION_AT:] == _LOGGED and not Path(f"{path}-wal").exists()
 
 
 def _lock(connection: sqlite3.Connection, relations: list[Json]) -> None:
     allowed = {(relation["place"][0], relation["place"][1].casefold()) for relation in relations}
-    views = {table for _, table in allowed}
+    beneath = _beneath(connection, allowed)
 
     def authorize(
         action: int, first: str | None, second: str | None, database: str | None, inside: str | None
@@ -71,10 +81,9 @@ def _lock(connection: sqlite3.Connection, relations: list[Json]) -> None:
         if action == _FUNCTION and (second or "").casefold() in SQLITE_FUNCTIONS:
             return sqlite3.SQLITE_OK
         named = ((database or ""), (first or "").casefold())
-        # A view of the set may read what it is made of.
-        within = (inside or "").casefold() in views
-        # What a WITH clause defines is in no database.
+        # What a WITH clause defines is in no database. `inside` may be its name, or a view's.
         defined = database is None and second == ""
+        within = inside is not None and named in beneath
         if action == _READ and (named in allowed or within or defined):
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
@@ -86,6 +95,25 @@ def _lock(connection: sqlite3.Connection, relations: list[Json]) -> None:
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA query_only = ON")
     connection.set_authorizer(authorize)
+
+
+def _beneath(connection: sqlite3.Connection, allowed: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """What the views of the set are made of, as SQLite says when it prepares to read them."""
+    found: set[tuple[str, str]] = set()
+
+    def note(
+        action: int, first: str | None, _: str | None, database: str | None, inside: str | None
+    ) -> int:
+        if action == _READ and inside is not None:
+            found.add((database or "", (first or "").casefold()))
+        return sqlite3.SQLITE_OK
+
+    connection.set_authorizer(note)
+    for schema, table in allowed:
+        place = f"{duck.identifier(schema)}.{duck.identifier(table)}"
+        connection.execute(f"EXPLAIN SELECT * FROM {place}").fetchall()
+    connection.set_authorizer(None)
+    return found
 
 
 def _fetch(cursor: sqlite3.Cursor, width: int, limits: Limits) -> tuple[list[list[Any]], bool]:

@@ -27,6 +27,7 @@ _ROOM = 1 << 30
 # A process that has grown beyond this is not kept for the next query.
 _GROWN = 1 << 29
 _GRACE = 5.0
+_PGOPTIONS = os.environ.get("PGOPTIONS", "")
 # The sizes of this process in pages: all that is mapped, then what is in memory.
 _STATM = Path("/proc/self/statm")
 
@@ -73,9 +74,8 @@ def _bound(limits: Limits, relations: list[Json]) -> None:
         most = _pages(0) + limits.memory + _ROOM
         resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
     if any(relation["spec"]["kind"] == "postgresql" for relation in relations):
-        os.environ["PGOPTIONS"] = (
-            f"-c default_transaction_read_only=on -c statement_timeout={int(limits.seconds * 1000)}"
-        )
+        patience = f"-c statement_timeout={int(limits.seconds * 1000)}"
+        os.environ["PGOPTIONS"] = f"{_PGOPTIONS} -c default_transaction_read_only=on {patience}"
 
 
 def _arrow(ran: Ran) -> bytes:
