@@ -84,6 +84,8 @@ def same_result(
 
 
 _Column = list[_Cell]
+_Numbers = tuple[float, ...]
+_Buckets = list[tuple[Hashable, list[_Numbers]]]
 _Match = Callable[[Sequence[_Column], Sequence[_Column]], bool]
 
 
@@ -116,10 +118,11 @@ def _equal(one: _Cell, other: _Cell) -> bool:
 def _pair(ours: list[_Column], theirs: list[_Column], match: _Match) -> bool:
     """Look for an order of their columns in which the rows match, the first columns first."""
     width = len(ours)
-    fitting = [
-        [at for at in range(width) if _as_multisets([ours[mine]], [theirs[at]])]
-        for mine in range(width)
-    ]
+    forms = [_buckets([column]) for column in theirs]
+    fitting = []
+    for column in ours:
+        form = _buckets([column])
+        fitting.append([at for at in range(width) if _alike(form, forms[at])])
     left = MOST_PAIRINGS
 
     def extend(chosen: list[int]) -> bool:
@@ -127,18 +130,20 @@ def _pair(ours: list[_Column], theirs: list[_Column], match: _Match) -> bool:
         mine = len(chosen)
         if mine == width:
             return match(ours, [theirs[at] for at in chosen])
-        tried: list[int] = []
+        # Of columns that are equal row by row, any one stands for all.
+        choices: list[int] = []
         for at in fitting[mine]:
-            # Of columns that are equal row by row, any one stands for all.
-            if at in chosen or any(theirs[at] == theirs[other] for other in tried):
-                continue
-            tried.append(at)
+            if at not in chosen and not any(theirs[at] == theirs[other] for other in choices):
+                choices.append(at)
+        for at in choices:
             left -= 1
             if left < 0:
                 return False
             taken = [*chosen, at]
-            partial = _as_multisets(ours[: mine + 1], [theirs[each] for each in taken])
-            if partial and extend(taken):
+            sure = len(choices) == 1 or _as_multisets(
+                ours[: mine + 1], [theirs[each] for each in taken]
+            )
+            if sure and extend(taken):
                 return True
         return False
 
@@ -183,16 +188,16 @@ def _runs(keys: list[_Column]) -> Iterator[int]:
 
 def _as_multisets(ours: Sequence[_Column], theirs: Sequence[_Column]) -> bool:
     """Whether each row has a partner: alike in all but numbers, near enough in those."""
-    mine, other = _buckets(ours), _buckets(theirs)
+    return _alike(_buckets(ours), _buckets(theirs))
+
+
+def _alike(mine: _Buckets, other: _Buckets) -> bool:
     if [(key, len(rows)) for key, rows in mine] != [(key, len(rows)) for key, rows in other]:
         return False
     return all(_near(a, b) for (_, a), (_, b) in zip(mine, other, strict=True))
 
 
-_Numbers = tuple[float, ...]
-
-
-def _buckets(columns: Sequence[_Column]) -> list[tuple[Hashable, list[_Numbers]]]:
+def _buckets(columns: Sequence[_Column]) -> _Buckets:
     """Rows by everything in them that is no number; within, their numbers in order."""
     parted = []
     for row in zip(*columns, strict=True):
@@ -205,8 +210,11 @@ def _buckets(columns: Sequence[_Column]) -> list[tuple[Hashable, list[_Numbers]]
 def _near(ours: list[_Numbers], theirs: list[_Numbers]) -> bool:
     if all(_close(a, b) for a, b in zip(ours, theirs, strict=True)):
         return True
-    # Sorting may have parted rows whose first numbers differ by a rounding error.
-    return len(ours) <= _MATCHED and _matched(ours, theirs)
+    # Sorting may have parted rows whose first numbers differ by a rounding error; one column of
+    # numbers it cannot have.
+    columns = zip(zip(*ours, strict=True), zip(*theirs, strict=True), strict=True)
+    possible = all(_close(tuple(sorted(a)), tuple(sorted(b))) for a, b in columns)
+    return possible and len(ours) <= _MATCHED and _matched(ours, theirs)
 
 
 def _close(one: _Numbers, other: _Numbers) -> bool:
