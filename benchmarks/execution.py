@@ -1,6 +1,6 @@
 """What does it cost to run a query under guard, in a process? And do hanging ones do any harm?
 
-    python benchmarks/execution.py [--queries 200] [--hanging 0.05] [--seconds 2] [--json]
+    python benchmarks/execution.py [--queries 200] [--hanging 0.05] [--seconds 5] [--json]
 
 Over the bundled sample corpus. `warm` is the time a query takes beyond its own reading and
 running: guard, pipes and rows. `soak` runs many at once, some of which never end by themselves.
@@ -94,7 +94,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--hanging", type=float, default=0.05)
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -382,7 +382,7 @@ def test_many_at_once_with_some_that_hang(shop: dovetail.Catalog) -> None:
     def one(number: int) -> None:
         sql = CONTAINED[0] if number % 20 == 7 else f"SELECT id FROM orders WHERE id = {number}"
         try:
-            found = running.run(sql, tables, limits=Limits(seconds=2))
+            found = running.run(sql, tables, limits=Limits(seconds=6))
             outcomes.append(str(found.tuples() == [(number,)]))
         except LimitError as error:
             outcomes.append(str(error)[:21])
