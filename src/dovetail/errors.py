@@ -14,6 +14,9 @@
     │   ├── RefusedError    an endpoint does not take a request as it stands
     │   └── PendingError    a reply that is still to be recorded
     ├── EngineError         the offline work cannot be run where it was asked to
+    ├── GuardError          a query that may not run
+    ├── QueryError          a query that was let run and failed
+    │   └── LimitError      it needed more time or memory than it was given
     └── MissingExtraError   an optional dependency is not installed
 
 A message is one line: what failed, on what, and the remedy. It never holds a credential.
@@ -81,6 +84,18 @@ class PendingError(ModelError):
 
 class EngineError(DovetailError):
     """The offline work cannot be run where it was asked to."""
+
+
+class GuardError(DovetailError):
+    """A query that may not run: it is not only reading, or reads what it was not given."""
+
+
+class QueryError(DovetailError):
+    """A query that was let run and failed."""
+
+
+class LimitError(QueryError):
+    """A query that needed more time or memory than it was given, or was called off."""
 
 
 class MissingExtraError(DovetailError):

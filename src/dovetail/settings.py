@@ -37,6 +37,10 @@ class Settings:
     llm_workers: int = 8
     llm_price_in: float = 0.0
     llm_price_out: float = 0.0
+    query_seconds: float = 60.0
+    query_memory_mb: int = 1024
+    query_rows: int = 100_000
+    sql_repair: bool = True
 
     def but(self, **given: Any) -> Settings:
         """These settings, with those that are not None put in their place."""

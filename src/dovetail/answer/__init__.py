@@ -1,0 +1,1 @@
+"""From a set of tables to rows: SQL written, guarded and run where it can only read."""

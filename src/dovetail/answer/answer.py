@@ -1,0 +1,181 @@
+"""The answer to a question: the SQL, its rows, and what to know before trusting them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dovetail.answer.execute import Execution, Executor
+from dovetail.answer.generate import Generated, generate
+from dovetail.answer.relations import Relation, relations
+from dovetail.answer.scopes import Joined, joins
+from dovetail.domain import JoinEdge, Table, TableId, TableSet
+from dovetail.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from dovetail.catalog.reader import Catalog
+    from dovetail.ports import LLM
+
+_HALF = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What ran and what it gave.
+
+    `sql` is as it was asked for, `ran` as the guard let it through. `seconds` is by stage.
+    """
+
+    sql: str
+    ran: str
+    rows: pa.Table
+    truncated: bool
+    tables: tuple[TableId, ...]
+    joins: tuple[Joined, ...]
+    names: Mapping[TableId, str]
+    warnings: tuple[str, ...]
+    seconds: Mapping[str, float]
+    tokens_in: int = 0
+    tokens_out: int = 0
+    generated: Generated | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.rows.column_names)
+
+    def df(self) -> Any:
+        """The rows as a data frame of pandas, or of Polars where only that is installed."""
+        flat = plain_rows(self.rows)
+        try:
+            import pandas as pd
+        except ImportError:
+            pass
+        else:
+            return pd.DataFrame({name: column.to_pandas() for name, column in _columns(flat)})
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtraError("Answer.df()", "pandas") from None
+        return polars.from_arrow(flat)
+
+
+def answer(
+    executor: Executor,
+    catalog: Catalog,
+    llm: LLM,
+    found: TableSet,
+    *,
+    engine: str = "duckdb",
+    evidence: str = "",
+    repair: bool = True,
+) -> Answer:
+    """Write SQL for a question over the tables found for it, and run it."""
+    tables = [catalog[table] for table in found.ids]
+    written = generate(
+        llm,
+        found.question,
+        relations(tables),
+        found.joins,
+        dialect=engine,
+        evidence=evidence,
+        repair=repair,
+    )
+    ran = execute(executor, written.sql, tables, edges=found.joins, engine=engine)
+    return replace(
+        ran,
+        seconds={"generate": written.seconds, **ran.seconds},
+        tokens_in=written.tokens_in,
+        tokens_out=written.tokens_out,
+        generated=written,
+    )
+
+
+def execute(
+    executor: Executor,
+    sql: str,
+    tables: Sequence[Table],
+    *,
+    edges: Iterable[JoinEdge] = (),
+    **how: Any,
+) -> Answer:
+    """Run a query over tables; `how` is as `Executor.run` takes it."""
+    ran = executor.run(sql, tables, **how)
+    known = relations(tables)
+    joined = tuple(joins(ran.guarded.tree, known))
+    return Answer(
+        sql=sql,
+        ran=ran.sql,
+        rows=ran.rows,
+        truncated=ran.truncated,
+        tables=ran.guarded.tables,
+        joins=joined,
+        names=ran.names,
+        warnings=(*ran.warnings, *_warnings(ran, joined, known, tuple(edges))),
+        seconds=ran.seconds,
+    )
+
+
+def plain_rows(rows: pa.Table) -> pa.Table:
+    """Rows in types that every format knows: columns that mix types become text."""
+    for at, field in enumerate(rows.schema):
+        if pa.types.is_union(field.type):
+            cells = [None if cell is None else _text(cell) for cell in rows.column(at).to_pylist()]
+            rows = rows.set_column(at, field.name, pa.array(cells, pa.string()))
+    return rows
+
+
+def _text(cell: Any) -> str:
+    return cell.hex() if isinstance(cell, bytes) else str(cell)
+
+
+def _columns(rows: pa.Table) -> Iterable[tuple[str, Any]]:
+    """Columns under names that differ: a data frame would keep only the last of two."""
+    taken: set[str] = set()
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        yield name, column
+
+
+def _warnings(
+    ran: Execution,
+    joined: Sequence[Joined],
+    known: Sequence[Relation],
+    edges: Sequence[JoinEdge],
+) -> Iterable[str]:
+    by_id = {relation.table.id: relation for relation in known}
+    for join in joined:
+        if not _one_side_unique(join, by_id, edges):
+            left, right = by_id[join.left].name, by_id[join.right].name
+            on = " and ".join(f"{left}.{a} = {right}.{b}" for a, b in join.columns)
+            yield f"the join {on} multiplies rows: values repeat on both sides"
+    rows = ran.rows.num_rows
+    for name, column in zip(ran.rows.column_names, ran.rows.columns, strict=True):
+        nulls = pc.sum(pc.is_null(column, nan_is_null=False)).as_py() if rows else 0
+        if rows > 1 and nulls >= _HALF * rows:
+            yield f"column {name} is {nulls / rows:.0%} null"
+    if ran.truncated:
+        yield f"only the first {rows:,} rows are shown: there are more"
+
+
+def _one_side_unique(
+    join: Joined, relations_by_id: Mapping[TableId, Relation], edges: Sequence[JoinEdge]
+) -> bool:
+    left = relations_by_id[join.left].table
+    right = relations_by_id[join.right].table
+    for a, b in join.columns:
+        if left.column(a).profile.unique or right.column(b).profile.unique:
+            return True
+    pairs = set(join.columns)
+    for edge in edges:
+        turned = [(b, a) for a, b in edge.columns]
+        here = (edge.left, edge.right) == (join.left, join.right) and set(edge.columns) <= pairs
+        there = (edge.right, edge.left) == (join.left, join.right) and set(turned) <= pairs
+        if (here or there) and edge.cardinality != "n:m":
+            return True
+    return False

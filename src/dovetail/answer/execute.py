@@ -1,0 +1,177 @@
+"""Execution: a query over exactly the tables of a set, in a process of its own that can only read.
+
+Engine `duckdb` joins tables of any sources in one query; `sqlite` runs it in SQLite itself, over
+SQLite files, for results that are SQLite's to the letter.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dovetail.answer.guard import Guarded, guard
+from dovetail.answer.leniency import like_sqlite
+from dovetail.answer.pool import Cancelled, Pool, never
+from dovetail.answer.relations import Relation, relations
+from dovetail.answer.results import Limits
+from dovetail.catalog.reader import Catalog
+from dovetail.domain import Table, TableId
+from dovetail.errors import DovetailError, NotFoundError, UsageError
+from dovetail.ports import Json, SourceSpec
+from dovetail.sources.resolve import expand
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ENGINES = ("duckdb", "sqlite")
+_MOST_ATTACHED = 10
+_MOST_WORKERS = 4
+# What Arrow's format adds to the rows it carries.
+_FORMAT_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What a query gave: the text that ran, its rows, and what they took.
+
+    `truncated` says that there were more rows than the limits let through. `names` are what the
+    query may call the tables of the set.
+    """
+
+    sql: str
+    guarded: Guarded
+    rows: pa.Table
+    truncated: bool
+    seconds: Mapping[str, float]
+    names: Mapping[TableId, str]
+    warnings: tuple[str, ...] = ()
+
+    def tuples(self) -> list[tuple[Any, ...]]:
+        """The rows as Python values."""
+        columns = [column.to_pylist() for column in self.rows.columns]
+        return list(zip(*columns, strict=True)) if columns else []
+
+
+class Executor:
+    """Runs queries over a catalog's tables; its processes stay warm until it is closed."""
+
+    def __init__(self, catalog: Catalog, *, limits: Limits | None = None, workers: int = 0) -> None:
+        self._catalog = catalog
+        self._limits = limits or Limits()
+        self._pool = Pool(workers or min(os.cpu_count() or 1, _MOST_WORKERS))
+        self._specs: dict[str, SourceSpec] = {}
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes."""
+        self._pool.close()
+
+    def run(
+        self,
+        sql: str,
+        tables: Sequence[Table],
+        *,
+        engine: str = "duckdb",
+        dialect: str | None = None,
+        limits: Limits | None = None,
+        cancelled: Cancelled = never,
+    ) -> Execution:
+        """Run a query, written in `dialect` (the engine's own unless told), over these tables."""
+        if engine not in ENGINES:
+            raise UsageError(f"engine {engine!r} is not known; there are: {', '.join(ENGINES)}")
+        chosen = limits or self._limits
+        began = time.perf_counter()
+        placed = self._place(relations(tables), engine)
+        spoken = dialect or engine
+        adapt = like_sqlite if (spoken, engine) == ("sqlite", "duckdb") else None
+        guarded = guard(sql, placed, dialect=spoken, engine=engine, adapt=adapt)
+        let_through = time.perf_counter()
+        wanted = [relation for relation in placed if relation.table.id in guarded.tables]
+        header, body = self._pool.ask(
+            {
+                "engine": engine,
+                "sql": guarded.sql,
+                "relations": [self._described(relation) for relation in wanted],
+                "limits": chosen.to_json(),
+            },
+            seconds=chosen.seconds,
+            most=2 * chosen.bytes + _FORMAT_BYTES,
+            cancelled=cancelled,
+        )
+        rows = _read_rows(body)
+        total = time.perf_counter() - began
+        stages = {"guard": let_through - began, **header["seconds"]}
+        stages["process"] = max(total - sum(stages.values()), 0.0)
+        names = {relation.table.id: relation.name for relation in placed}
+        said = tuple(header["warnings"])
+        return Execution(guarded.sql, guarded, rows, header["truncated"], stages, names, said)
+
+    def _place(self, given: tuple[Relation, ...], engine: str) -> tuple[Relation, ...]:
+        """Tables where the engine has them: in SQLite, in the database they come from."""
+        if engine == "duckdb":
+            return given
+        sources = sorted({relation.table.id.source for relation in given})
+        if len(sources) > _MOST_ATTACHED:
+            raise UsageError(
+                f"engine sqlite joins at most {_MOST_ATTACHED} databases, not {len(sources)}; "
+                "use engine duckdb"
+            )
+        for source in sources:
+            if self._spec(source).kind != "sqlite":
+                raise UsageError(
+                    f"engine sqlite reads SQLite files, which {source} is not; use engine duckdb"
+                )
+        at = {source: f"s{number}" for number, source in enumerate(sources)}
+        return tuple(
+            relation.at(at[relation.table.id.source], relation.table.name) for relation in given
+        )
+
+    def _described(self, relation: Relation) -> Json:
+        """A table for the process that reads it; credentials go over the pipe and nowhere else."""
+        table = relation.table
+        columns = [
+            {
+                "name": column.name,
+                "type": column.type,
+                "minimum": column.profile.minimum,
+                "maximum": column.profile.maximum,
+            }
+            for column in table.columns
+        ]
+        return {
+            "spec": self._spec(table.id.source).to_json(),
+            "table": table.name,
+            "place": list(relation.place),
+            "columns": columns,
+            "rows": table.rows,
+        }
+
+    def _spec(self, source: str) -> SourceSpec:
+        """Where a source is. Of what the user named, the root of the same label is likeliest."""
+        if source not in self._specs:
+            roots = self._catalog.manifest.roots
+            for root in sorted(roots, key=lambda root: root.label != source):
+                try:
+                    self._specs |= {spec.label: spec for spec in expand(root)}
+                except (DovetailError, OSError):
+                    continue
+                if source in self._specs:
+                    break
+            else:
+                raise NotFoundError(f"the source {source} is no longer there; index again")
+        return self._specs[source]
+
+
+def _read_rows(body: bytes) -> pa.Table:
+    import pyarrow as pa
+
+    with pa.ipc.open_stream(body) as reader:
+        return reader.read_all()

@@ -1,0 +1,159 @@
+"""From a question and its tables to SQL: one call, and one more where the SQL cannot run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from sqlglot import exp
+
+from dovetail.answer.guard import guard
+from dovetail.answer.relations import Relation
+from dovetail.answer.scopes import complaints
+from dovetail.ddl import ddl
+from dovetail.domain import JoinEdge
+from dovetail.errors import GuardError, ModelError
+from dovetail.ports import LLM, Completion, Message
+
+_SPOKEN = {"duckdb": "DuckDB", "sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL"}
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
+_FENCED = re.compile(r"(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:\n[ \t]*\1|\Z)", re.DOTALL)
+_INLINE = re.compile(r"`{1,3}\s*((?:SELECT|WITH)\b[^`]+)`{1,3}", re.DOTALL | re.IGNORECASE)
+_TAGGED = re.compile(r"<sql>(.*?)(?:</sql>|\Z)", re.DOTALL | re.IGNORECASE)
+_BARE = re.compile(r"\b(?:SELECT\b|WITH\s+(?:RECURSIVE\s+)?[\w\"]+\s*(?:\([^)]*\)\s*)?AS\b)", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """SQL for a question, and what it took.
+
+    `first` is what the first call gave, so that a run can be counted with and without repair;
+    `complaint` is what was wrong with it, and `left` what is still wrong with `sql`.
+    """
+
+    sql: str
+    first: str
+    complaint: str
+    left: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+
+    @property
+    def repaired(self) -> bool:
+        """Whether a second call put right what was wrong."""
+        return bool(self.complaint) and not self.left
+
+
+def generate(
+    llm: LLM,
+    question: str,
+    relations: Sequence[Relation],
+    joins: Iterable[JoinEdge] = (),
+    *,
+    dialect: str = "duckdb",
+    evidence: str = "",
+    repair: bool = True,
+) -> Generated:
+    """Have a model write SQL; with `repair` it may try once more when told what cannot run."""
+    asked = Message("user", prompt(question, relations, joins, dialect, evidence))
+    spent = [llm.complete([asked])]
+    first = sql = extract_sql(spent[0].text)
+    complaint = left = check(sql, relations, dialect)
+    if complaint and repair:
+        again = Message("user", _template("sql_repair").format(complaint=complaint))
+        spent.append(llm.complete([asked, Message("assistant", spent[0].text), again]))
+        sql = extract_sql(spent[1].text) or first
+        left = check(sql, relations, dialect)
+    if not sql:
+        raise ModelError(f"{llm.model_id} wrote no SQL; ask again, or use another model")
+    return _counted(Generated(sql, first, complaint, left, 0, 0, 0, 0.0), spent)
+
+
+def prompt(
+    question: str,
+    relations: Sequence[Relation],
+    joins: Iterable[JoinEdge],
+    dialect: str,
+    evidence: str,
+) -> str:
+    """What the model is asked."""
+    tables = [relation.table for relation in relations]
+    names = {relation.table.id: relation.name for relation in relations}
+    hint = f"Known besides: {' '.join(evidence.split())}\n" if evidence.strip() else ""
+    return _template("sql").format(
+        dialect=_SPOKEN.get(dialect, dialect),
+        schema=ddl(tables, joins, names=names),
+        evidence=hint,
+        question=" ".join(question.split()),
+    )
+
+
+def extract_sql(text: str) -> str:
+    """The SQL in a reply, however it is wrapped; empty when there is none.
+
+    >>> extract_sql("Here you are:\\n```sql\\nSELECT 1;\\n```\\nGood luck!")
+    'SELECT 1'
+    """
+    text = _THOUGHT.sub("", text)
+    blocks = [(match[2].lower(), match[3]) for match in _FENCED.finditer(text)]
+    said = [body for language, body in blocks if language in ("sql", "sqlite", "duckdb")]
+    said = said or [body for _, body in blocks if _BARE.search(body)]
+    said = said or [match[1] for match in _TAGGED.finditer(text)]
+    said = said or [match[1] for match in _INLINE.finditer(text)]
+    if not said:
+        said = _from_json(text) or [
+            text[match.start() :] for match in [_BARE.search(text)] if match
+        ]
+        said = [re.split(r";\s*(?:\n|$)|\n\s*\n(?=[A-Z][a-z])", body)[0] for body in said]
+    found = (_from_json(said[-1]) or said)[-1] if said else ""
+    return found.strip().rstrip(";").strip()
+
+
+def check(sql: str, relations: Sequence[Relation], dialect: str) -> str:
+    """What is wrong with a query, before it runs; empty when nothing is."""
+    if not sql:
+        return "there is no SQL in the answer"
+    try:
+        guarded = guard(sql, relations, dialect=dialect, engine=dialect)
+    except GuardError as error:
+        return str(error)
+    tree = guarded.tree
+    if dialect == "sqlite":  # where a quoted name that is no column is a text
+        tree = tree.transform(_without_quoted)
+    return "\n".join(complaints(tree, relations))
+
+
+def _without_quoted(node: exp.Expr) -> exp.Expr:
+    name = node.this if isinstance(node, exp.Column) and not node.table else None
+    return exp.null() if isinstance(name, exp.Identifier) and name.quoted else node
+
+
+def _from_json(text: str) -> list[str]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return []
+    sql = found.get("sql") if isinstance(found, dict) else None
+    return [sql] if isinstance(sql, str) else []
+
+
+def _counted(found: Generated, spent: Sequence[Completion]) -> Generated:
+    return Generated(
+        found.sql,
+        found.first,
+        found.complaint,
+        found.left,
+        calls=len(spent),
+        tokens_in=sum(each.tokens_in for each in spent),
+        tokens_out=sum(each.tokens_out for each in spent),
+        seconds=sum(each.seconds for each in spent),
+    )
+
+
+def _template(name: str) -> str:
+    return (files("dovetail") / "prompts" / f"{name}.md").read_text("utf-8")

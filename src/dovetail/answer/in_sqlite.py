@@ -1,0 +1,168 @@
+"""Runs a guarded query in SQLite itself, over SQLite files: what it does with types is its own.
+
+Files are attached read-only; an authorizer then lets nothing through but the reading of the set's
+tables and the functions on the list.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from dovetail.answer.functions import SQLITE_FUNCTIONS
+from dovetail.answer.results import Limits, Ran, collect
+from dovetail.errors import LimitError, QueryError
+from dovetail.ports import Json
+from dovetail.sources import duck
+
+_BATCH_ROWS = 1 << 10
+_LENGTH = 10 << 20
+# Where a SQLite file says how it is written, and the word for a write-ahead log.
+_VERSION_AT, _LOGGED = 18, b"\x02"
+_MIXED = {int: pa.int64(), float: pa.float64(), str: pa.string(), bytes: pa.binary()}
+# SQLite's numbers for what it asks to be let do; sqlite3 has names for few of them.
+_READ, _SELECT, _FUNCTION, _RECURSIVE = 20, 21, 31, 33
+
+
+def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
+    """Run a query whose tables stand in databases named `s0`, `s1`, ..."""
+    began = time.perf_counter()
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        try:
+            _attach(connection, relations)
+            _lock(connection, relations)
+        except sqlite3.Error as error:
+            raise QueryError(f"the tables cannot be read: {error}; index again") from None
+        ready = time.perf_counter()
+        try:
+            cursor = connection.execute(sql)
+            names = [str(column[0]) for column in cursor.description or ()]
+            values, truncated = _fetch(cursor, len(names), limits)
+        except sqlite3.Error as error:
+            raise _failure(error) from None
+        except MemoryError:
+            raise _too_much() from None
+    rows = pa.Table.from_arrays([_column(cells) for cells in values], names=names)
+    table, cut = collect(rows.to_batches(_BATCH_ROWS), rows.schema, limits)
+    seconds = {"open": ready - began, "run": time.perf_counter() - ready}
+    return Ran(table, truncated or cut, seconds)
+
+
+def _attach(connection: sqlite3.Connection, relations: list[Json]) -> None:
+    places = {relation["place"][0]: relation["spec"]["location"] for relation in relations}
+    for name, path in places.items():
+        uri = f"file:{quote(path)}?mode=ro" + ("&immutable=1" if _at_rest(path) else "")
+        connection.execute(f"ATTACH {duck.literal(uri)} AS {duck.identifier(name)}")
+
+
+def _at_rest(path: str) -> bool:
+    """Whether a database lacks its write-ahead log, being open nowhere: SQLite would make one."""
+    with Path(path).open("rb") as file:
+        head = file.read(_VERSION_AT + 1)
+    return head[_VERSION_AT:] == _LOGGED and not Path(f"{path}-wal").exists()
+
+
+def _lock(connection: sqlite3.Connection, relations: list[Json]) -> None:
+    allowed = {(relation["place"][0], relation["place"][1].casefold()) for relation in relations}
+    beneath = _beneath(connection, allowed)
+
+    def authorize(
+        action: int, first: str | None, second: str | None, database: str | None, inside: str | None
+    ) -> int:
+        if action in (_SELECT, _RECURSIVE):
+            return sqlite3.SQLITE_OK
+        if action == _FUNCTION and (second or "").casefold() in SQLITE_FUNCTIONS:
+            return sqlite3.SQLITE_OK
+        named = ((database or ""), (first or "").casefold())
+        # What a WITH clause defines is in no database. `inside` may be its name, or a view's.
+        defined = database is None and second == ""
+        within = inside is not None and named in beneath
+        if action == _READ and (named in allowed or within or defined):
+            return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_DENY
+
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LENGTH)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA query_only = ON")
+    connection.set_authorizer(authorize)
+
+
+def _beneath(connection: sqlite3.Connection, allowed: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """What the views of the set are made of, as SQLite says when it prepares to read them."""
+    found: set[tuple[str, str]] = set()
+
+    def note(
+        action: int, first: str | None, _: str | None, database: str | None, inside: str | None
+    ) -> int:
+        if action == _READ and inside is not None:
+            found.add((database or "", (first or "").casefold()))
+        return sqlite3.SQLITE_OK
+
+    connection.set_authorizer(note)
+    for schema, table in allowed:
+        place = f"{duck.identifier(schema)}.{duck.identifier(table)}"
+        connection.execute(f"EXPLAIN SELECT * FROM {place}").fetchall()
+    connection.set_authorizer(None)
+    return found
+
+
+def _fetch(cursor: sqlite3.Cursor, width: int, limits: Limits) -> tuple[list[list[Any]], bool]:
+    columns: list[list[Any]] = [[] for _ in range(width)]
+    size = 0
+    for number, row in enumerate(_rows(cursor)):
+        if number == limits.rows or size > limits.bytes:
+            return columns, True
+        for cells, cell in zip(columns, row, strict=True):
+            cells.append(cell)
+            size += len(cell) if isinstance(cell, (str, bytes)) else 8
+    return columns, False
+
+
+def _rows(cursor: sqlite3.Cursor) -> Iterator[tuple[Any, ...]]:
+    while rows := cursor.fetchmany(_BATCH_ROWS):
+        yield from rows
+
+
+def _column(cells: list[Any]) -> pa.Array:
+    """Values as an array: of one type, or a union of types where SQLite holds several."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {int}:
+        return pa.array(cells, pa.int64())
+    if kinds <= {int, float}:
+        return pa.array([None if cell is None else float(cell) for cell in cells])
+    if len(kinds) == 1:
+        return pa.array(cells)
+    parts: list[list[Any]] = [[] for _ in _MIXED]
+    which, where = [], []
+    for cell in cells:
+        at = next((at for at, kind in enumerate(_MIXED) if isinstance(cell, kind)), 0)
+        which.append(at)
+        where.append(len(parts[at]))
+        parts[at].append(cell)
+    return pa.UnionArray.from_dense(
+        pa.array(which, pa.int8()),
+        pa.array(where, pa.int32()),
+        [pa.array(part, kind) for part, kind in zip(parts, _MIXED.values(), strict=True)],
+        [kind.__name__ for kind in _MIXED],
+    )
+
+
+def _failure(error: sqlite3.Error) -> QueryError:
+    text = str(error)
+    if "out of memory" in text or "too big" in text:
+        return _too_much()
+    return QueryError(f"the query failed: {duck.one_line(text)}")
+
+
+def _too_much() -> LimitError:
+    return LimitError("the query needs more memory than it was given; ask for less at a time")

@@ -1,0 +1,29 @@
+"""What a query may read: the tables of a set, what it calls them, and where an engine has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from dovetail.ddl import query_names
+from dovetail.domain import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table under the name a query gives it; `place` is its name in the engine, part by part."""
+
+    table: Table
+    name: str
+    place: tuple[str, ...]
+
+    def at(self, *place: str) -> Relation:
+        """The same, elsewhere."""
+        return replace(self, place=place)
+
+
+def relations(tables: Iterable[Table]) -> tuple[Relation, ...]:
+    """Tables under their own names; those that share one (but for case) get an alias each."""
+    given = tuple({table.id: table for table in tables}.values())
+    names = query_names(table.id for table in given)
+    return tuple(Relation(table, names[table.id], (names[table.id],)) for table in given)

@@ -1,0 +1,106 @@
+"""The process a query runs in: requests as JSON lines, answers as a JSON line and Arrow bytes.
+
+It is killed from outside when a query takes too long; should its parent be gone by then, an alarm
+that nothing here catches ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow as pa
+
+from dovetail.answer import in_duckdb, in_sqlite
+from dovetail.answer.results import Limits, Ran
+from dovetail.errors import DovetailError, LimitError, QueryError, SourceError
+from dovetail.ports import Json
+
+_ENGINES = {"duckdb": in_duckdb.run, "sqlite": in_sqlite.run}
+# Room for libraries, stacks and what reading the sources takes, beside the query's own memory.
+_ROOM = 1 << 30
+# A process that has grown beyond this is not kept for the next query.
+_GROWN = 1 << 29
+_GRACE = 5.0
+_PGOPTIONS = os.environ.get("PGOPTIONS", "")
+# The sizes of this process in pages: all that is mapped, then what is in memory.
+_STATM = Path("/proc/self/statm")
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    answers = os.dup(1)
+    in_duckdb.prepare()
+    os.dup2(2, 1)  # what a library prints must not end up between the answers
+    _send(answers, json.dumps({"ready": True}).encode() + b"\n")
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        limits = Limits(**request["limits"])
+        signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
+        header, body = _answer(request, limits)
+        header |= {"bytes": len(body), "last": _resident() > _GROWN}
+        _send(answers, json.dumps(header).encode() + b"\n" + body)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        in_duckdb.prepare()
+
+
+def _answer(request: Json, limits: Limits) -> tuple[Json, bytes]:
+    _bound(limits, request["relations"])
+    try:
+        ran = _ENGINES[request["engine"]](request["sql"], request["relations"], limits)
+        body = _arrow(ran)
+    except (MemoryError, pa.ArrowMemoryError):
+        why = "the query needs more memory than it was given; ask for less at a time"
+        return {"error": why, "class": LimitError.__name__}, b""
+    except DovetailError as error:
+        kinds = (LimitError, QueryError, SourceError)
+        kind = next((kind for kind in kinds if isinstance(error, kind)), QueryError)
+        return {"error": str(error), "class": kind.__name__}, b""
+    except Exception as error:  # noqa: BLE001 - told to the caller, who decides
+        why = f"the query failed: {type(error).__name__}: {error}"
+        return {"error": why, "class": QueryError.__name__}, b""
+    seconds = {stage: round(taken, 6) for stage, taken in ran.seconds.items()}
+    return {"truncated": ran.truncated, "seconds": seconds, "warnings": list(ran.warnings)}, body
+
+
+def _bound(limits: Limits, relations: list[Json]) -> None:
+    """Bound the memory of this process, and what servers do for it."""
+    with suppress(OSError, ValueError):  # macOS has no such limit; DuckDB keeps its own
+        most = _pages(0) + limits.memory + _ROOM
+        resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+    if any(relation["spec"]["kind"] == "postgresql" for relation in relations):
+        patience = f"-c statement_timeout={int(limits.seconds * 1000)}"
+        os.environ["PGOPTIONS"] = f"{_PGOPTIONS} -c default_transaction_read_only=on {patience}"
+
+
+def _arrow(ran: Ran) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, ran.rows.schema) as writer:
+        writer.write_table(ran.rows)
+    return bytes(sink.getvalue())
+
+
+def _pages(at: int) -> int:
+    return int(_STATM.read_text("ascii").split()[at]) * resource.getpagesize()
+
+
+def _resident() -> int:
+    return _pages(1) if _STATM.exists() else 0
+
+
+def _send(answers: int, data: bytes) -> None:
+    view = memoryview(data)
+    try:
+        while view:
+            view = view[os.write(answers, view) :]
+    except BrokenPipeError:  # nobody waits for the rest
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()
