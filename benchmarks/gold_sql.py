@@ -76,12 +76,12 @@ def main() -> None:
     given = parser.parse_args()
     dataset = open_dataset(given.data)
     catalog = dataset.catalog()
-    questions = json.loads((dataset.path / "questions.json").read_text("utf-8"))[: given.limit]
+    questions = dataset.rows()[: given.limit]
     began = time.perf_counter()
     verdicts: Counter[str] = Counter()
     with Executor(catalog, workers=2) as executor:
         for question in questions:
-            database = dataset.databases[question["db_id"]]
+            database = dataset.sources[question["db_id"]]
             found = verdict(executor, catalog, question, database, given.engine)
             verdicts[found.partition(":")[0]] += 1
             if given.differences and found != "equal":

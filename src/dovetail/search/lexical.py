@@ -40,6 +40,7 @@ class Mention:
     that several forms of a word lead to stands there several times.
     """
 
+    text: str
     weight: float
     tables: npt.NDArray[np.int32]
     match: Floats
@@ -114,11 +115,12 @@ class Lexical:
         known = numbers[:1] if word in self.words else numbers
         weight = max((float(self._rarity[number]) for number in known), default=1.0)
         if not parts:
-            return Mention(weight, self.table[:0], self._match[:0], self._name_share[:0])
+            return Mention(word, weight, self.table[:0], self._match[:0], self._name_share[:0])
         if len(parts) == 1 and shares[0] == 1.0:
             one = parts[0]
-            return Mention(weight, self.table[one], self._match[one], self._name_share[one])
+            return Mention(word, weight, self.table[one], self._match[one], self._name_share[one])
         return Mention(
+            word,
             weight,
             np.concatenate([self.table[part] for part in parts]),
             np.concatenate([s * self._match[p] for p, s in zip(parts, shares, strict=True)]),

@@ -12,19 +12,14 @@ from dovetail.catalog.reader import Catalog
 from dovetail.domain import Candidate, Table, TableId
 from dovetail.errors import ModelError
 from dovetail.joins.graph import JoinGraph
-from dovetail.phrases import cell_phrases
 from dovetail.search.dense import Dense, Vectors
 from dovetail.search.fusion import DEFAULT, Cover, Floats, Ints, Mentions, Weights, fuse, offered
 from dovetail.search.index import Done, Makings, open_index
-from dovetail.search.lexical import Mention
-from dovetail.search.literals import Span, spans
+from dovetail.search.known import Literals
 from dovetail.search.words import asked
 
 # Tables that each cheap ranking puts forward for a closer look.
 _POOL = 200
-# A bare number is a cell of many columns by chance, and a lone word that is not written as a name
-# is likelier to be speech.
-_NUMBER, _LONE = 0.2, 0.2
 # How likely a table is needed, by its score and by its distance from the best one's: a logistic
 # curve fitted on four corpora at once (leaving one out moves no constant by more than a tenth).
 _BY_SCORE, _BY_DISTANCE, _OFFSET = 1.8, 3.6, -2.2
@@ -51,8 +46,6 @@ class Searcher:
         self._weights = weights
         self._index = open_index(catalog, makings, done)
         self._bounds = np.asarray(catalog.rows.bounds)
-        rows = catalog.rows.tables["rows"].to_numpy()
-        self._filled = int(np.count_nonzero(rows))
         self._embed = lru_cache(maxsize=64)(self._embedded)
 
     @cached_property
@@ -124,40 +117,33 @@ class Searcher:
     def mentions(self, question: str) -> Mentions:
         """What the question mentions that the catalog knows of."""
         words = [self._index.lexical.mention(word) for word in asked(question)]
-        return Mentions(words, self._literals(question))
+        literals = [self.literals.mention(found) for found in self.literals.find(question)]
+        return Mentions(words, literals)
 
-    def _literals(self, question: str) -> list[Mention]:
-        """The longest spans that are cells somewhere, none overlapping another."""
-        every = list(spans(question))
-        if not every:
-            return []
-        holders = self._holders(every)
-        found: list[Mention] = []
-        used: set[int] = set()
-        for span, tables in zip(every, holders, strict=True):
-            taken = range(span.start, span.end)
-            if not len(tables) or not used.isdisjoint(taken):
-                continue
-            used.update(taken)
-            ones = np.ones(len(tables), dtype=np.float32)
-            found.append(Mention(self._worth(span, len(tables)), tables, ones, 0 * ones))
+    @cached_property
+    def literals(self) -> Literals:
+        return Literals(self.catalog, self._index.values)
+
+    def reasons(self, question: str, tables: Sequence[TableId]) -> list[list[str]]:
+        """In words, what each of some tables has to do with a question."""
+        names = self.catalog.rows.columns["name"]
+        mentions = self.mentions(question)
+        found: list[list[str]] = []
+        literals = self.literals.find(question)
+        for table in tables:
+            place = self._places[table]
+            start, end = self._bounds[place], self._bounds[place + 1]
+            own = [
+                f"holds {literal.span.text!r} in {names[int(column)].as_py()}"
+                for literal in literals
+                for column in literal.columns.tolist()
+                if start <= column < end
+            ]
+            said = [word.text for word in mentions.words if place in word.tables]
+            if said:
+                own.append(f"its names say {', '.join(said)}")
+            found.append(own)
         return found
-
-    def _worth(self, span: Span, holders: int) -> float:
-        weight = math.log((self._filled + 1) / holders) / math.log(len(self.catalog) + 1)
-        if span.number:
-            return weight * _NUMBER
-        return weight * _LONE if span.end - span.start == 1 and not span.named else weight
-
-    def _holders(self, every: Sequence[Span]) -> list[np.ndarray[tuple[int], np.dtype[np.int32]]]:
-        """The tables that hold each span as a cell."""
-        place, column = self._index.values.columns_holding(
-            cell_phrases([span.text for span in every])
-        )
-        table = np.searchsorted(self._bounds, column, side="right") - 1
-        pairs = np.unique(np.stack([place, table]), axis=1)
-        cuts = np.searchsorted(pairs[0], np.arange(1, len(every)))
-        return np.split(pairs[1].astype(np.int32), cuts)
 
     def _cosines(self, question: str, tables: Ints) -> tuple[Floats, Floats]:
         """For each of some tables the cosine of its line, and that of its best header."""
