@@ -1,0 +1,1 @@
+"""Retrievers: a question to the set of tables it needs."""
