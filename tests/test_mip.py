@@ -11,7 +11,7 @@ import pytest
 
 from dovetail.retrieve.baselines.mip import Pair, Problem, Solution, Status, Weights, solve
 
-WEIGHTS = Weights()
+WEIGHTS = Weights(coarse=3.0, fine=3.0)
 
 
 def drawn(rng: np.random.Generator, count: int, size: int, asked: int, density: float) -> Problem:
@@ -119,7 +119,7 @@ def test_coverage_outweighs_relevance() -> None:
     every = {(0, 1): 0.5, (0, 2): 0.5, (1, 2): 0.5}
     problem = Problem(np.array([0.9, 0.8, 0.1]), fit, every, 2)
     assert solve(problem, WEIGHTS).tables == (0, 2)
-    assert solve(problem, Weights(coverage=0.0, fine=0.1)).tables == (0, 1)
+    assert solve(problem, Weights(coarse=3.0, coverage=0.0, fine=0.1)).tables == (0, 1)
 
 
 @pytest.mark.parametrize("size", [0, 4, 100])

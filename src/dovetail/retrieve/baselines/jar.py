@@ -23,7 +23,7 @@ import numpy as np
 
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.joins.graph import JoinGraph
-from dovetail.ports import LLM, Message
+from dovetail.ports import LLM
 from dovetail.retrieve.baselines.mip import Floats, Pair, Problem, Solution, Weights, solve
 from dovetail.retrieve.baselines.outcome import (
     Stage,
@@ -131,7 +131,7 @@ class JarRetriever:
             stage.facts["by"] = "the question itself"
             return [question]
         stage.facts["by"] = self._llm.model_id
-        messages = [Message("system", prompt("jar_decompose")), Message("user", clipped(question))]
+        messages = prompt("jar_decompose", question=clipped(question))
         reply = stage.ask(self._llm, messages, schema=_SCHEMA, max_tokens=256)
         concepts = strings_in(reply.text, "concepts")
         if not concepts:

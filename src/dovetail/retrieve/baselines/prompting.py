@@ -8,16 +8,34 @@ from functools import cache
 from importlib.resources import files
 
 from dovetail.domain import Table
+from dovetail.ports import Message
 
+_SECTION = re.compile(r"^# (system|user|assistant)\n", re.MULTILINE)
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _FENCED = re.compile(r"\{.*\}", re.DOTALL)
 _WIDTH = 40
 _MOST_COLUMNS = 60
 
 
+def prompt(name: str, **data: str) -> list[Message]:
+    """A prompt by the name of its file, with data in its slots."""
+    return [
+        Message(role, _SLOT.sub(lambda slot: data[slot[1]], content))
+        for role, content in _sections(name)
+    ]
+
+
 @cache
-def prompt(name: str) -> str:
-    """A prompt by the name of its file."""
-    return files("dovetail").joinpath("prompts", f"{name}.md").read_text("utf-8").strip()
+def _sections(name: str) -> tuple[tuple[str, str], ...]:
+    text = files("dovetail").joinpath("prompts", f"{name}.md").read_text("utf-8")
+    _, *parts = _SECTION.split(text)
+    return tuple((role, part.strip()) for role, part in zip(parts[::2], parts[1::2], strict=True))
+
+
+def without_thoughts(text: str) -> str:
+    """A reply without the thinking aloud that some models put before it."""
+    return _THOUGHTS.sub("", text).strip()
 
 
 def shown(number: int, table: Table, purpose: str = "") -> str:
@@ -45,7 +63,7 @@ def object_in(text: str) -> dict[str, object]:
     >>> object_in("I cannot say.")
     {}
     """
-    found = _FENCED.search(text)
+    found = _FENCED.search(without_thoughts(text))
     if found is None:
         return {}
     try:
