@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class Drafting:
     sizes: tuple[int, ...] = (2, 3, 4)
     candidates: int = 20
     beside: int = 6
-    weights: Weights = Weights()
+    weights: Weights = field(default_factory=Weights)
     scoring: str = "jar"
     seconds: float = 5.0
 

@@ -41,7 +41,8 @@ class PprRetriever:
 
     def retrieve(self, question: str) -> TableSet:
         found = self.searcher.search(question, max(self.starts, self.k))
-        visits, steps = self._walk(found[: self.starts])
+        starts = found[: self.starts]
+        visits, steps = self._walk(starts)
         ranks = {candidate.table: rank for rank, candidate in enumerate(found)}
         ids = [table.id for table in self.searcher.tables]
         order = sorted(
@@ -49,16 +50,19 @@ class PprRetriever:
             key=lambda place: (-visits[place], ranks.get(ids[place], len(found)), ids[place]),
         )
         relevance = {candidate.table: candidate.relevance for candidate in found}
+        started = {candidate.table for candidate in starts}
         chosen = [
             Chosen(
                 ids[place],
                 relevance.get(ids[place], 0.0),
-                "search" if ids[place] in relevance else "walk",
+                "search" if ids[place] in started else "walk",
                 f"visited {visits[place]:.3f} of the time",
             )
             for place in order[: self.k]
         ]
-        stage = Stage("walk", facts={"starts": len(found), "steps": steps, "restart": self.restart})
+        stage = Stage(
+            "walk", facts={"starts": len(starts), "steps": steps, "restart": self.restart}
+        )
         return table_set(question, self.searcher.joins, chosen, [stage])
 
     def _walk(self, found: list[Candidate]) -> tuple[Floats, int]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Protocol
 
 import numpy as np
@@ -46,11 +47,11 @@ class CrossEncoder:
 
     def __init__(self, name: str) -> None:
         try:
-            from sentence_transformers import CrossEncoder as Model
+            models = import_module("sentence_transformers")
         except ImportError:
             raise MissingExtraError(f"the cross-encoder {name}", "st") from None
         self._name = name
-        self._model = Model(name)
+        self._model = models.CrossEncoder(name)
 
     @property
     def model_id(self) -> str:
