@@ -193,16 +193,19 @@ def test_rear_adds_company_to_relevance(shop: Searcher) -> None:
     assert alone.ids == tuple(c.table for c in shop.dense(question, 3))
     ranking = shop.dense(question, 7)
     vectors = [shop.column_vectors(candidate.table) for candidate in ranking]
-    best = [
-        max(float((mine @ vectors[j].T).max()) for j in range(3) if j != i)
-        for i, mine in enumerate(vectors)
-    ]
-    relevance = [candidate.relevance for candidate in ranking]
 
-    def scaled(values: list[float], place: int) -> float:
-        return (values[place] - min(values)) / (max(values) - min(values))
+    def scaled(values: list[float]) -> list[float]:
+        return [(value - min(values)) / (max(values) - min(values)) for value in values]
 
-    expected = sorted(range(7), key=lambda i: -(scaled(relevance, i) + 3 * scaled(best, i)))[:3]
+    relevance = scaled([candidate.relevance for candidate in ranking])
+    cosines = scaled([float((mine @ other.T).max()) for mine in vectors for other in vectors[:3]])
+    best = scaled(
+        [
+            max(cosines[3 * i + j] * relevance[j] for j in range(3) if j != i)
+            for i in range(len(vectors))
+        ]
+    )
+    expected = sorted(range(7), key=lambda place: -(relevance[place] + 3 * best[place]))[:3]
     joined = RearRetriever(shop, 3, base=3, nearest=17, company=3.0).retrieve(question)
     assert joined.ids == tuple(ranking[place].table for place in expected)
     assert joined.ids != alone.ids

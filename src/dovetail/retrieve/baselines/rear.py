@@ -7,9 +7,9 @@ to the question plus joinability to the base, and the first K stay. No language 
 
 Where this differs. The authors refine with cross-encoders, for (question, table) and (table,
 table); so does this when it is given one (`CrossEncoder`), and otherwise with the bi-encoder: the
-question's cosine, and the cosine of the best two columns of two tables. The trace names which. The
-two kinds of score are put on one scale (their rank in the pool), since the publication's come out
-of one model and these do not.
+question's cosine, and the cosine of the best two columns of two tables. The trace names which. Both
+kinds of score are moved to [0, 1] over the pool, since they need not come out of one model, and a
+join counts by the relevance of its partner.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class RearRetriever:
     base: int = 5
     expansion: int = 10
     nearest: int = 10
-    company: float = 0.25
+    company: float = 0.5
     scorer: PairScorer | None = None
 
     def __post_init__(self) -> None:
@@ -120,17 +120,16 @@ class RearRetriever:
         return found
 
     def _refined(self, question: str, pool: Sequence[Candidate], base: int) -> Floats:
-        """Relevance plus weighted joinability to the base, both on the scale of the pool."""
-        relevant = self._relevance(question, pool)
-        joined = self._joinability([candidate.table for candidate in pool], base)
-        # A table is no company to itself: it counts the best of the others.
-        company = np.array(
-            [
-                max((row[j] for j in range(base) if j != i), default=0.0)
-                for i, row in enumerate(joined)
-            ]
-        )
-        scores: Floats = _scaled(relevant) + self.company * _scaled(company)
+        """Relevance plus weighted company, both on the scale of the pool.
+
+        Company is the best join with a base table, times how relevant that table is: a column in
+        common with a stray member of the base speaks for nothing.
+        """
+        relevance = _scaled(self._relevance(question, pool))
+        joined = _scaled(self._joinability([candidate.table for candidate in pool], base))
+        joined[:base][np.eye(base, dtype=np.bool_)] = 0.0
+        company = (joined * relevance[:base]).max(axis=1, initial=0.0)
+        scores: Floats = relevance + self.company * _scaled(company)
         return scores
 
     def _relevance(self, question: str, pool: Sequence[Candidate]) -> Floats:
@@ -160,7 +159,7 @@ def _reason(found: Mapping[TableId, float], candidate: Candidate, score: float) 
 
 def _scaled(scores: Floats) -> Floats:
     """Scores moved to [0, 1]; all alike are all zero."""
-    if not len(scores) or np.ptp(scores) == 0:
-        return np.zeros(len(scores))
+    if not scores.size or np.ptp(scores) == 0:
+        return np.zeros(scores.shape)
     scaled: Floats = (scores - scores.min()) / np.ptp(scores)
     return scaled
