@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from dovetail.domain import Chosen, Table, TableSet
+from dovetail.domain import Candidate, Chosen, TableSet
 from dovetail.ports import LLM, Message
 from dovetail.retrieve.baselines.outcome import (
     Stage,
@@ -51,7 +51,7 @@ class _Run:
 
     messages: list[Message]
     stage: Stage
-    seen: list[Table] = field(default_factory=list)
+    seen: list[Candidate] = field(default_factory=list)
     searches: list[str] = field(default_factory=list)
     slips: int = 0
 
@@ -84,7 +84,12 @@ class ReactRetriever:
         named = self._converse(run)
         stage.facts |= {"searches": run.searches, "seen": len(run.seen), "slips": run.slips}
         chosen = [
-            Chosen(run.seen[number - 1].id, 0.0, "react", f"named by the model, seen as [{number}]")
+            Chosen(
+                run.seen[number - 1].table,
+                run.seen[number - 1].relevance,
+                "react",
+                f"named by the model, seen as [{number}]",
+            )
             for number in named
             if 1 <= number <= len(run.seen)
         ]
@@ -120,15 +125,16 @@ class ReactRetriever:
             run.slips += 1
             return slip
         run.searches.append(search)
-        seen = {table.id for table in run.seen}
+        seen = {candidate.table for candidate in run.seen}
         found = self.searcher.dense(search, len(seen) + self.new)
-        fresh = [candidate.table for candidate in found if candidate.table not in seen][: self.new]
+        fresh = [candidate for candidate in found if candidate.table not in seen][: self.new]
         if not fresh:
             return _NOTHING_NEW
-        lines = []
-        for table in fresh:
-            run.seen.append(self.searcher.catalog[table])
-            lines.append(shown(len(run.seen), run.seen[-1]))
+        lines = [
+            shown(number, self.searcher.catalog[candidate.table])
+            for number, candidate in enumerate(fresh, start=len(seen) + 1)
+        ]
+        run.seen += fresh
         last = f"\n{_USED_UP}" if len(run.searches) == self.searches else ""
         return "Observation:\n" + "\n".join(lines) + last
 

@@ -87,8 +87,9 @@ class RearRetriever:
         found = self._expanded([candidate.table for candidate in base])
         kept = sorted(found, key=lambda table: (-found[table], table))[: self.expansion]
         expand = Stage("expand", facts={"found": len(found), "kept": len(kept)})
-        places = {candidate.table: candidate for candidate in everything}
-        pool = [*base, *(places[table] for table in kept)]
+        # A listed index looks into some of its lists alone: what it passed over is far away.
+        near = {candidate.table: candidate for candidate in everything}
+        pool = [*base, *(near.get(table, Candidate(table, 0.0, {})) for table in kept)]
         refine = Stage("refine", facts={"by": self._by, "pool": len(pool)})
         scores = self._refined(question, pool, len(base))
         order = sorted(range(len(pool)), key=lambda place: (-scores[place], place))[: self.k]
