@@ -84,7 +84,7 @@ def test_optimum_is_that_of_enumeration(block: int) -> None:
     rng = np.random.default_rng(block)
     infeasible = 0
     for _ in range(25):
-        count, size, asked = int(rng.integers(2, 7)), int(rng.integers(1, 5)), int(rng.integers(4))
+        count, size, asked = int(rng.integers(2, 8)), int(rng.integers(1, 6)), int(rng.integers(3))
         problem = drawn(rng, count, size, asked, float(rng.uniform(0.2, 1.0)))
         coarse, fine, coverage, join = rng.uniform(0.1, 8.0, 4).tolist()
         weights = Weights(coarse, fine, coverage, join, spread=float(rng.choice([0.5, 1.0, 2.0])))
@@ -105,6 +105,17 @@ def test_optimum_is_that_of_enumeration(block: int) -> None:
 def test_two_halves_that_do_not_join_hold_no_larger_set() -> None:
     problem = Problem(np.ones(4), np.zeros((0, 4)), {(0, 1): 0.9, (2, 3): 0.8}, 3)
     assert solve(problem, WEIGHTS).status == Status.INFEASIBLE
+
+
+def test_circles_are_no_connection() -> None:
+    circles = {(0, 1): 0.9, (0, 2): 0.9, (1, 2): 0.9, (3, 4): 0.9, (3, 5): 0.9, (4, 5): 0.9}
+    problem = Problem(np.ones(6), np.zeros((0, 6)), circles, 6)
+    assert solve(problem, WEIGHTS).status == Status.INFEASIBLE
+    bridged = Problem(np.ones(6), np.zeros((0, 6)), {**circles, (2, 3): 0.01}, 6)
+    solution = solve(bridged, Weights(compatibility=100.0))
+    assert (2, 3) in solution.edges
+    assert spanning(solution.tables, solution.edges)
+    assert solution.objective == pytest.approx(60 + 100 * (4 * 0.9 + 0.01))
 
 
 def test_a_weak_bridge_is_taken_where_the_set_must_be_connected() -> None:
