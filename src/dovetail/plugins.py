@@ -39,7 +39,10 @@ _BUILT_IN = {
         "local": "dovetail.models.llm_local:LocalLLM",
         "replay": "dovetail.models.replay:ReplayLLM",
     },
-    RETRIEVERS: {},
+    RETRIEVERS: {
+        name: f"dovetail.retrieve.factories:{name.upper()}"
+        for name in ("dense", "search", "react", "jar", "arm", "rear", "steiner", "ppr")
+    },
 }
 
 

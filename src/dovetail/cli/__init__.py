@@ -11,6 +11,7 @@ from dovetail.cli.bench import bench
 from dovetail.cli.catalog import demo, index, show, tables
 from dovetail.cli.joins import joins
 from dovetail.cli.output import printable
+from dovetail.cli.search import search
 from dovetail.cli.sql import sql
 from dovetail.errors import DovetailError, UsageError
 
@@ -22,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Point it at a pile of tables and learn which of them fit together.",
 )
-for command in (index, tables, show, joins, sql, demo):
+for command in (index, tables, show, joins, search, sql, demo):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

@@ -11,6 +11,7 @@ import typer
 
 from dovetail.cli.options import (
     CatalogOption,
+    EmbedderOption,
     JsonOption,
     LLMOption,
     QuietOption,
@@ -69,6 +70,7 @@ def index(
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Worker processes [as many as pay off].")
     ] = None,
+    embedder: EmbedderOption = None,
     llm: LLMOption = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -77,7 +79,7 @@ def index(
 
     With a language model, tables that have no purpose yet are given one.
     """
-    from dovetail.offline.build import update
+    from dovetail.offline.build import searchable, update
     from dovetail.offline.purpose import Prices, write_purposes
 
     settings = settings_for(
@@ -89,6 +91,7 @@ def index(
         engine=engine,
         ray_address=ray_address,
         workers=workers,
+        embedder=embedder,
         llm=llm,
     )
     model = open_model(settings)
@@ -99,6 +102,7 @@ def index(
             settings=settings,
             forget=forget or (),
             check=check,
+            search=model is None,
             watch=watch,
         )
         described = model and write_purposes(
@@ -108,6 +112,8 @@ def index(
             workers=settings.llm_workers,
             prices=Prices(settings.llm_price_in, settings.llm_price_out),
         )
+        if model is not None:  # what search reads has purposes in it now
+            report = searchable(report, settings, watch=watch)
     if as_json:
         purposes = {"purposes": asdict(described)} if described else {}
         print_json(_report_json(report) | purposes)
@@ -219,6 +225,8 @@ def _print_summary(report: Report) -> None:
         screen.print(line, highlight=False, markup=False, soft_wrap=True)
     if report.kept:
         screen.print(f"{len(report.kept)} of these are still in the catalog as they were before.")
+    if report.note:
+        screen.print(f"Note: {report.note}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _print_purposes(report: PurposeReport) -> None:
@@ -300,5 +308,6 @@ def _report_json(report: Report) -> dict[str, Any]:
         "kept": [str(table) for table in report.kept],
         "unchanged": report.unchanged,
         "skipped": [asdict(skip) for skip in report.skipped],
+        "note": report.note,
         "seconds": round(report.seconds, 3),
     }

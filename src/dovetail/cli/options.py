@@ -30,6 +30,10 @@ LLMOption = Annotated[
         metavar="NAME", help="A language model: openai:NAME, local:FILE.gguf or replay:FOLDER."
     ),
 ]
+EmbedderOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="minilm, st:NAME, openai:NAME or none [minilm]."),
+]
 ScoringOption = Annotated[
     str, typer.Option(metavar="NAME", help="How to score: keylike, paper or jar.")
 ]

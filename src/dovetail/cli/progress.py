@@ -35,6 +35,7 @@ def progress_bar(*, show: bool) -> Iterator[Watch | None]:
         "describe": "Describing tables",
         "ask": "Asking questions",
         "join": "Finding joins",
+        "embed": "Embedding names",
     }
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(names["look"], total=None, detail="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dovetail.catalog.reader import Catalog
@@ -22,6 +22,7 @@ from dovetail.offline.plan import Known, Plan, Wanted, forgetting, jobs, settle_
 from dovetail.offline.profiling import ProfileOptions
 from dovetail.plugins import open_engine
 from dovetail.ports import Json, SourceSpec
+from dovetail.search.opening import make_searchable
 from dovetail.settings import Settings
 
 
@@ -40,7 +41,10 @@ Watch = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an update did. `kept` are tables it could not read, left as they were."""
+    """What an update did. `kept` are tables it could not read, left as they were.
+
+    `note` says what search has to go without, if anything.
+    """
 
     catalog: Catalog
     added: tuple[TableId, ...]
@@ -50,6 +54,7 @@ class Report:
     unchanged: int
     skipped: tuple[Skipped, ...]
     seconds: float
+    note: str = ""
 
 
 def build(
@@ -81,24 +86,38 @@ def update(
     forget: Sequence[str] = (),
     check: bool = False,
     joins: bool = True,
+    search: bool = True,
     watch: Watch | None = None,
 ) -> Report:
     """Do what `build` does, and say what it came to.
 
     `forget` drops sources by label; `check` reads every table again, whatever its source says.
-    Without `joins`, join evidence is left to whoever asks for it first.
+    Without `joins`, join evidence is left to whoever asks for it first; without `search`, so is
+    what search needs.
     """
     path = Path(into)
+    chosen, seen = settings or Settings(), watch or (lambda _: None)
     try:
         with writing(path) as writer:
-            run = _Update(writer, settings or Settings(), watch or (lambda _: None), joins=joins)
-            return run(sources, forget, check=check)
+            run = _Update(writer, chosen, seen, joins=joins)
+            report = run(sources, forget, check=check)
+        return searchable(report, chosen, watch=watch) if search else report
     except OSError as error:
         # Those of sources were caught where they were read, so this one is about the catalog.
         raise CatalogError(
             f"cannot write to {path}: {error.strerror or error}; the catalog is as it was before, "
             "and what was finished is kept for the next run"
         ) from None
+
+
+def searchable(report: Report, settings: Settings, *, watch: Watch | None = None) -> Report:
+    """Bring what search needs up to date after an update, and after purposes were written."""
+
+    def done(count: int, total: int) -> None:
+        if watch:
+            watch(Progress("embed", count, total))
+
+    return replace(report, note=make_searchable(report.catalog, settings, done))
 
 
 class _Update:

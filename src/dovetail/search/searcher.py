@@ -12,14 +12,16 @@ from dovetail.catalog.reader import Catalog
 from dovetail.domain import Candidate, Table, TableId
 from dovetail.errors import ModelError
 from dovetail.joins.graph import JoinGraph
+from dovetail.ports import Embedder
 from dovetail.search.dense import Dense, Vectors
 from dovetail.search.fusion import DEFAULT, Cover, Floats, Ints, Mentions, Weights, fuse, offered
 from dovetail.search.index import Done, Makings, open_index
 from dovetail.search.known import Literals
 from dovetail.search.words import asked
 
+_NO_EMBEDDER = "this needs an embedder; index with one: dovetail index --embedder NAME"
 # Tables that each cheap ranking puts forward for a closer look.
-_POOL = 200
+_POOL = 50
 # How likely a table is needed, by its score and by its distance from the best one's: a logistic
 # curve fitted on four corpora at once (leaving one out moves no constant by more than a tenth).
 _BY_SCORE, _BY_DISTANCE, _OFFSET = 1.8, 3.6, -2.2
@@ -61,11 +63,20 @@ class Searcher:
         """The question's vector."""
         return self._embed(question)
 
+    def vectors(self, questions: Sequence[str]) -> Vectors:
+        """The vectors of several questions, one per row."""
+        return self._needed.embed_queries(questions)
+
     def _embedded(self, question: str) -> Vectors:
-        if self.embedder is None:
-            raise ModelError("this needs an embedder; index with one: dovetail index --embedder")
-        vector: Vectors = self.embedder.embed_queries([question])[0]
+        vector: Vectors = self.vectors([question])[0]
         return vector
+
+    @property
+    def _needed(self) -> Embedder:
+        """The embedder, where nothing goes without one."""
+        if self.embedder is None:
+            raise ModelError(_NO_EMBEDDER)
+        return self.embedder
 
     def dense(self, question: str, k: int) -> list[Candidate]:
         """The paper's DR: the nearest tables by vector alone."""
@@ -161,7 +172,7 @@ class Searcher:
     def column_vectors(self, table: TableId) -> Vectors:
         """One vector per column of a table, in the table's order."""
         if self._index.headers is None:
-            raise ModelError("this needs an embedder; index with one: dovetail index --embedder")
+            raise ModelError(_NO_EMBEDDER)
         place = self._places[table]
         headers = self._index.headers[self._bounds[place] : self._bounds[place + 1]]
         vectors: Vectors = headers.astype(np.float32)
@@ -186,7 +197,7 @@ class Searcher:
     @cached_property
     def _columns(self) -> Dense:
         if self._index.headers is None:
-            raise ModelError("this needs an embedder; index with one: dovetail index --embedder")
+            raise ModelError(_NO_EMBEDDER)
         return Dense.build(self._index.headers.astype(np.float32))
 
 

@@ -1,0 +1,68 @@
+"""The command that ranks tables: search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dovetail.cli.options import (
+    CatalogOption,
+    EmbedderOption,
+    JsonOption,
+    open_catalog,
+    settings_for,
+)
+from dovetail.cli.output import console, plain, print_json, rich_table
+
+if TYPE_CHECKING:
+    from dovetail.search.searcher import Searcher
+
+QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.")]
+
+
+def search(
+    question: QuestionArgument,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, metavar="N", help="Tables to list.")] = 10,
+    dense: Annotated[
+        bool, typer.Option("--dense", help="By the embedder's vectors alone, as in the paper.")
+    ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the parts of each score, and why.")
+    ] = False,
+    catalog: CatalogOption = None,
+    embedder: EmbedderOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Rank the tables of a catalog by what a question says of them; no language model is asked."""
+    from dovetail.search.opening import open_searcher
+
+    settings = settings_for(catalog, embedder=embedder)
+    searcher = open_searcher(open_catalog(catalog), settings)
+    found = searcher.dense(question, k) if dense else searcher.search(question, k)
+    reasons = searcher.reasons(question, [one.table for one in found])
+    rows = [
+        {
+            "id": str(one.table),
+            "name": one.table.name,
+            "source": one.table.source,
+            "relevance": round(one.relevance, 4),
+            "parts": {name: round(value, 4) for name, value in one.parts.items()},
+            "reasons": why,
+        }
+        for one, why in zip(found, reasons, strict=True)
+    ]
+    if as_json:
+        print_json({"question": question, "embedder": _embedder(searcher), "tables": rows})
+        return
+    parts = list(found[0].parts) if explain and found else []
+    listing = rich_table("table", "relevance", *parts, *(["why"] if explain else []))
+    for one, why in zip(found, reasons, strict=True):
+        cells = [str(one.table), f"{one.relevance:.2f}"]
+        cells += [f"{one.parts[name]:.2f}" for name in parts]
+        listing.add_row(*map(plain, [*cells, "; ".join(why)] if explain else cells))
+    console().print(listing)
+
+
+def _embedder(searcher: Searcher) -> str | None:
+    return searcher.embedder.model_id if searcher.embedder else None

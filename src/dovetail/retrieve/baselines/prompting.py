@@ -1,0 +1,58 @@
+"""Tables as prompts show them, and lists out of replies."""
+
+from __future__ import annotations
+
+from dovetail.domain import Table
+from dovetail.models.reply import parse_json
+
+_WIDTH = 40
+_MOST_COLUMNS = 60
+
+
+def shown(number: int, table: Table, purpose: str = "") -> str:
+    """A table as one line of a prompt: its number, its name, and columns with an example each."""
+    parts = []
+    for place, column in enumerate(table.columns[:_MOST_COLUMNS]):
+        example = next((row[place] for row in table.sample if row[place]), None)
+        parts.append(column.name if example is None else f"{column.name} = {_cell(example)}")
+    if len(table.columns) > _MOST_COLUMNS:
+        parts.append(f"and {len(table.columns) - _MOST_COLUMNS} more")
+    said = f" -- {purpose}" if purpose else ""
+    return f"[{number}] {table.name}({'; '.join(parts)}){said}"
+
+
+def _cell(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
+
+
+def _listed(text: str, key: str) -> object:
+    read = parse_json(text)
+    return read.get(key) if isinstance(read, dict) else None
+
+
+def strings_in(text: str, key: str) -> list[str]:
+    """The non-empty strings of a list in a reply, each once."""
+    listed = _listed(text, key)
+    if not isinstance(listed, list):
+        return []
+    stripped = (item.strip() for item in listed if isinstance(item, str))
+    return list(dict.fromkeys(item for item in stripped if item))
+
+
+def numbers_in(text: str, key: str) -> list[int]:
+    """The whole numbers of a list in a reply, each once.
+
+    >>> numbers_in('{"tables": [3, "1", true, 3, 2.5]}', "tables")
+    [3, 1]
+    """
+    listed = _listed(text, key)
+    if not isinstance(listed, list):
+        return []
+    found = (
+        int(item)
+        for item in listed
+        if (isinstance(item, int) and not isinstance(item, bool))
+        or (isinstance(item, str) and item.strip().isdecimal())
+    )
+    return list(dict.fromkeys(found))
