@@ -92,6 +92,19 @@ def offered(rankings: Sequence[Floats], joined: Neighbours, pool: int) -> Ints:
     return np.unique(joined.around(tables)[1])
 
 
+def within_reach(parts: Parts, k: int, most: float) -> Ints:
+    """The tables that a part still to come, worth `most` at best, could bring among the best k.
+
+    Two best tables count: with neighbours and without, since the latter stays first.
+    """
+    total: Floats = np.asarray(sum(parts.values()), dtype=np.float32)
+    alone = total - parts["neighbour"]
+    if len(total) <= k:
+        return np.arange(len(total))
+    least = np.partition(total, -k)[-k] - most
+    return np.flatnonzero((total >= least) | (alone >= alone.max() - most))
+
+
 def fuse(parts: Parts) -> Floats:
     """The scores; the table that is best without its neighbours stays first."""
     total: Floats = np.asarray(sum(parts.values()), dtype=np.float32)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from dovetail.phrases import MOST_WORDS
 from dovetail.search.words import is_shaping
@@ -38,30 +39,24 @@ class Span:
 
 def spans(question: str) -> Iterator[Span]:
     """The spans of a question, the longest first, and of equal ones from left to right."""
-    words = list(_WORD.finditer(question))[:_MOST_READ]
+    words = [found.span() for found in islice(_WORD.finditer(question), _MOST_READ)]
+    capital = [any(map(str.isupper, question[start:end])) for start, end in words]
     for size in range(min(MOST_WORDS, len(words)), 0, -1):
         for start in range(len(words) - size + 1):
-            first, last = words[start], words[start + size - 1]
-            if size == 1 and _says_nothing(first.group()):
+            begin, end = words[start][0], words[start + size - 1][1]
+            text = question[begin:end]
+            if size == 1 and _says_nothing(text):
                 continue
-            text = question[first.start() : last.end()]
-            yield Span(text, start, start + size, _named(question, first.start(), last.end()))
+            quoted = begin > 0 and question[begin - 1] in _QUOTES
+            # The capital at the beginning of a sentence says nothing about a lone word.
+            lone = begin == 0 and size == 1 and text.istitle()
+            named = quoted or (not lone and any(capital[start : start + size]))
+            yield Span(text, start, start + size, named)
     yield from _unspaced(question, len(words))
 
 
 def _says_nothing(word: str) -> bool:
     return is_shaping(word.lower()) or (len(word) == 1 and not word.isdigit())
-
-
-def _named(question: str, start: int, end: int) -> bool:
-    """Whether a part of a question is written as a name."""
-    if start and question[start - 1] in _QUOTES:
-        return True
-    text = question[start:end]
-    if not any(letter.isupper() for letter in text):
-        return False
-    # The capital at the beginning of a sentence says nothing about a lone word.
-    return start > 0 or " " in text or not text.istitle()
 
 
 def _unspaced(question: str, words: int) -> Iterator[Span]:

@@ -12,9 +12,20 @@ from dovetail.catalog.reader import Catalog
 from dovetail.domain import Candidate, Table, TableId
 from dovetail.errors import ModelError
 from dovetail.joins.graph import JoinGraph
+from dovetail.joins.lake import spans
 from dovetail.ports import Embedder
 from dovetail.search.dense import Dense, Vectors
-from dovetail.search.fusion import DEFAULT, Cover, Floats, Ints, Mentions, Weights, fuse, offered
+from dovetail.search.fusion import (
+    DEFAULT,
+    Cover,
+    Floats,
+    Ints,
+    Mentions,
+    Weights,
+    fuse,
+    offered,
+    within_reach,
+)
 from dovetail.search.index import Done, Makings, open_index
 from dovetail.search.known import Literals
 from dovetail.search.words import asked
@@ -91,7 +102,7 @@ class Searcher:
 
     def search(self, question: str, k: int) -> list[Candidate]:
         """The `k` tables that all parts together put first, ties by id."""
-        tables, parts = self.parts(question)
+        tables, parts = self.parts(question, k)
         scores = fuse(parts)
         best = np.lexsort((tables, -scores))[:k]
         top = float(scores[best[0]]) if len(best) else 0.0
@@ -104,8 +115,8 @@ class Searcher:
             for place in best.tolist()
         ]
 
-    def parts(self, question: str) -> tuple[Ints, dict[str, Floats]]:
-        """The tables that come into question, and the parts of their scores."""
+    def parts(self, question: str, k: int) -> tuple[Ints, dict[str, Floats]]:
+        """The tables that may be among the best `k`, and the parts of their scores."""
         count = len(self.catalog)
         cover = Cover(self.mentions(question), count)
         cosines = np.zeros(count, dtype=np.float32)
@@ -115,15 +126,17 @@ class Searcher:
         cheap = (cosines, cover.words + cover.names, cover.values)
         tables = offered(cheap, self._index.joined, _POOL)
         weights = self._weights
-        dense, column = self._cosines(question, tables)
-        return tables, {
+        parts = {
             "lexical": weights.cover * cover.words[tables],
             "value": weights.cover * cover.values[tables],
-            "dense": weights.dense * dense,
-            "column": weights.column * column,
+            "dense": weights.dense * self._lines(question, tables),
             "name": weights.name * cover.names[tables],
             "neighbour": weights.gain * cover.gain(tables, self._index.joined),
         }
+        near = within_reach(parts, k, weights.column)
+        parts = {name: part[near] for name, part in parts.items()}
+        tables = tables[near]
+        return tables, parts | {"column": weights.column * self._headers(question, tables)}
 
     def mentions(self, question: str) -> Mentions:
         """What the question mentions that the catalog knows of."""
@@ -156,18 +169,23 @@ class Searcher:
             found.append(own)
         return found
 
-    def _cosines(self, question: str, tables: Ints) -> tuple[Floats, Floats]:
-        """For each of some tables the cosine of its line, and that of its best header."""
-        if self._index.dense is None or self._index.headers is None:
-            nothing = np.zeros(len(tables), dtype=np.float32)
-            return nothing, nothing
-        vector = self.vector(question)
-        lines = self._index.dense.vectors(tables) @ vector
+    def _lines(self, question: str, tables: Ints) -> Floats:
+        """The cosine of each of some tables' lines."""
+        if self._index.dense is None or not len(tables):
+            return np.zeros(len(tables), dtype=np.float32)
+        cosines: Floats = self._index.dense.vectors(tables) @ self.vector(question)
+        return cosines
+
+    def _headers(self, question: str, tables: Ints) -> Floats:
+        """The cosine of each of some tables' best header."""
+        if self._index.headers is None or not len(tables):
+            return np.zeros(len(tables), dtype=np.float32)
         starts, ends = self._bounds[tables], self._bounds[tables + 1]
-        at = np.concatenate([np.arange(a, b) for a, b in zip(starts, ends, strict=True)])
-        headers = self._index.headers[at].astype(np.float32) @ vector
-        column = np.maximum.reduceat(headers, np.cumsum(ends - starts) - (ends - starts))
-        return lines, column
+        headers = self._index.headers[spans(starts, ends)].astype(np.float32)
+        cosines = np.append(headers @ self.vector(question), np.float32(0))
+        best = np.maximum.reduceat(cosines, np.cumsum(ends - starts) - (ends - starts))
+        found: Floats = np.where(ends > starts, best, np.float32(0))
+        return found
 
     def column_vectors(self, table: TableId) -> Vectors:
         """One vector per column of a table, in the table's order."""

@@ -25,6 +25,8 @@ FOLDER = "values"
 # Raised whenever the same segment would be written differently.
 _VERSION = 1
 _HASHES, _COLUMNS, _STARTS = "hashes.npy", "columns.npy", "starts.npy"
+# Postings below this size are looked through as one.
+_SMALL = 1 << 18
 # Phrases that one step of the sort may hold in memory.
 _MOST_SORTED = 1 << 23
 
@@ -59,7 +61,7 @@ class ValueIndex:
             column = np.full(len(postings.starts), -1, dtype=np.int64)
             column[np.searchsorted(postings.starts, starts)] = number
             found.append((postings, column))
-        return cls(found)
+        return cls(_merged(found))
 
     def columns_holding(self, hashes: Hashes) -> tuple[Ints, Ints]:
         """Places among the hashes, each with a column that holds it, both in order."""
@@ -75,6 +77,19 @@ class ValueIndex:
         place, column = np.concatenate(places), np.concatenate(columns)
         order = np.lexsort((column, place))
         return place[order], column[order]
+
+
+def _merged(found: Sequence[tuple[_Postings, Ints]]) -> Sequence[tuple[_Postings, Ints]]:
+    """The same postings, the small ones as one: every lookup costs a search in each."""
+    small = [(postings, number) for postings, number in found if len(postings.hashes) < _SMALL]
+    large = [(postings, number) for postings, number in found if len(postings.hashes) >= _SMALL]
+    if len(small) < 2:
+        return found
+    hashes = np.concatenate([postings.hashes for postings, _ in small])
+    number = np.concatenate([number[postings.column] for postings, number in small])
+    order = np.argsort(hashes, kind="stable")
+    known = np.arange(len(hashes), dtype=np.uint32)
+    return [*large, (_Postings(hashes[order], known, number[:0]), number[order])]
 
 
 def forget_others(catalog: Catalog) -> None:
