@@ -148,8 +148,8 @@ def test_a_damaged_or_missing_index_is_made_again(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id\n1\n2\n")
     catalog = dovetail.build(str(tmp_path / "a.csv"), into=tmp_path / "catalog")
     (run,) = (catalog.path / FOLDER).iterdir()
-    (run / "hashes.npy").write_bytes(b"no array")
+    (run / "run_hashes.npy").write_bytes(b"no array")
     assert holders(catalog, "2") == ["a.id"]
-    assert np.load(run / "hashes.npy").size + np.load(run / "heavy.npy").size == 2
+    assert np.load(run / "run_hashes.npy").size + np.load(run / "run_heavy.npy").size == 2
     shutil.rmtree(catalog.path / FOLDER)
     assert holders(dovetail.open(catalog.path), "1") == ["a.id"]
