@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dovetail.hashing import Hashes
+import dovetail
+from dovetail.hashing import Comparison, Hashes, hash_values
 from dovetail.joins import run as runs
 from dovetail.joins.drawn import drawn_places
+from dovetail.joins.lake import Lake
 from dovetail.joins.postings import Postings
 from dovetail.joins.run import in_order, make_run
+from dovetail.joins.store import FOLDER
 
 # Small hashes and some that differ in their last bits alone, which packing confuses.
 VALUES = st.sampled_from([*range(40), *(2**60 + n for n in range(40)), 2**64 - 1, 2**64 - 2])
@@ -100,3 +107,49 @@ def test_values_are_drawn_by_the_rows_that_hold_them() -> None:
     assert len(drawn) == 32
     assert len(set(drawn.tolist()) & set(heavy.tolist())) >= 18
     assert drawn.tolist() == drawn_places(values, counts).tolist() == sorted(drawn.tolist())
+
+
+def holders(catalog: dovetail.Catalog, value: str) -> list[str]:
+    """The columns that hold a value, by table and name."""
+    asked = hash_values(pa.array([value]), Comparison.COERCED)
+    _, columns = Postings.of(catalog).columns_holding(asked)
+    lake = Lake.of(catalog)
+    return [f"{lake.ids[lake.table[c]].name}.{lake.name[c]}" for c in columns.tolist()]
+
+
+def test_a_value_is_looked_up_in_a_catalog_however_it_came_to_be(tmp_path: Path) -> None:
+    """Table by table, one changed, one dropped: few runs, and what is gone is not found."""
+    folder, into = tmp_path / "lake", tmp_path / "catalog"
+    folder.mkdir()
+    for number in range(12):
+        (folder / f"t{number:02d}.csv").write_text(f"id,town\n{number},Ely\n{number + 1},Bath\n")
+        catalog = dovetail.build(str(folder), into=into)
+    assert holders(catalog, "7") == ["t06.id", "t07.id"]
+    assert holders(catalog, "Ely") == [f"t{number:02d}.town" for number in range(12)]
+    assert holders(catalog, "Rome") == []
+    assert len(list((into / FOLDER).iterdir())) <= 4
+
+    (folder / "t07.csv").unlink()
+    (folder / "t03.csv").write_text("id,town\n7,Rome\n")
+    catalog = dovetail.build(str(folder), into=into)
+    assert holders(catalog, "7") == ["t03.id", "t06.id"]
+    assert holders(catalog, "Rome") == ["t03.town"]
+
+    for number in range(4, 12):
+        (folder / f"t{number:02d}.csv").unlink(missing_ok=True)
+    catalog = dovetail.build(str(folder), into=into)
+    assert holders(catalog, "Bath") == ["t00.town", "t01.town", "t02.town"]
+    (run,) = (into / FOLDER).iterdir()  # mostly dead, so written anew
+    known = json.loads((run / "tables.json").read_text())
+    assert [key.split("\0")[1] for key in known] == ["t00", "t01", "t02", "t03"]
+
+
+def test_a_damaged_or_missing_index_is_made_again(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id\n1\n2\n")
+    catalog = dovetail.build(str(tmp_path / "a.csv"), into=tmp_path / "catalog")
+    (run,) = (catalog.path / FOLDER).iterdir()
+    (run / "run_hashes.npy").write_bytes(b"no array")
+    assert holders(catalog, "2") == ["a.id"]
+    assert np.load(run / "run_hashes.npy").size + np.load(run / "run_heavy.npy").size == 2
+    shutil.rmtree(catalog.path / FOLDER)
+    assert holders(dovetail.open(catalog.path), "1") == ["a.id"]

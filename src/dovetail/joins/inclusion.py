@@ -97,16 +97,11 @@ def supersets(classes: Classes) -> Iterator[tuple[int, Ints]]:
             if len(candidates) > _WORTH_BUCKETS:
                 candidates = candidates[buckets.may_hold(vector, place)[candidates]]
             left = candidates[:-1]
-            failed = 0
             while len(left):
                 smallest, left = int(left[-1]), left[:-1]
                 if _lies_in(vector, classes.vectors[smallest]):
                     inside[known.of(smallest)] = True
                     left = left[~inside[left]]
-                else:
-                    failed += 1
-                    if failed == _WORTH_BUCKETS:  # near misses come in crowds
-                        left = left[buckets.may_be_around(vector, left)]
             inside[place] = True
             verified = candidates[inside[candidates]]
             inside[verified] = False
@@ -227,15 +222,6 @@ class _Buckets:
         spread = vector[:: len(vector) // _LOOKED_UP + 1] >> _BUCKET_SHIFT
         bits = np.bitwise_and.reduce(self._bits[spread, : last // 8 + 1])
         return np.unpackbits(bits, count=last + 1).view(np.bool_)
-
-    def may_be_around(self, vector: Hashes, sets: Ints) -> Flags:
-        """For a few sets, whether no bucket at all rules it out."""
-        found = np.full(len(sets), 255, dtype=np.uint8)
-        for at in range(0, len(vector), _LOOKED_UP):
-            some = vector[at : at + _LOOKED_UP] >> _BUCKET_SHIFT
-            found &= np.bitwise_and.reduce(self._bits[np.ix_(some, sets >> 3)], axis=0)
-        held: Flags = (found >> (7 - (sets & 7)).astype(np.uint8) & 1).astype(np.bool_)
-        return held
 
 
 def _common(lists: list[npt.NDArray[np.int32]], last: int) -> Ints:

@@ -128,7 +128,7 @@ def _opened(folder: Path) -> list[Run]:
 
 def _open(path: Path, tables: Sequence[str]) -> Run:
     # As plain arrays: every slice of a memmap costs as much as a small lookup.
-    arrays = {name: np.asarray(np.load(path / f"{name}.npy", "r")) for name in _ARRAYS}
+    arrays = {name: np.asarray(np.load(path / f"run_{name}.npy", "r")) for name in _ARRAYS}
     drawn = {name: np.asarray(np.load(path / f"drawn_{name}.npy", "r")) for name in _DRAWN}
     return Run(tables=tuple(tables), drawn=Drawn(**drawn), **arrays)
 
@@ -140,7 +140,7 @@ def _save(folder: Path, run: Run) -> None:
     beside.mkdir()
     try:
         for name in _ARRAYS:
-            np.save(beside / f"{name}.npy", getattr(run, name))
+            np.save(beside / f"run_{name}.npy", getattr(run, name))
         for name in _DRAWN:
             np.save(beside / f"drawn_{name}.npy", getattr(run.drawn, name))
         (beside / _ABOUT).write_text(json.dumps(run.tables), encoding="utf-8")
