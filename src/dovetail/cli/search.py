@@ -13,9 +13,12 @@ from dovetail.cli.options import (
     open_catalog,
     settings_for,
 )
-from dovetail.cli.output import console, plain, print_json, rich_table
+from dovetail.cli.output import console, plain, print_json, printable, rich_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dovetail.domain import Candidate
     from dovetail.search.searcher import Searcher
 
 QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.")]
@@ -55,13 +58,26 @@ def search(
     if as_json:
         print_json({"question": question, "embedder": _embedder(searcher), "tables": rows})
         return
-    parts = list(found[0].parts) if explain and found else []
-    listing = rich_table("table", "relevance", *parts, *(["why"] if explain else []))
+    if explain:
+        _print_explained(found, reasons)
+        return
+    listing = rich_table("table", "relevance", "why")
     for one, why in zip(found, reasons, strict=True):
-        cells = [str(one.table), f"{one.relevance:.2f}"]
-        cells += [f"{one.parts[name]:.2f}" for name in parts]
-        listing.add_row(*map(plain, [*cells, "; ".join(why)] if explain else cells))
+        listing.add_row(*map(plain, [str(one.table), f"{one.relevance:.2f}", "; ".join(why)]))
     console().print(listing)
+
+
+def _print_explained(found: Sequence[Candidate], reasons: Sequence[Sequence[str]]) -> None:
+    screen = console()
+    for rank, (one, why) in enumerate(zip(found, reasons, strict=True), start=1):
+        parts = ", ".join(f"{name} {value:.2f}" for name, value in one.parts.items())
+        lines = [
+            f"{rank}. {one.table}  {one.relevance:.2f}",
+            f"   {parts}",
+            *(f"   {w}" for w in why),
+        ]
+        for line in lines:
+            screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
 
 
 def _embedder(searcher: Searcher) -> str | None:

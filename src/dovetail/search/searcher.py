@@ -28,7 +28,8 @@ from dovetail.search.fusion import (
 )
 from dovetail.search.index import Done, Makings, open_index
 from dovetail.search.known import Literals
-from dovetail.search.words import asked
+from dovetail.search.texts import spelled
+from dovetail.search.words import asked, stem
 
 _NO_EMBEDDER = "this needs an embedder; index with one: dovetail index --embedder NAME"
 # Tables that each cheap ranking puts forward for a closer look.
@@ -154,6 +155,7 @@ class Searcher:
         mentions = self.mentions(question)
         found: list[list[str]] = []
         literals = self.literals.find(question)
+        written = {stem(word): word for word in reversed(spelled(question).split())}
         for table in tables:
             place = self._places[table]
             start, end = self._bounds[place], self._bounds[place + 1]
@@ -163,7 +165,7 @@ class Searcher:
                 for column in literal.columns.tolist()
                 if start <= column < end
             ]
-            said = [word.text for word in mentions.words if place in word.tables]
+            said = [written[word.text] for word in mentions.words if place in word.tables]
             if said:
                 own.append(f"its names say {', '.join(said)}")
             found.append(own)
