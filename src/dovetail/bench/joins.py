@@ -16,19 +16,31 @@ from dovetail.joins.cache import edges_of, work_out
 from dovetail.joins.candidates import between, concatenate
 from dovetail.joins.lake import Lake
 from dovetail.joins.scoring import Scored
+from dovetail.models.vectors import Kept
 from dovetail.offline.build import Watch
+from dovetail.plugins import open_embedder
+from dovetail.search.index import VECTORS
 from dovetail.settings import Settings
 
 ColumnPairs = frozenset[frozenset[str]]
 
 
 def bench_joins(
-    dataset: Dataset, name: str, *, comparison: str = "coerced", watch: Watch | None = None
+    dataset: Dataset,
+    name: str,
+    *,
+    comparison: str = "coerced",
+    embedder: str = "none",
+    watch: Watch | None = None,
 ) -> dict[str, Any]:
-    """Score all pairs of tables with rows, and measure them over the pool and inside databases."""
+    """Score all pairs of tables with rows, and measure them over the pool and inside databases.
+
+    With an embedder, what headers mean counts as well as how they are written.
+    """
+    model = open_embedder(embedder)
     catalog = dataset.catalog(Settings(comparison=comparison), watch)
     started = time.perf_counter()
-    edges = work_out(catalog, name)
+    edges = work_out(catalog, name, embedder=model and Kept(model, catalog.path / VECTORS))
     seconds = time.perf_counter() - started
     lake = Lake.of(catalog)
     gold = declared(dataset, lake)
@@ -48,6 +60,7 @@ def bench_joins(
         "dataset": dataset.name,
         "scoring": name,
         "comparison": comparison,
+        "embedder": model.model_id if model else None,
         "tables": len(lake.ids),
         "empty_tables": len(lake.ids) - len(live),
         "columns": len(lake),

@@ -37,6 +37,9 @@ def bench_joins(
     comparison: Annotated[
         str, typer.Option(metavar="NAME", help="How values compare: coerced, string or typed.")
     ] = "coerced",
+    embedder: Annotated[
+        str, typer.Option(metavar="NAME", help="For what headers mean: minilm, none, …")
+    ] = "none",
     as_json: JsonOption = False,
 ) -> None:
     """Hold scored joins against the declared keys of a pooled corpus."""
@@ -44,7 +47,9 @@ def bench_joins(
     from dovetail.bench.joins import bench_joins as measure
 
     with progress_bar(show=not as_json) as watch:
-        result = measure(open_dataset(data), scoring, comparison=comparison, watch=watch)
+        result = measure(
+            open_dataset(data), scoring, comparison=comparison, embedder=embedder, watch=watch
+        )
     if as_json:
         print_json(result)
         return
