@@ -131,7 +131,7 @@ class Lexical:
         """The catalog's words that begin a word, and those that it begins."""
         if len(word) < _LEAST_WHOLE:
             return []
-        shorter = (word[:size] for size in range(_LEAST_PREFIX, len(word)))
+        shorter = (word[:size] for size in range(_LEAST_PREFIX, min(len(word), self._longest + 1)))
         found = [part for part in shorter if part in self.words]
         at = bisect_right(self._sorted, word)
         while at < len(self._sorted) and self._sorted[at].startswith(word):
@@ -142,6 +142,10 @@ class Lexical:
     @cached_property
     def _sorted(self) -> list[str]:
         return list(self.words)  # they were numbered in order
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, self.words), default=0)
 
     @cached_property
     def _rarity(self) -> Floats:
