@@ -23,6 +23,7 @@ from dovetail.search.fusion import (
     Mentions,
     Weights,
     fuse,
+    leading,
     offered,
     within_reach,
 )
@@ -121,14 +122,12 @@ class Searcher:
         self, question: str, mentions: Mentions, weights: Weights, k: int
     ) -> tuple[Ints, dict[str, Floats]]:
         """The tables that may be among the best `k`, and the parts of their scores."""
-        count = len(self.catalog)
-        cover = Cover(mentions, count)
-        cosines = np.zeros(count, dtype=np.float32)
+        cover = Cover(mentions, len(self.catalog))
+        rankings = (cover.words + cover.names, cover.values)
+        leaders = [leading(ranking, _POOL) for ranking in rankings]
         if self._index.dense is not None and self.embedder is not None:
-            nearest, found = self._index.dense.nearest(self.vector(question), _POOL)
-            cosines[nearest] = found
-        cheap = (cosines, cover.words + cover.names, cover.values)
-        tables = offered(cheap, self._index.joined, _POOL)
+            leaders.append(self._index.dense.nearest(self.vector(question), _POOL)[0])
+        tables = offered(leaders, self._index.joined)
         parts = {
             "lexical": weights.cover * cover.words[tables],
             "value": weights.cover * cover.values[tables],
