@@ -121,6 +121,11 @@ def test_no_tables() -> None:
 
 
 def test_a_question_is_read_for_its_distinct_words() -> None:
-    assert asked("Show the singers, and every singer's NAME in 2014!") == ["sing", "s", "name", "2014"]
+    assert asked("Show the singers, and every singer's NAME in 2014!") == [
+        "sing",
+        "s",
+        "name",
+        "2014",
+    ]
     assert len(asked(" ".join(f"word{n}x" for n in range(9_000)))) == 400
     assert asked("") == asked("what of the") == []
