@@ -49,3 +49,8 @@ def plain(text: str) -> str:
 def printable(text: str) -> str:
     """Text in which nothing steers the terminal or ends the line."""
     return "".join(char if char.isprintable() else "�" for char in text)
+
+
+def note(text: str) -> None:
+    """A line on standard error: what the user should know and the result does not say."""
+    sys.stderr.write(f"dovetail: {printable(text)}\n")

@@ -23,6 +23,7 @@ from dovetail.search.fusion import (
     Mentions,
     Weights,
     fuse,
+    leading,
     offered,
     within_reach,
 )
@@ -50,14 +51,12 @@ class Searcher:
         catalog: Catalog,
         makings: Makings,
         *,
-        weights: Weights = DEFAULT,
         done: Done | None = None,
     ) -> None:
         self.catalog = catalog
         self.embedder = makings.embedder
         self.purposes = makings.purposes
         self._thresholds = makings.thresholds
-        self._weights = weights
         self._index = open_index(catalog, makings, done)
         self._bounds = np.asarray(catalog.rows.bounds)
         self._embed = lru_cache(maxsize=64)(self._embedded)
@@ -103,7 +102,11 @@ class Searcher:
 
     def search(self, question: str, k: int) -> list[Candidate]:
         """The `k` tables that all parts together put first, ties by id."""
-        tables, parts = self.parts(question, k)
+        return self.weigh(question, self.mentions(question), DEFAULT, k)
+
+    def weigh(self, question: str, mentions: Mentions, weights: Weights, k: int) -> list[Candidate]:
+        """The `k` tables that come first by some weights and by what is known to be mentioned."""
+        tables, parts = self._parts(question, mentions, weights, k)
         scores = fuse(parts)
         best = np.lexsort((tables, -scores))[:k]
         top = float(scores[best[0]]) if len(best) else 0.0
@@ -116,17 +119,16 @@ class Searcher:
             for place in best.tolist()
         ]
 
-    def parts(self, question: str, k: int) -> tuple[Ints, dict[str, Floats]]:
+    def _parts(
+        self, question: str, mentions: Mentions, weights: Weights, k: int
+    ) -> tuple[Ints, dict[str, Floats]]:
         """The tables that may be among the best `k`, and the parts of their scores."""
-        count = len(self.catalog)
-        cover = Cover(self.mentions(question), count)
-        cosines = np.zeros(count, dtype=np.float32)
+        cover = Cover(mentions, len(self.catalog))
+        rankings = (cover.words + cover.names, cover.values)
+        leaders = [leading(ranking, _POOL) for ranking in rankings]
         if self._index.dense is not None and self.embedder is not None:
-            nearest, found = self._index.dense.nearest(self.vector(question), _POOL)
-            cosines[nearest] = found
-        cheap = (cosines, cover.words + cover.names, cover.values)
-        tables = offered(cheap, self._index.joined, _POOL)
-        weights = self._weights
+            leaders.append(self._index.dense.nearest(self.vector(question), _POOL)[0])
+        tables = offered(leaders, self._index.joined)
         parts = {
             "lexical": weights.cover * cover.words[tables],
             "value": weights.cover * cover.values[tables],
@@ -179,14 +181,14 @@ class Searcher:
         return cosines
 
     def _headers(self, question: str, tables: Ints) -> Floats:
-        """The cosine of each of some tables' best header."""
+        """The cosine of each of some tables' best header, nothing if it is below nothing."""
         if self._index.headers is None or not len(tables):
             return np.zeros(len(tables), dtype=np.float32)
         starts, ends = self._bounds[tables], self._bounds[tables + 1]
         headers = self._index.headers[spans(starts, ends)].astype(np.float32)
         cosines = np.append(headers @ self.vector(question), np.float32(0))
         best = np.maximum.reduceat(cosines, np.cumsum(ends - starts) - (ends - starts))
-        found: Floats = np.where(ends > starts, best, np.float32(0))
+        found: Floats = np.where(ends > starts, np.maximum(best, 0), np.float32(0))
         return found
 
     def column_vectors(self, table: TableId) -> Vectors:

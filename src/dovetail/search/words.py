@@ -20,6 +20,8 @@ _SHAPING = frozenset(
 )
 _ENDINGS = ("ing", "ed", "er", "or", "ion", "ment", "al")
 _LEAST_STEM = 4
+# A question of more different words is not read to its end.
+_MOST_ASKED = 400
 
 
 @lru_cache(maxsize=1 << 16)
@@ -50,4 +52,5 @@ def stems(name: str) -> list[str]:
 def asked(question: str) -> list[str]:
     """The distinct stems a question is about, in order."""
     words = spelled(question).split()
-    return list(dict.fromkeys(stem(word) for word in words if word not in _SHAPING))
+    distinct = dict.fromkeys(stem(word) for word in words if word not in _SHAPING)
+    return list(distinct)[:_MOST_ASKED]
