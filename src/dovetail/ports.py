@@ -193,13 +193,17 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model wrote, and what it cost when it was written (also if read from a cache)."""
+    """What a model wrote, and what it cost when it was written (also if read from a cache).
+
+    `logprobs` are the tokens it is made of with their log-probabilities, where they are known.
+    """
 
     text: str
     tokens_in: int
     tokens_out: int
     seconds: float
     cached: bool = False
+    logprobs: tuple[tuple[str, float], ...] = ()
 
 
 class LLM(Protocol):

@@ -8,11 +8,14 @@ def test_source(tmp_path):
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
+from dovetail.catalog.reader import Catalog
+from dovetail.offline.build import build
 from dovetail.ports import (
     LLM,
     Completion,
@@ -21,11 +24,24 @@ from dovetail.ports import (
     Json,
     Listing,
     Message,
+    Retriever,
     Source,
     Tick,
 )
 
-__all__ = ["check_embedder", "check_engine", "check_llm", "check_source"]
+__all__ = ["check_embedder", "check_engine", "check_llm", "check_retriever", "check_source"]
+
+# A question the corpus below can answer, and some that nothing can.
+_QUESTIONS = ("Which towns have a ferry?", "", " ", "\x00", "🦆🦆🦆", "ferry " * 17_000)
+_CORPUS = """
+CREATE TABLE town (town_id INTEGER PRIMARY KEY, name TEXT);
+CREATE TABLE ferry (ferry_id INTEGER PRIMARY KEY, town_id INTEGER, length REAL);
+CREATE TABLE "trip log" (ferry_id INTEGER, day TEXT);
+CREATE TABLE shelf (a TEXT, b TEXT);
+INSERT INTO town VALUES (11, 'Moss'), (12, 'Horten'), (13, 'Bergen');
+INSERT INTO ferry VALUES (501, 11, 40.5), (502, 12, 71.0), (503, 12, 33.25), (504, 13, 12.5);
+INSERT INTO "trip log" VALUES (501, '2024-05-01'), (503, '2024-05-01'), (504, '2024-05-02');
+"""
 
 
 def check_source(open_source: Callable[[], Source], untold: Collection[str] = ()) -> None:
@@ -148,6 +164,37 @@ def check_embedder(embedder: Embedder, tolerance: float = 1e-5) -> None:
         _require(differ <= tolerance, f"{name}: a text alone and beside others differ by {differ}")
         distinct = float(np.abs(rows[0] - rows[3]).max())
         _require(distinct > tolerance, f"{name}: two texts have one vector")
+
+
+def check_retriever(make: Callable[[Catalog, int], Retriever], into: Path) -> None:
+    """A retriever finds tables of its corpus, each once, the same ones when asked again.
+
+    `make` is given a catalog and how many tables are wanted; catalogs are built below `into`. One
+    of them is empty, the other has four tables; some questions have nothing to do with it.
+    """
+    small = _catalog(into / "small", _CORPUS)
+    for k in (2, 100):
+        for question in _QUESTIONS:
+            what = f"k={k}, question {question[:30]!r}"
+            found = make(small, k).retrieve(question)
+            _require(found.question == question, f"{what}: the set is of another question")
+            ids = found.ids
+            _require(set(ids) <= set(small.ids), f"{what}: tables of no corpus: {ids}")
+            _require(len(set(ids)) == len(ids), f"{what}: a table twice: {ids}")
+            ends = {end for edge in found.joins for end in (edge.left, edge.right)}
+            _require(ends <= set(ids), f"{what}: joins with tables outside the set")
+            _require(make(small, k).retrieve(question) == found, f"{what}: asked again, different")
+    retriever = make(_catalog(into / "empty", "CREATE TABLE gone (a); DROP TABLE gone;"), 3)
+    for question in _QUESTIONS:
+        tables = retriever.retrieve(question).tables
+        _require(tables == (), f"tables in an empty corpus: {tables}")
+
+
+def _catalog(folder: Path, statements: str) -> Catalog:
+    folder.mkdir(parents=True)
+    with closing(sqlite3.connect(folder / "corpus.sqlite")) as database:
+        database.executescript(statements)
+    return build(str(folder / "corpus.sqlite"), into=folder / "catalog")
 
 
 def _require(holds: bool, otherwise: str) -> None:

@@ -1,0 +1,217 @@
+"""ARM: align the question with the corpus, draft connected sets, let a model verify each draft.
+
+Published as Chen, Zhang, Cafarella, Roth, "Can we Retrieve Everything All at Once? ARM: An
+Alignment-Oriented LLM-based Retrieval Method" (2025). Three stages: keywords of the question become
+n-grams of the corpus and find candidates; JAR's program makes a connected draft of each size; a
+model picks tables per draft, and its picks are added up by how sure it was.
+
+Where this differs. The authors steer decoding so that a model can only write n-grams of the corpus;
+an endpoint offers no such hold, so the model writes freely and `alignment.py` finds the n-grams.
+They know every table's database and look for joins inside it; here there is one open corpus, so
+drafts can span look-alike tables of unrelated origin, and the candidates beside the draft are shown
+too so that a draft that went astray can be put right. Certainty is the probability of the number a
+model wrote where the endpoint tells log-probabilities, else every pick is one vote.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dovetail.domain import Candidate, Chosen, TableId, TableSet
+from dovetail.ports import LLM, Completion, Message
+from dovetail.retrieve.baselines.alignment import Alignment
+from dovetail.retrieve.baselines.jar import Compatibility, fit
+from dovetail.retrieve.baselines.mip import Problem, Weights, solve
+from dovetail.retrieve.baselines.outcome import (
+    Stage,
+    clipped,
+    ranked,
+    require_positive,
+    table_set,
+)
+from dovetail.retrieve.baselines.prompting import numbers_in, prompt, shown, strings_in
+from dovetail.search.searcher import Searcher
+
+_MOST_KEYWORDS = 8
+_KEYWORDS = {
+    "type": "object",
+    "properties": {"keywords": {"type": "array", "items": {"type": "string"}}},
+    "required": ["keywords"],
+    "additionalProperties": False,
+}
+_TABLES = {
+    "type": "object",
+    "properties": {"tables": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["tables"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """How drafts are made: their sizes, from how many candidates, and how many are shown beside."""
+
+    sizes: tuple[int, ...] = (2, 3, 4)
+    candidates: int = 20
+    beside: int = 6
+    weights: Weights = field(default_factory=Weights)
+    scoring: str = "jar"
+    seconds: float = 5.0
+
+
+class ArmRetriever:
+    """The tables that a model stands by over all drafts; `k` is for the ranking it falls back to.
+
+    A table stays if its picks, each counted by its certainty, are worth half of its showings.
+    """
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        llm: LLM,
+        *,
+        k: int = 5,
+        drafting: Drafting | None = None,
+    ) -> None:
+        self._drafting = drafting or Drafting()
+        require_positive(k=k, sizes=min(self._drafting.sizes, default=0))
+        self._searcher = searcher
+        self._llm = llm
+        self._k = k
+        self._alignment = Alignment(searcher)
+        self._compatibility = Compatibility(searcher, self._drafting.scoring)
+
+    def retrieve(self, question: str) -> TableSet:
+        align, draft, verify = Stage("align"), Stage("draft"), Stage("verify")
+        keywords = self._keywords(question, align)
+        ngrams = list(
+            dict.fromkeys(ngram for word in keywords for ngram in self._alignment.aligned(word))
+        )
+        found = self._alignment.candidates(question, ngrams, self._drafting.candidates)
+        align.facts |= {"keywords": keywords, "ngrams": ngrams, "candidates": len(found)}
+        drafts = self._drafts(keywords, found, draft)
+        draft.facts["drafts"] = [[str(found[place].table) for place in one] for one in drafts]
+        support = self._verified(question, found, drafts, verify)
+        chosen = [
+            Chosen(found[place].table, found[place].relevance, "verify", f"support {value:.2f}")
+            for place, value in sorted(support.items(), key=lambda item: (-item[1], item[0]))
+            if value >= 0.5
+        ]
+        if found and not chosen:
+            verify.fall_back("no table was picked: the ranking of the candidates stands")
+            chosen = list(ranked(found[: self._k], "search", "aligned ranking"))
+        return table_set(question, self._searcher.joins, chosen, [align, draft, verify])
+
+    def _keywords(self, question: str, stage: Stage) -> list[str]:
+        if not question.strip():
+            return []
+        messages = prompt("arm_keywords", question=clipped(question))
+        reply = stage.ask(self._llm, messages, schema=_KEYWORDS, max_tokens=256)
+        keywords = strings_in(reply.text, "keywords")[:_MOST_KEYWORDS]
+        if not keywords:
+            stage.fall_back("the reply names no keywords: the question stands for itself")
+            return [clipped(question)]
+        return keywords
+
+    def _drafts(
+        self, keywords: Sequence[str], found: Sequence[Candidate], stage: Stage
+    ) -> list[tuple[int, ...]]:
+        """A connected set of each size, by places of candidates; no set twice."""
+        if not found:
+            return []
+        tables = [candidate.table for candidate in found]
+        relevance = np.array([candidate.relevance for candidate in found])
+        fits = fit(self._searcher, keywords, tables)
+        compatibility = self._compatibility.among(tables)
+        drafts = []
+        for size in sorted({min(size, len(found)) for size in self._drafting.sizes}):
+            problem = Problem(relevance, fits, compatibility, size)
+            solution = solve(problem, self._drafting.weights, seconds=self._drafting.seconds)
+            if not solution.tables:
+                stage.fall_back(f"a draft of {size} is {solution.status}: the first {size} stand")
+            drafts.append(solution.tables or tuple(range(size)))
+        return list(dict.fromkeys(drafts))
+
+    def _verified(
+        self,
+        question: str,
+        found: Sequence[Candidate],
+        drafts: Sequence[tuple[int, ...]],
+        stage: Stage,
+    ) -> dict[int, float]:
+        """For every candidate shown, the certainty of its picks over the number of its showings."""
+        showings: dict[int, int] = {}
+        picks: dict[int, float] = {}
+        for draft in drafts:
+            others = [place for place in range(len(found)) if place not in draft]
+            order = [*draft, *others[: self._drafting.beside]]
+            reply = stage.ask(
+                self._llm, self._asked(question, found, order, len(draft)), schema=_TABLES
+            )
+            stage.facts["by"] = "logprobs" if reply.logprobs else "votes"
+            for place in order:
+                showings[place] = showings.get(place, 0) + 1
+            for number, certainty in certainties(reply, "tables").items():
+                if 1 <= number <= len(order):
+                    place = order[number - 1]
+                    picks[place] = picks.get(place, 0.0) + certainty
+        return {place: picks[place] / showings[place] for place in picks}
+
+    def _asked(
+        self, question: str, found: Sequence[Candidate], order: Sequence[int], drafted: int
+    ) -> list[Message]:
+        tables = [found[place].table for place in order]
+        lines = [
+            shown(number, self._searcher.catalog[table])
+            for number, table in enumerate(tables, start=1)
+        ]
+        return prompt(
+            "arm_verify",
+            question=clipped(question),
+            draft="\n".join(lines[:drafted]),
+            joins="\n".join(self._joins(tables[:drafted])) or "none that is sure",
+            others="\n".join(lines[drafted:]) or "none",
+        )
+
+    def _joins(self, tables: Sequence[TableId]) -> list[str]:
+        lines = []
+        for number, table in enumerate(tables, start=1):
+            for edge in self._searcher.joins.joins(table):
+                if edge.left == table and edge.right in tables and edge.right != table:
+                    other = tables.index(edge.right) + 1
+                    pairs = " and ".join(f"[{number}].{a} = [{other}].{b}" for a, b in edge.columns)
+                    lines.append(f"{pairs} ({edge.score:.2f})")
+        return lines
+
+
+def certainties(reply: Completion, key: str) -> dict[int, float]:
+    """The numbers of a reply, each with the probability of its tokens, or 1 where none is told.
+
+    >>> told = (('{"tables": [', -0.1), ("3", math.log(0.9)), ("]}", 0.0))
+    >>> certainties(Completion('{"tables": [3]}', 1, 1, 0.0, logprobs=told), "tables")
+    {3: 0.9}
+    """
+    numbers = numbers_in(reply.text, key)
+    if "".join(token for token, _ in reply.logprobs) != reply.text:
+        return dict.fromkeys(numbers, 1.0)
+    found: dict[int, float] = {}
+    for match in re.finditer(r"\d+", reply.text):
+        number = int(match.group())
+        if number in numbers:
+            found[number] = round(_probability(reply, *match.span()), 6)
+    return found
+
+
+def _probability(reply: Completion, start: int, stop: int) -> float:
+    """The probability of the tokens that touch a span of the text."""
+    total, at = 0.0, 0
+    for token, logprob in reply.logprobs:
+        if at < stop and at + len(token) > start:
+            total += logprob
+        at += len(token)
+    return math.exp(min(total, 0.0))

@@ -1,0 +1,106 @@
+"""What every baseline hands back: the set with its joins, and what each stage cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dovetail.domain import Candidate, Chosen, JoinEdge, TableId, TableSet
+from dovetail.errors import UsageError
+from dovetail.joins.graph import JoinGraph
+from dovetail.ports import LLM, Completion, Json, Message
+
+# Characters of a question that a prompt repeats: nobody asks more, and a pasted file would
+# otherwise fill the context and be paid for in every round.
+_LONGEST = 4_000
+
+
+@dataclass(slots=True)
+class Stage:
+    """One stage of a retrieval while it runs; `entry` is its line in the trace."""
+
+    name: str
+    llm_calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    fallback: int = 0
+    facts: dict[str, object] = field(default_factory=dict)
+
+    def ask(
+        self,
+        llm: LLM,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 512,
+    ) -> Completion:
+        """Ask a model and count what it cost."""
+        completion = llm.complete(messages, schema=schema, max_tokens=max_tokens)
+        self.llm_calls += 1
+        self.tokens_in += completion.tokens_in
+        self.tokens_out += completion.tokens_out
+        return completion
+
+    def fall_back(self, reason: str) -> None:
+        """Note that the stage could not do its work, and why."""
+        self.fallback = 1
+        self.facts["reason"] = reason
+
+    @property
+    def entry(self) -> Mapping[str, object]:
+        return {
+            "stage": self.name,
+            "llm_calls": self.llm_calls,
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+            "fallback": self.fallback,
+            **self.facts,
+        }
+
+
+def table_set(
+    question: str, joins: JoinGraph, chosen: Iterable[Chosen], stages: Iterable[Stage]
+) -> TableSet:
+    """The set of the chosen tables, each once, with the surest join of every two of them."""
+    tables: dict[TableId, Chosen] = {}
+    for one in chosen:
+        tables.setdefault(one.table, one)
+    return TableSet(
+        question=question,
+        tables=tuple(tables.values()),
+        joins=tuple(_joins_among(joins, tables)),
+        trace=tuple(stage.entry for stage in stages),
+    )
+
+
+def _joins_among(joins: JoinGraph, tables: Iterable[TableId]) -> Iterator[JoinEdge]:
+    inside = list(tables)
+    for place, table in enumerate(inside):
+        others = set(inside[place + 1 :])
+        for edge in joins.joins(table):
+            other = edge.right if edge.left == table else edge.left
+            if other in others:
+                others.remove(other)
+                yield edge
+
+
+def ranked(candidates: Iterable[Candidate], stage: str, reason: str) -> Iterator[Chosen]:
+    """Candidates as they come, each with its rank: `reason` and the rank say why it is in."""
+    for rank, candidate in enumerate(candidates, start=1):
+        yield Chosen(candidate.table, candidate.relevance, stage, f"{reason}, rank {rank}")
+
+
+def clipped(question: str) -> str:
+    """A question as prompts repeat it.
+
+    >>> len(clipped("x" * 100_000))
+    4000
+    """
+    return question[:_LONGEST]
+
+
+def require_positive(**options: int) -> None:
+    """Refuse options that count something and are below one."""
+    for name, value in options.items():
+        if value < 1:
+            raise UsageError(f"{name} is {value}; it must be at least 1")

@@ -1,0 +1,80 @@
+"""Steiner: the most relevant tables, and whatever else connects them.
+
+Not in the paper; the usual answer to "find the join path". Terminals come by relevance; each is
+tied to the tables already chosen by its surest path over join edges, bridges included, as long as
+the set stays within K. (An exact Steiner tree is out of reach in general; attaching terminals one
+by one along shortest paths costs at most twice as much.) A terminal that nothing leads to comes in
+by itself: relevance is worth more than a connection that does not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from dovetail.domain import Chosen, JoinEdge, TableId, TableSet
+from dovetail.retrieve.baselines.outcome import Stage, require_positive, table_set
+from dovetail.search.searcher import Searcher
+
+
+@dataclass(frozen=True, slots=True)
+class SteinerRetriever:
+    """At most `k` tables: terminals of the fused ranking, and the bridges between them.
+
+    A path longer than `longest` edges ties nothing together that a question asks for.
+    """
+
+    searcher: Searcher
+    k: int = 5
+    longest: int = 2
+
+    def __post_init__(self) -> None:
+        require_positive(k=self.k, longest=self.longest)
+
+    def retrieve(self, question: str) -> TableSet:
+        found = self.searcher.search(question, self.k)
+        relevance = {candidate.table: candidate.relevance for candidate in found}
+        chosen: dict[TableId, Chosen] = {}
+        bridges = 0
+        for rank, candidate in enumerate(found, start=1):
+            if len(chosen) >= self.k:
+                break
+            if candidate.table in chosen:
+                continue
+            path = self._path(candidate.table, chosen)
+            between = [table for table in _along(path, candidate.table) if table not in chosen]
+            room = self.k - len(chosen) - 1
+            reason = f"terminal, rank {rank}"
+            if path and len(between) <= room:
+                reason += f", by {path[0]}"
+            else:
+                between = []
+            chosen[candidate.table] = Chosen(candidate.table, candidate.relevance, "search", reason)
+            for bridge in between:
+                bridges += 1
+                why = f"leads to {candidate.table}"
+                chosen[bridge] = Chosen(bridge, relevance.get(bridge, 0.0), "connect", why)
+        stage = Stage("connect", facts={"terminals": len(chosen) - bridges, "bridges": bridges})
+        return table_set(question, self.searcher.joins, chosen.values(), [stage])
+
+    def _path(self, terminal: TableId, chosen: Collection[TableId]) -> list[JoinEdge]:
+        """The path from a terminal to a chosen table that is surest as a whole."""
+        paths = [self.searcher.joins.path(terminal, table) for table in chosen]
+        short = [path for path in paths if 0 < len(path) <= self.longest]
+        return max(short, key=_surety, default=[])
+
+
+def _surety(path: list[JoinEdge]) -> tuple[float, int]:
+    product = 1.0
+    for edge in path:
+        product *= edge.score
+    return product, -len(path)
+
+
+def _along(path: list[JoinEdge], start: TableId) -> list[TableId]:
+    """The tables a path leads through, from its start to its end, both left out."""
+    here, through = start, []
+    for edge in path:
+        here = edge.right if edge.left == here else edge.left
+        through.append(here)
+    return through[:-1]

@@ -1,0 +1,172 @@
+"""A small corpus, an embedder that needs no model, and an endpoint that plays a conversation."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import urllib.request
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import dovetail
+from dovetail.ports import Completion, Json, Message
+from dovetail.search.searcher import Searcher
+
+CORPUS = """
+CREATE TABLE customers (customer_no INTEGER PRIMARY KEY, name TEXT, city TEXT);
+CREATE TABLE orders (order_no INTEGER PRIMARY KEY, customer_no INTEGER, ordered_on TEXT);
+CREATE TABLE order_items (order_no INTEGER, product_no INTEGER, quantity INTEGER);
+CREATE TABLE products (product_no INTEGER PRIMARY KEY, title TEXT, supplier_no INTEGER);
+CREATE TABLE suppliers (supplier_no INTEGER PRIMARY KEY, company TEXT, country TEXT);
+CREATE TABLE weather (station TEXT, rainfall REAL);
+CREATE TABLE empty_shelf (shelf TEXT, height REAL);
+"""
+
+
+def write_shop(path: Path) -> Path:
+    """Seven tables: a chain of five that join, one that joins nothing, one without rows."""
+    with closing(sqlite3.connect(path)) as db, db:
+        db.executescript(CORPUS)
+        db.executemany(
+            "INSERT INTO customers VALUES (?, ?, ?)",
+            [(n, f"customer {n}", ("Oslo", "Turin", "Porto")[n % 3]) for n in range(101, 141)],
+        )
+        db.executemany(
+            "INSERT INTO orders VALUES (?, ?, ?)",
+            [(n, 101 + n % 40, f"2024-01-{n % 28 + 1:02}") for n in range(5001, 5121)],
+        )
+        db.executemany(
+            "INSERT INTO order_items VALUES (?, ?, ?)",
+            [(5001 + n % 120, 7001 + n % 30, n % 5 + 1) for n in range(300)],
+        )
+        db.executemany(
+            "INSERT INTO products VALUES (?, ?, ?)",
+            [(n, f"product {n}", 901 + n % 12) for n in range(7001, 7031)],
+        )
+        db.executemany(
+            "INSERT INTO suppliers VALUES (?, ?, ?)",
+            [(n, f"company {n}", ("NO", "IT", "PT")[n % 3]) for n in range(901, 913)],
+        )
+        db.executemany("INSERT INTO weather VALUES (?, ?)", [(f"st{n}", n / 7) for n in range(9)])
+    return path
+
+
+def shop_searcher(folder: Path) -> Searcher:
+    """The shop, indexed and searchable."""
+    catalog = dovetail.build(str(write_shop(folder / "shop.sqlite")), into=folder / "catalog")
+    return Searcher(catalog, HashEmbedder())
+
+
+@dataclass(frozen=True, slots=True)
+class HashEmbedder:
+    """Counts of hashed runs of three characters, of length one; like a model, it reads no novel."""
+
+    model_id: str = "hashed"
+    dimension: int = 256
+
+    def embed_documents(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        rows = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            padded = f" {text[:2_000].lower()} "
+            for at in range(len(padded) - 2):
+                row[zlib.crc32(padded[at : at + 3].encode()) % self.dimension] += 1
+            row /= np.linalg.norm(row) or 1.0
+        return rows
+
+    embed_queries = embed_documents
+
+
+Said = str | Json
+Script = Callable[[list[Json]], Said]
+
+
+@dataclass
+class Endpoint:
+    """What was asked, and under which address; `llm` speaks with it."""
+
+    url: str
+    asked: list[Json] = field(default_factory=list)
+
+    @property
+    def llm(self) -> HttpLLM:
+        return HttpLLM(self.url)
+
+
+@contextmanager
+def playing(script: Script | Sequence[Said]) -> Iterator[Endpoint]:
+    """An OpenAI-compatible endpoint that answers by a script: replies in turn, or a function.
+
+    A reply is text, or a whole choice; after the last of a list there is none, and an error.
+    """
+    endpoint = Endpoint("")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            endpoint.asked.append(body)
+            turn = len(endpoint.asked) - 1
+            if callable(script):
+                said = script(body["messages"])
+            elif turn < len(script):
+                said = script[turn]
+            else:
+                self.send_error(500, "the script has ended")
+                return
+            choice = said if isinstance(said, dict) else {"message": {"content": said}}
+            count = sum(len(message["content"].split()) for message in body["messages"])
+            usage = {"prompt_tokens": count, "completion_tokens": 7}
+            reply = json.dumps({"choices": [choice], "usage": usage}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(reply)))
+            self.end_headers()
+            self.wfile.write(reply)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    endpoint.url = f"http://127.0.0.1:{server.server_port}/v1/chat/completions"
+    try:
+        yield endpoint
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@dataclass(frozen=True, slots=True)
+class HttpLLM:
+    """The smallest client of such an endpoint."""
+
+    url: str
+    model_id: str = "scripted"
+
+    def complete(
+        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+    ) -> Completion:
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        body = {"messages": turns, "max_tokens": max_tokens, "schema": schema}
+        request = urllib.request.Request(
+            self.url, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=30) as response:
+            reply = json.load(response)
+        choice, usage = reply["choices"][0], reply["usage"]
+        told = (choice.get("logprobs") or {"content": []})["content"]
+        return Completion(
+            choice["message"]["content"],
+            usage["prompt_tokens"],
+            usage["completion_tokens"],
+            0.0,
+            logprobs=tuple((token["token"], token["logprob"]) for token in told),
+        )
