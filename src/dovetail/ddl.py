@@ -1,0 +1,105 @@
+"""Tables as a compact slice of schema in SQL's own words, for a prompt or a reader."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from dovetail.domain import Column, JoinEdge, Kind, Table, TableId
+
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_WIDTH = 40
+
+
+def ddl(
+    tables: Sequence[Table],
+    joins: Iterable[JoinEdge] = (),
+    *,
+    names: Mapping[TableId, str] | None = None,
+    examples: int = 3,
+) -> str:
+    """`CREATE TABLE` for each table, with example values, and then how they join."""
+    called = names or query_names(table.id for table in tables)
+    parts = [_table(table, called[table.id], examples) for table in tables]
+    lines = [_join(edge, called) for edge in joins if {edge.left, edge.right} <= called.keys()]
+    if lines:
+        parts.append("\n".join(["-- joins", *lines]))
+    return "\n\n".join(parts) + "\n" if parts else ""
+
+
+def query_names(ids: Iterable[TableId]) -> dict[TableId, str]:
+    """What to call tables in a query: by their own names; those that share one get aliases.
+
+    An alias begins with the source. The order of the ids makes no difference.
+
+    >>> names = query_names([TableId("erp.db", "t"), TableId("shop.db", "T"), TableId("x", "u")])
+    >>> {str(table): name for table, name in names.items()}
+    {'x::u': 'u', 'erp.db::t': 'erp_t', 'shop.db::T': 'shop_T'}
+    """
+    wanted = sorted(set(ids))
+    times = Counter(table.name.casefold() for table in wanted)
+    names = {table: table.name for table in wanted if times[table.name.casefold()] == 1}
+    taken = {name.casefold() for name in names.values()}
+    for table in wanted:
+        if table in names:
+            continue
+        brief = alias = f"{_stem(table.source)}_{table.name}"
+        number = 2
+        while alias.casefold() in taken:
+            alias, number = f"{brief}_{number}", number + 1
+        taken.add(alias.casefold())
+        names[table] = alias
+    return names
+
+
+def quoted(name: str) -> str:
+    """A name as SQL takes it; quotes only where they are needed.
+
+    >>> quoted("order_no"), quoted("order no")
+    ('order_no', '"order no"')
+    """
+    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+
+
+def _table(table: Table, name: str, examples: int) -> str:
+    lines = [f"CREATE TABLE {quoted(name)} (  -- {table.rows:,} rows"]
+    last = len(table.columns) - 1
+    for at, column in enumerate(table.columns):
+        comma = "," if at < last else ""
+        remark = _remark(column, table.rows, examples)
+        shown = f"  -- {remark}" if remark else ""
+        lines.append(f"  {quoted(column.name)} {column.type}{comma}{shown}")
+    return "\n".join([*lines, ");"])
+
+
+def _remark(column: Column, rows: int, examples: int) -> str:
+    profile = column.profile
+    words = []
+    if profile.unique:
+        words.append("unique")
+    if profile.nulls and rows:
+        words.append(f"{profile.nulls / rows:.0%} null")
+    shown = [_example(text, profile.kind) for text in profile.examples[:examples]]
+    if shown:
+        words.append("e.g. " + ", ".join(shown))
+    return "; ".join(words)
+
+
+def _example(text: str, kind: Kind) -> str:
+    text = " ".join(text.split())
+    text = text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+    return text if kind in (Kind.INTEGER, Kind.REAL, Kind.BOOLEAN) else f"'{text}'"
+
+
+def _join(edge: JoinEdge, names: Mapping[TableId, str]) -> str:
+    left, right = quoted(names[edge.left]), quoted(names[edge.right])
+    pairs = [f"{left}.{quoted(a)} = {right}.{quoted(b)}" for a, b in edge.columns]
+    return f"-- {' AND '.join(pairs)}  ({edge.cardinality})"
+
+
+def _stem(source: str) -> str:
+    """The last part of a source's label in letters that need no quotes."""
+    last = re.split(r"[/\\]", source.rstrip("/\\"))[-1]
+    stem = re.sub(r"\W+", "_", last.rpartition(".")[0] or last).strip("_")
+    return stem if stem and not stem[0].isdigit() else f"t{stem}"

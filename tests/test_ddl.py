@@ -1,0 +1,77 @@
+"""The slice of schema that a prompt or a reader gets."""
+
+from __future__ import annotations
+
+from dovetail.ddl import ddl, query_names
+from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, Table, TableId
+
+
+def profile(kind: Kind, *examples: str, nulls: int = 0, unique: bool = False) -> ColumnProfile:
+    return ColumnProfile(kind, nulls, len(examples), unique, None, None, None, None, examples)
+
+
+ORDERS = Table(
+    TableId("shop.sqlite", "orders"),
+    (
+        Column("order_no", "BIGINT", profile(Kind.INTEGER, "1", "2", "3", "4", unique=True)),
+        Column("sold to", "VARCHAR", profile(Kind.TEXT, "C1\nC2", "x" * 50, nulls=5)),
+        Column("note", "VARCHAR", profile(Kind.EMPTY, nulls=20)),
+    ),
+    20,
+    (),
+    "",
+)
+CUSTOMERS = Table(
+    TableId("crm.sqlite", "customers"),
+    (Column("code", "VARCHAR", profile(Kind.TEXT, "C1", unique=True)),),
+    1_204,
+    (),
+    "",
+)
+EDGE = JoinEdge(ORDERS.id, CUSTOMERS.id, (("sold to", "code"),), 0.9, "n:1", 1.0, {})
+
+
+def test_tables_columns_examples_and_joins() -> None:
+    assert ddl([ORDERS, CUSTOMERS], [EDGE]) == (
+        "CREATE TABLE orders (  -- 20 rows\n"
+        "  order_no BIGINT,  -- unique; e.g. 1, 2, 3\n"
+        f"  \"sold to\" VARCHAR,  -- 25% null; e.g. 'C1 C2', '{'x' * 39}…'\n"
+        "  note VARCHAR  -- 100% null\n"
+        ");\n\n"
+        "CREATE TABLE customers (  -- 1,204 rows\n"
+        "  code VARCHAR  -- unique; e.g. 'C1'\n"
+        ");\n\n"
+        "-- joins\n"
+        '-- orders."sold to" = customers.code  (n:1)\n'
+    )
+
+
+def test_joins_of_other_tables_are_left_out() -> None:
+    assert "join" not in ddl([ORDERS], [EDGE])
+    assert ddl([]) == ""
+
+
+def test_fewer_examples_make_it_shorter() -> None:
+    assert "  order_no BIGINT,  -- unique\n" in ddl([ORDERS], examples=0)
+
+
+def test_names_do_not_depend_on_the_order_of_the_tables() -> None:
+    ids = [
+        TableId("a/x.db", "t"),
+        TableId("b/x.db", "T"),
+        TableId("2024.csv", "t"),
+        TableId("y", "u"),
+    ]
+    names = query_names(ids)
+    assert names == query_names(reversed(ids))
+    assert {str(table): name for table, name in names.items()} == {
+        "y::u": "u",
+        "2024.csv::t": "t2024_t",
+        "a/x.db::t": "x_t",
+        "b/x.db::T": "x_T_2",
+    }
+
+
+def test_an_alias_never_takes_a_name_that_a_table_has() -> None:
+    ids = [TableId("x.db", "t"), TableId("y.db", "t"), TableId("z.db", "x_t")]
+    assert sorted(query_names(ids).values()) == ["x_t", "x_t_2", "y_t"]
