@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 import dovetail
 from dovetail.ports import Completion, Json, Message
+from dovetail.search.index import Makings
 from dovetail.search.searcher import Searcher
 
 CORPUS = """
@@ -62,7 +63,7 @@ def write_shop(path: Path) -> Path:
 def shop_searcher(folder: Path) -> Searcher:
     """The shop, indexed and searchable."""
     catalog = dovetail.build(str(write_shop(folder / "shop.sqlite")), into=folder / "catalog")
-    return Searcher(catalog, HashEmbedder())
+    return Searcher(catalog, Makings(HashEmbedder()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from dovetail.retrieve.baselines.ppr import PprRetriever
 from dovetail.retrieve.baselines.ranking import RankingRetriever
 from dovetail.retrieve.baselines.rear import CrossEncoder, RearRetriever
 from dovetail.retrieve.baselines.steiner import SteinerRetriever
+from dovetail.search.index import Makings
 from dovetail.search.searcher import Searcher
 from dovetail.testing import check_retriever
 from tests.scripted import HashEmbedder, playing, shop_searcher
@@ -54,7 +55,7 @@ def test_contract(name: str, tmp_path: Path) -> None:
     with playing(sometimes_helpful) as endpoint:
 
         def make(catalog: Catalog, k: int) -> Retriever:
-            return baseline(name, Searcher(catalog, HashEmbedder()), k=k, llm=endpoint.llm)
+            return baseline(name, Searcher(catalog, Makings(HashEmbedder())), k=k, llm=endpoint.llm)
 
         check_retriever(make, tmp_path)
     assert bool(endpoint.asked) == (name in ("react", "jar", "arm"))
@@ -76,7 +77,11 @@ def test_contract_finds_what_breaks_it(wrong: str, told: str, tmp_path: Path) ->
         def __init__(self, catalog: Catalog, k: int) -> None:
             nonlocal made
             made += 1
-            self._searcher, self._k, self._turn = Searcher(catalog, HashEmbedder()), k, made
+            self._searcher, self._k, self._turn = (
+                Searcher(catalog, Makings(HashEmbedder())),
+                k,
+                made,
+            )
 
         def retrieve(self, question: str) -> TableSet:
             found = RankingRetriever(self._searcher, 100).retrieve(question)

@@ -39,7 +39,9 @@ _BUILT_IN = {
         "local": "dovetail.models.llm_local:LocalLLM",
         "replay": "dovetail.models.replay:ReplayLLM",
     },
-    RETRIEVERS: {},
+    RETRIEVERS: {
+        "core-t": "dovetail.retrieve.core_t:open_core_t",
+    },
 }
 
 

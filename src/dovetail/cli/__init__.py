@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dovetail.cli.ask import ask
 from dovetail.cli.bench import bench
 from dovetail.cli.catalog import demo, index, show, tables
 from dovetail.cli.joins import joins
@@ -21,7 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Point it at a pile of tables and learn which of them fit together.",
 )
-for command in (index, tables, show, joins, demo):
+for command in (index, ask, tables, show, joins, demo):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

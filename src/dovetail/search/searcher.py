@@ -161,7 +161,7 @@ class Searcher:
 
     def _cosines(self, question: str, tables: Ints) -> tuple[Floats, Floats]:
         """For each of some tables the cosine of its line, and that of its best header."""
-        if self._index.dense is None or self._index.headers is None:
+        if not len(tables) or self._index.dense is None or self._index.headers is None:
             nothing = np.zeros(len(tables), dtype=np.float32)
             return nothing, nothing
         vector = self.vector(question)

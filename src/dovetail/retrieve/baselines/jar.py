@@ -22,6 +22,7 @@ from itertools import combinations
 import numpy as np
 
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
+from dovetail.errors import ModelError
 from dovetail.joins.graph import JoinGraph
 from dovetail.ports import LLM
 from dovetail.retrieve.baselines.mip import Floats, Pair, Problem, Solution, Weights, solve
@@ -163,6 +164,8 @@ def fit(searcher: Searcher, asked: Sequence[str], tables: Sequence[TableId]) -> 
 
     A concept may be written `thing:property`, as headers name a table and a column.
     """
+    if searcher.embedder is None:
+        raise ModelError("JAR needs an embedder; index with one: dovetail index --embedder")
     vectors = searcher.embedder.embed_queries([text.replace(":", " ") for text in asked])
     rows = np.zeros((len(asked), len(tables)))
     for place, table in enumerate(tables):

@@ -108,7 +108,8 @@ class RearRetriever:
     def _by(self) -> str:
         if self.scorer is not None:
             return self.scorer.model_id
-        return f"{self.searcher.embedder.model_id}, no cross-encoder"
+        embedder = self.searcher.embedder
+        return f"{embedder.model_id if embedder else 'no embedder'}, no cross-encoder"
 
     def _expanded(self, base: Sequence[TableId]) -> dict[TableId, float]:
         """Tables outside the base with a header near one of the base's, and how near."""
