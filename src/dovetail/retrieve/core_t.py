@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dovetail.catalog.reader import Catalog
@@ -18,7 +18,10 @@ from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
 FUSED, DENSE, UNADJUSTED = "fused", "dense", "unadjusted"
-_INDEXES = {FUSED: Searcher.search, DENSE: Searcher.dense}
+_INDEXES: dict[str, Callable[[Searcher, str, int], list[Candidate]]] = {
+    FUSED: lambda searcher, question, k: searcher.search(question, k),
+    DENSE: lambda searcher, question, k: searcher.dense(question, k),
+}
 
 
 @dataclass(frozen=True, slots=True)
