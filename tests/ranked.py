@@ -34,7 +34,7 @@ class Ranked(Searcher):
     ) -> None:
         super().__init__(catalog, Makings(None))
         self._relevances = relevances
-        edges = [edge(*pair, score) for pair, score in pairs.items()]
+        edges = [edge(pair[0], pair[1], score) for pair, score in pairs.items()]
         self.__dict__["joins"] = JoinGraph(catalog.ids, edges)
 
     def search(self, question: str, k: int) -> list[Candidate]:

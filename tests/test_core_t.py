@@ -182,8 +182,8 @@ def test_worked_by_hand(name: str, catalog: dovetail.Catalog) -> None:
     trace = stages(found)
     assert [c["relevance"] for c in trace["search"]["candidates"]] == case.relevances
     assert {tuple(e["tables"]): e["score"] for e in trace["select"]["joins"]} == {
-        (NAMES.index(one) + 1, NAMES.index(other) + 1): score
-        for (one, other), score in case.pairs.items()
+        (NAMES.index(pair[0]) + 1, NAMES.index(pair[1]) + 1): score
+        for pair, score in case.pairs.items()
     }
     select = trace["select"]
     assert (select["selected"], select["dropped"]) == (case.selected, case.dropped)
@@ -311,9 +311,10 @@ def test_bad_arguments(argument: str, message: str, catalog: dovetail.Catalog) -
 def test_without_a_model_there_is_a_remedy(catalog: dovetail.Catalog) -> None:
     with pytest.raises(UsageError, match=r"core-t' asks a language model and none is set: give"):
         open_retriever("core-t", catalog, k=5, settings=Settings(embedder="none"))
-    for bad in ({"k": 0}, {"index": "sparse"}):
-        with pytest.raises(UsageError):
-            CoreTOptions(**bad)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="k is 0; it must be at least 1"):
+        CoreTOptions(k=0)
+    with pytest.raises(UsageError, match="index 'sparse' is not known; there are: fused, dense"):
+        CoreTOptions(index="sparse")
     with pytest.raises(UsageError, match="prompt 'long' is not known; there are: full, compact"):
         SelectOptions("long")
 
