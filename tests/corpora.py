@@ -91,9 +91,13 @@ RETRIEVERS = {
 }
 
 
+_BUILT_IN = plugins._BUILT_IN[plugins.RETRIEVERS]
+
+
 def register(*names: str) -> None:
-    """Have these retrievers, and no others, for the rest of the process."""
-    plugins._BUILT_IN[plugins.RETRIEVERS] = {name: RETRIEVERS[name] for name in names}
+    """Have these retrievers, and no others; without names, the usual ones again."""
+    chosen = {name: RETRIEVERS[name] for name in names}
+    plugins._BUILT_IN[plugins.RETRIEVERS] = chosen or _BUILT_IN
 
 
 def write_corpus(folder: Path, questions: list[dict[str, Any]]) -> Path:

@@ -9,21 +9,40 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dovetail.catalog.reader import Catalog
-    from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, Skipped, Table, TableId
+    from dovetail.api import (
+        Catalog,
+        FoundSet,
+        Report,
+        build,
+        open,  # noqa: A004 - dovetail.open reads like open
+        update,
+    )
+    from dovetail.domain import (
+        Candidate,
+        Chosen,
+        Column,
+        ColumnProfile,
+        JoinEdge,
+        Kind,
+        Skipped,
+        Table,
+        TableId,
+        TableSet,
+    )
     from dovetail.errors import DovetailError
     from dovetail.joins.graph import JoinGraph
-    from dovetail.offline.build import Progress, Report, build, update
+    from dovetail.offline.build import Progress
     from dovetail.settings import Settings, load_settings
-
-    open = Catalog.open  # noqa: A001 - dovetail.open reads like open
 
 __version__ = "0.1.0"
 __all__ = [
+    "Candidate",
     "Catalog",
+    "Chosen",
     "Column",
     "ColumnProfile",
     "DovetailError",
+    "FoundSet",
     "JoinEdge",
     "JoinGraph",
     "Kind",
@@ -33,6 +52,7 @@ __all__ = [
     "Skipped",
     "Table",
     "TableId",
+    "TableSet",
     "build",
     "load_settings",
     "open",
@@ -40,8 +60,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "dovetail.catalog.reader": ("Catalog",),
+    "dovetail.api": ("Catalog", "FoundSet", "Report", "build", "open", "update"),
     "dovetail.domain": (
+        "Candidate",
+        "Chosen",
         "Column",
         "ColumnProfile",
         "JoinEdge",
@@ -49,17 +71,16 @@ _HOMES = {
         "Skipped",
         "Table",
         "TableId",
+        "TableSet",
     ),
     "dovetail.joins.graph": ("JoinGraph",),
     "dovetail.errors": ("DovetailError",),
-    "dovetail.offline.build": ("Progress", "Report", "build", "update"),
+    "dovetail.offline.build": ("Progress",),
     "dovetail.settings": ("Settings", "load_settings"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name == "open":
-        return importlib.import_module("dovetail.catalog.reader").Catalog.open
     for home, names in _HOMES.items():
         if name in names:
             return getattr(importlib.import_module(home), name)

@@ -113,6 +113,18 @@ class JoinEdge:
         pairs = " and ".join(f"{self.left}.{a} = {self.right}.{b}" for a, b in self.columns)
         return f"{pairs}  ({self.score:.2f})"
 
+    def to_dict(self) -> dict[str, object]:
+        """The edge as JSON has it."""
+        return {
+            "left": str(self.left),
+            "right": str(self.right),
+            "columns": [list(pair) for pair in self.columns],
+            "score": self.score,
+            "cardinality": self.cardinality,
+            "survive": self.survive,
+            "evidence": dict(self.evidence),
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -151,6 +163,43 @@ class TableSet:
     @property
     def ids(self) -> tuple[TableId, ...]:
         return tuple(chosen.table for chosen in self.tables)
+
+    @property
+    def parts(self) -> tuple[tuple[TableId, ...], ...]:
+        """The tables that hang together through the joins, part by part, in the set's order."""
+        part = {table: place for place, table in enumerate(self.ids)}
+        for edge in self.joins:
+            low, high = sorted((part[edge.left], part[edge.right]))
+            part = {table: low if place == high else place for table, place in part.items()}
+        found: dict[int, list[TableId]] = {}
+        for table, place in part.items():
+            found.setdefault(place, []).append(table)
+        return tuple(tuple(tables) for tables in found.values())
+
+    @property
+    def connected(self) -> bool:
+        """Whether the joins hold the set together."""
+        return len(self.parts) <= 1
+
+    def to_dict(self) -> dict[str, object]:
+        """The set as JSON has it."""
+        return {
+            "question": self.question,
+            "tables": [
+                {
+                    "id": str(chosen.table),
+                    "name": chosen.table.name,
+                    "source": chosen.table.source,
+                    "score": round(chosen.relevance, 6),
+                    "stage": chosen.stage,
+                    "reason": chosen.reason,
+                }
+                for chosen in self.tables
+            ],
+            "joins": [edge.to_dict() for edge in self.joins],
+            "connected": self.connected,
+            "trace": [dict(entry) for entry in self.trace],
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,11 @@ _BUILT_IN = {
         "replay": "dovetail.models.replay:ReplayLLM",
     },
     RETRIEVERS: {
-        name: f"dovetail.retrieve.factories:{name.upper()}"
-        for name in ("dense", "search", "react", "jar", "arm", "rear", "steiner", "ppr")
+        "core-t": "dovetail.retrieve.core_t:open_core_t",
+        **{
+            name: f"dovetail.retrieve.factories:{name.upper()}"
+            for name in ("dense", "search", "react", "jar", "arm", "rear", "steiner", "ppr")
+        },
     },
 }
 

@@ -35,6 +35,7 @@ class Settings:
     embedder: str = "minilm"
     llm: str | None = None
     llm_workers: int = 8
+    llm_context: int = 16_384
     llm_price_in: float = 0.0
     llm_price_out: float = 0.0
     query_seconds: float = 60.0

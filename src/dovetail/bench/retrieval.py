@@ -15,7 +15,7 @@ from dovetail.bench.runfile import Found, Record, resumed
 from dovetail.bench.runkey import RunKey, key_of, settings_in
 from dovetail.bench.trec import read_trec
 from dovetail.catalog.reader import Catalog
-from dovetail.errors import DovetailError, NotFoundError, UsageError
+from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageError
 from dovetail.offline.build import Watch
 from dovetail.plugins import RETRIEVERS, load, names, open_retriever
 from dovetail.ports import Json
@@ -51,19 +51,26 @@ def bench_retrieval(
 ) -> Json:
     """Measure retrievers at every k; `all` is each one that can run with what is configured.
 
-    `trec:FILE` stands for what another program found, in a TREC run file.
+    `trec:FILE` stands for what another program found, in a TREC run file. Retrievers that wait for
+    recorded replies have no result yet; the others do.
     """
     trial = Trial.of(dataset, choice, lab)
     results: list[Json] = []
+    waiting: list[PendingError] = []
     for name in retrievers:
-        if name != ALL:
-            results += trial.results(name, ks)
-            continue
-        for each in names(RETRIEVERS):
+        for each in names(RETRIEVERS) if name == ALL else [name]:
             try:
                 results += trial.results(each, ks)
+            except PendingError as error:
+                waiting.append(error)
             except DovetailError as error:
+                if name != ALL:
+                    raise
                 lab.note(f"{each} cannot run: {error}")
+    if waiting and not results:
+        raise PendingError("; ".join(map(str, waiting)))
+    for held_up in waiting:
+        lab.note(str(held_up))
     if not results:
         raise UsageError("no retriever can run; see above, or name one with --retriever")
     return {
@@ -121,13 +128,19 @@ class Trial:
             if writer.damaged:
                 self.lab.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
             if any(question.id not in writer.records for question in self.questions):
-                ask_all(
+                pending = ask_all(
                     open_retriever(key.retriever, self.catalog, k=k, settings=self.lab.settings),
                     self.questions,
                     writer,
                     workers=self.lab.workers,
                     watch=self.lab.watch,
                 )
+                if pending:
+                    raise PendingError(
+                        f"{key.retriever} at k={k} waits for replies to {pending} of "
+                        f"{len(self.questions)} questions; have the requests of "
+                        f"{self.lab.settings.llm} answered, then run this again"
+                    )
             records = [writer.records[question.id] for question in self.questions]
         check_tables(records, self.catalog, str(file))
         return records

@@ -12,7 +12,7 @@ from dovetail.bench.questions import Question
 from dovetail.bench.runfile import Found, Record, RunWriter, Trace, trace_id
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableSet
-from dovetail.errors import DatasetError
+from dovetail.errors import DatasetError, PendingError
 from dovetail.offline.build import Progress, Watch
 from dovetail.ports import Retriever
 
@@ -27,8 +27,8 @@ def ask_all(
     *,
     workers: int = 1,
     watch: Watch | None = None,
-) -> None:
-    """Ask what the run does not hold yet.
+) -> int:
+    """Ask what the run does not hold yet; returns how many questions wait for recorded replies.
 
     Records are written in the order of the questions, so a run that was interrupted and one that
     was not leave the same file but for the seconds.
@@ -36,20 +36,29 @@ def ask_all(
     missing = [question for question in questions if question.id not in writer.records]
     done = len(questions) - len(missing)
 
-    def ask(question: Question) -> tuple[Record, Trace]:
+    def ask(question: Question) -> tuple[Record, Trace] | None:
         started = time.perf_counter()
         try:
             found = retriever.retrieve(question.text)
+        except PendingError:
+            return None
         except Exception as error:
             error.add_note(f"while asking question {question.id}")
             raise
         return record_of(question.id, found, time.perf_counter() - started), found.trace
 
-    for record, trace in _in_order(ask, missing, workers):
+    pending = 0
+    for answered in _in_order(ask, missing, workers):
+        pending += answered is None
+        # Records keep the order of the questions, so none is written after one that waits.
+        if answered is None or pending:
+            continue
+        record, trace = answered
         writer.append(record, trace)
         done += 1
         if watch:
             watch(Progress("ask", done, len(questions), record.question))
+    return pending
 
 
 def record_of(question: str, found: TableSet, seconds: float) -> Record:

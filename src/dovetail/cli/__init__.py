@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dovetail.cli.ask import ask
 from dovetail.cli.bench import bench
 from dovetail.cli.catalog import demo, index, show, tables
 from dovetail.cli.joins import joins
@@ -23,7 +24,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Point it at a pile of tables and learn which of them fit together.",
 )
-for command in (index, tables, show, joins, search, sql, demo):
+for command in (index, ask, search, tables, show, joins, sql, demo):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

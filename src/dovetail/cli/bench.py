@@ -16,7 +16,7 @@ from dovetail.cli.bench_options import (
     share_of,
 )
 from dovetail.cli.bench_parts import parts
-from dovetail.cli.options import CatalogOption, JsonOption, ScoringOption, settings_for
+from dovetail.cli.options import CatalogOption, JsonOption, LLMOption, ScoringOption, settings_for
 from dovetail.cli.output import console, note, print_json, rich_table
 from dovetail.cli.progress import progress_bar
 
@@ -90,6 +90,7 @@ def bench_retrieval(
         int | None, typer.Option(min=1, metavar="N", help="Only the first N questions.")
     ] = None,
     skip_bad: SkipBadOption = False,
+    llm: LLMOption = None,
     catalog: CatalogOption = None,
     runs: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where runs are kept and gone on with.")
@@ -108,7 +109,7 @@ def bench_retrieval(
     names = [name.strip() for name in retriever.split(",") if name.strip()]
     dataset = open_dataset(data, catalog=catalog)
     with progress_bar(show=not as_json) as watch:
-        lab = Lab(runs, settings_for(catalog), workers, watch, note)
+        lab = Lab(runs, settings_for(catalog, llm=llm), workers, watch, note)
         result = measure(dataset, names, numbers(k), choice, lab)
     if as_json:
         print_json(result)

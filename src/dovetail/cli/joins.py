@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -53,7 +53,7 @@ def joins(
     else:
         edges = [edge for edge in graph.edges if edge.score > least]
     if as_json:
-        found = [_edge_json(edge) for edge in edges]
+        found = [edge.to_dict() for edge in edges]
         print_json({"catalog": str(opened.path), "scoring": scoring, "joins": found})
         return
     listing = rich_table("score", "join", "kind", "rows kept", "why")
@@ -79,15 +79,3 @@ def _why(edge: JoinEdge) -> str:
         (said.get("jaccard", 0) >= 0.5, "values overlap"),
     ]
     return ", ".join(word for holds, word in words if holds)
-
-
-def _edge_json(edge: JoinEdge) -> dict[str, Any]:
-    return {
-        "left": str(edge.left),
-        "right": str(edge.right),
-        "columns": [list(pair) for pair in edge.columns],
-        "score": edge.score,
-        "cardinality": edge.cardinality,
-        "survive": edge.survive,
-        "evidence": dict(edge.evidence),
-    }

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from dovetail.catalog.reader import Catalog
-from dovetail.models.cache import CachedLLM
-from dovetail.plugins import open_llm
-from dovetail.ports import LLM, Retriever
+from dovetail.ports import Retriever
 from dovetail.retrieve.baselines import baseline
-from dovetail.search.opening import open_searcher
-from dovetail.search.searcher import Searcher
+from dovetail.retrieve.opening import open_model, searcher_of
 from dovetail.settings import Settings
-
-REPLIES = "replies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +20,7 @@ class BaselineFactory:
 
     def __call__(self, catalog: Catalog, *, k: int, settings: Settings) -> Retriever:
         searcher = searcher_of(catalog, settings)
-        return baseline(self.name, searcher, k=k, llm=llm_of(catalog, settings))
-
-
-@lru_cache(maxsize=2)
-def searcher_of(catalog: Catalog, settings: Settings) -> Searcher:
-    """The searcher that all retrievers over one open catalog share."""
-    return open_searcher(catalog, settings)
-
-
-def llm_of(catalog: Catalog, settings: Settings) -> LLM | None:
-    """The language model that is set, if any; its replies are kept in the catalog."""
-    if not settings.llm:
-        return None
-    model = open_llm(settings.llm, workers=settings.llm_workers)
-    return CachedLLM(model, catalog.path / REPLIES)
+        return baseline(self.name, searcher, k=k, llm=open_model(catalog, settings))
 
 
 DENSE = BaselineFactory("dense", ranks=True)

@@ -1,0 +1,204 @@
+"""What a user holds: a catalog that can be asked, and what it answers with.
+
+The catalog's reader knows nothing of search or models; this is the reader with both at hand. A
+`TableSet` names tables alone, so that it can be kept, compared and sent; a `FoundSet` adds the
+tables themselves, which schema slices and prompts are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+
+from dovetail.catalog import reader
+from dovetail.ddl import ddl
+from dovetail.domain import Candidate, Chosen, JoinEdge, Table, TableSet
+from dovetail.errors import UsageError
+from dovetail.markdown import fenced
+from dovetail.offline import build as offline
+from dovetail.offline.build import Watch
+from dovetail.ports import LLM, Json
+from dovetail.prompts import read_prompt
+from dovetail.retrieve.opening import open_model
+from dovetail.retrieve.select_llm import COMPACT, SelectOptions
+from dovetail.retrieve.selectors import AUTO, Means, open_selector
+from dovetail.search.opening import open_searcher
+from dovetail.search.searcher import Searcher
+from dovetail.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSet:
+    """The tables found for a question, and all that the catalog knows of them."""
+
+    set: TableSet
+    details: tuple[Table, ...]
+
+    @property
+    def question(self) -> str:
+        return self.set.question
+
+    @property
+    def tables(self) -> tuple[Chosen, ...]:
+        """The tables in order, each with its stage of entry and why it is here."""
+        return self.set.tables
+
+    @property
+    def joins(self) -> tuple[JoinEdge, ...]:
+        """How they join, by which columns and on what evidence."""
+        return self.set.joins
+
+    @property
+    def connected(self) -> bool:
+        """Whether the joins hold all of them together."""
+        return self.set.connected
+
+    @property
+    def warning(self) -> str:
+        """What to look out for before joining them; empty if nothing."""
+        if self.connected:
+            return ""
+        parts = " | ".join(", ".join(map(str, part)) for part in self.set.parts)
+        return f"no joins are known between these parts of the set: {parts}"
+
+    def ddl(self) -> str:
+        """A compact slice of schema: example values in comments, and how the tables join."""
+        return ddl(self.details, self.joins)
+
+    def prompt(self) -> str:
+        """The slice and the question, for a model that writes SQL."""
+        filled = read_prompt("set").fill(schema=fenced(self.ddl().strip()), question=self.question)
+        return filled[0].content
+
+    def to_dict(self) -> Json:
+        """The set as JSON has it."""
+        return self.set.to_dict()
+
+
+class Catalog(reader.Catalog):
+    """A catalog that can be searched and asked, with the models that its settings name."""
+
+    settings = Settings()
+
+    @classmethod
+    def open(cls, path: str | Path, settings: Settings | None = None) -> Catalog:
+        """Open the catalog in a folder."""
+        return cls.over(reader.Catalog.open(path), settings)
+
+    @classmethod
+    def over(cls, opened: reader.Catalog, settings: Settings | None = None) -> Catalog:
+        """An open catalog, ready to be asked."""
+        segments = {name: opened.segment(name) for name in opened.manifest.segments}
+        catalog = cls(opened.path, opened.manifest, opened.rows, segments)
+        catalog.settings = settings or cls.settings
+        return catalog
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """Search over this catalog; what it needs is made by whoever searches first."""
+        return open_searcher(self, self.settings)
+
+    def search(self, question: str, k: int = 10) -> list[Candidate]:
+        """The `k` tables that have most to do with a question, ranked."""
+        return self.searcher.search(question, k)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        k: int = 10,
+        selector: str = AUTO,
+        llm: LLM | str | None = None,
+        prompt: str = COMPACT,
+    ) -> FoundSet:
+        """The set of tables that a question needs, and how they join.
+
+        `k` candidates are searched for, and `selector` chooses among them: `llm` by one call of a
+        language model with the prompt `full` or `compact`, `search` takes them all, and `auto`
+        asks a model if there is one: `llm`, or the one that the settings name.
+
+        >>> import dovetail
+        >>> found = dovetail.build("shop.sqlite", into="catalog").ask("Who ordered what?", k=2)
+        >>> [chosen.table.name for chosen in found.tables]
+        ['orders', 'order_items']
+        """
+        if not question.strip():
+            raise UsageError("the question is empty; ask one")
+        model = llm if not isinstance(llm, str | None) else self._model(llm)
+        options = SelectOptions(prompt, self.settings.llm_context)
+        found = open_selector(selector, Means(self.searcher, model, k, options)).retrieve(question)
+        return FoundSet(found, tuple(self[table] for table in found.ids))
+
+    def _model(self, name: str | None) -> LLM | None:
+        return open_model(self, self.settings.but(llm=name))
+
+
+@dataclass(frozen=True, slots=True)
+class Report(offline.Report):
+    """What an update did. `kept` are tables it could not read, left as they were.
+
+    `note` says what search has to go without, if anything.
+    """
+
+    catalog: Catalog
+
+
+def open(path: str | Path, settings: Settings | None = None) -> Catalog:  # noqa: A001 - as dovetail.open
+    """Open the catalog in a folder."""
+    return Catalog.open(path, settings)
+
+
+def build(
+    *sources: str,
+    into: str | Path = ".dovetail",
+    settings: Settings | None = None,
+    watch: Watch | None = None,
+) -> Catalog:
+    """Bring the catalog at `into` up to date with sources, and open it.
+
+    Each source is a SQLite or DuckDB file, a CSV, TSV, Parquet or JSON file, a folder or glob of
+    them, or a `postgresql://` or `mysql://` URL; `name=…` gives it a label. Their tables are
+    added, read again where they changed, or dropped; sources of earlier calls stay. Without any
+    source, all of those are brought up to date.
+
+    >>> import dovetail
+    >>> catalog = dovetail.build("shop.sqlite", "exports", into="catalog")
+    >>> catalog["order_items"].rows
+    1288
+    """
+    return Catalog.over(
+        offline.build(*sources, into=into, settings=settings, watch=watch), settings
+    )
+
+
+def update(
+    sources: Sequence[str] = (),
+    *,
+    into: str | Path,
+    settings: Settings | None = None,
+    forget: Sequence[str] = (),
+    check: bool = False,
+    joins: bool = True,
+    search: bool = True,
+    watch: Watch | None = None,
+) -> Report:
+    """Do what `build` does, and say what it came to.
+
+    `forget` drops sources by label; `check` reads every table again, whatever its source says.
+    Without `joins`, join evidence is left to whoever asks for it first; without `search`, so is
+    what search needs.
+    """
+    report = offline.update(
+        sources,
+        into=into,
+        settings=settings,
+        forget=forget,
+        check=check,
+        joins=joins,
+        search=search,
+        watch=watch,
+    )
+    told = {each.name: getattr(report, each.name) for each in fields(report)}
+    return Report(**told | {"catalog": Catalog.over(report.catalog, settings)})

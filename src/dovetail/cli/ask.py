@@ -1,0 +1,111 @@
+"""The command that answers a question with tables."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dovetail.cli.options import CatalogOption, JsonOption, LLMOption, settings_for
+from dovetail.cli.output import console, plain, print_json, printable, rich_table
+
+if TYPE_CHECKING:
+    from dovetail.api import FoundSet
+
+
+def ask(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.")],
+    k: Annotated[int, typer.Option("--k", min=1, metavar="N", help="Candidates.")] = 10,
+    selector: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Who chooses among the candidates: llm, search (all of them), or auto: llm if a "
+            "language model is set, else search.",
+        ),
+    ] = "auto",
+    llm: LLMOption = None,
+    prompt: Annotated[
+        str, typer.Option(metavar="NAME", help="What a language model reads: full or compact.")
+    ] = "compact",
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Show stage by stage how the set came about.")
+    ] = False,
+    ddl: Annotated[bool, typer.Option("--ddl", help="Print a slice of schema instead.")] = False,
+    catalog: CatalogOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the tables that a question needs, and how they join."""
+    from dovetail.api import Catalog
+
+    settings = settings_for(catalog, llm=llm)
+    opened = Catalog.open(settings.catalog, settings)
+    found = opened.ask(question, k=k, selector=selector, prompt=prompt)
+    if as_json:
+        print_json(found.to_dict() | ({"ddl": found.ddl()} if ddl else {}))
+        return
+    if ddl:
+        sys.stdout.write(found.ddl())
+    else:
+        if trace:
+            for entry in found.set.trace:
+                _print_stage(entry)
+        _print_set(found)
+    if found.warning:
+        sys.stderr.write(f"dovetail: {printable(found.warning)}\n")
+
+
+def _print_set(found: FoundSet) -> None:
+    screen = console()
+    tables = rich_table("table", "score", "stage", "why")
+    for chosen in found.tables:
+        cells = [str(chosen.table), f"{chosen.relevance:.2f}", chosen.stage, chosen.reason]
+        tables.add_row(*map(plain, cells))
+    screen.print(tables if found.tables else "No table of the catalog fits.")
+    if not found.joins:
+        return
+    joins = rich_table("join", "score", "kind")
+    for edge in found.joins:
+        pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
+        joins.add_row(*map(plain, [pairs, f"{edge.score:.2f}", edge.cardinality]))
+    screen.print(joins)
+
+
+def _print_stage(entry: Mapping[str, object]) -> None:
+    """A stage's facts: what is short on one line, each list of things as a table of its own."""
+    screen = console()
+    facts = {name: value for name, value in entry.items() if name != "stage" and value}
+    short = [f"{name} {value}" for name, value in facts.items() if not _is_nested(value)]
+    head = f"{entry['stage']}: {', '.join(short)}" if short else str(entry["stage"])
+    screen.print(printable(head), highlight=False, markup=False, soft_wrap=True)
+    for name, value in facts.items():
+        if not _is_nested(value):
+            continue
+        if isinstance(value, Sequence) and all(isinstance(item, Mapping) for item in value):
+            screen.print(_things(value))
+        else:
+            line = f"  {name}: {json.dumps(value, ensure_ascii=False)}"
+            screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, Mapping | list | tuple)
+
+
+def _things(things: Sequence[Mapping[str, Any]]) -> object:
+    names = list(dict.fromkeys(name for thing in things for name in thing))
+    listing = rich_table(*names)
+    for thing in things:
+        listing.add_row(*(plain(_cell(thing.get(name, ""))) for name in names))
+    return listing
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {part}" for name, part in value.items() if part)
+    if isinstance(value, list):
+        return ", ".join(map(_cell, value))
+    return str(value)

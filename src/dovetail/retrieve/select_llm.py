@@ -1,0 +1,152 @@
+"""Selection by one call of a language model (Section 4.2.2), with a long prompt or a short one.
+
+The long one says what the paper's does: sampled rows, purposes, every pair with its score. The
+short one asks for the same decision from a schema line per table and a line per join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dovetail.domain import Candidate
+from dovetail.errors import UsageError
+from dovetail.markdown import cut, escape
+from dovetail.models.chat import estimate_tokens
+from dovetail.ports import LLM, Json, Message
+from dovetail.prompts import Prompt, read_prompt
+from dovetail.retrieve.baselines.outcome import Stage, clipped
+from dovetail.retrieve.pairs import Pair
+from dovetail.retrieve.selection import Selection, understand
+from dovetail.retrieve.showing import Scene, Shown, shown_compactly, shown_in_full
+from dovetail.search.searcher import Searcher
+
+FULL, COMPACT = "full", "compact"
+# Of a model's context, what a prompt may take by our estimate: tokens of odd texts are shorter.
+_SHARE = 0.75
+_REPLY_KEPT = 1_000
+
+_NUMBERS = {"type": "array", "items": {"type": "integer"}}
+_TABLES: Json = {
+    "type": "object",
+    "properties": {"tables": _NUMBERS},
+    "required": ["tables"],
+    "additionalProperties": False,
+}
+_GROUP: Json = {
+    "type": "object",
+    "properties": {"group_index": {"type": "integer"}, "table_indices": _NUMBERS},
+    "required": ["group_index", "table_indices"],
+    "additionalProperties": False,
+}
+_GROUPS: Json = {
+    "type": "object",
+    "properties": {
+        "thoughts": {"type": "string"},
+        "groups": {"type": "array", "items": _GROUP},
+        "selected_group_index": {"type": "integer"},
+    },
+    "required": ["thoughts", "groups", "selected_group_index"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A prompt's file, what it shows, and the shape of the reply to it."""
+
+    file: str
+    show: Callable[[Scene, int], Shown]
+    schema: Json
+
+
+FORMS = {
+    FULL: _Form("select", shown_in_full, _GROUPS),
+    COMPACT: _Form("select_compact", shown_compactly, _TABLES),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SelectOptions:
+    """How a model is asked.
+
+    `context` is how many tokens it takes in and writes together, `reply` how many it may write;
+    `structured` asks the endpoint to hold it to the shape of the reply.
+    """
+
+    prompt: str = FULL
+    context: int = 16_384
+    reply: int = 1_024
+    structured: bool = True
+
+    def __post_init__(self) -> None:
+        if self.prompt not in FORMS:
+            raise UsageError(f"prompt {self.prompt!r} is not known; there are: {', '.join(FORMS)}")
+
+    @property
+    def budget(self) -> int:
+        """The tokens a prompt may have, by our estimate."""
+        return int(_SHARE * self.context) - self.reply
+
+
+@dataclass(frozen=True, slots=True)
+class LLMSelector:
+    """Has a model choose among candidates; what it was shown and said goes into the stage."""
+
+    searcher: Searcher
+    llm: LLM
+    options: SelectOptions
+
+    def select(
+        self, question: str, candidates: Sequence[Candidate], pairs: Sequence[Pair], stage: Stage
+    ) -> Selection:
+        """The selection of one call; without a selection in the reply, why there is none."""
+        stage.facts |= {"prompt": self.options.prompt, "model": self.llm.model_id}
+        if len(candidates) < 2:
+            return Selection(tables=tuple(range(1, len(candidates) + 1)))
+        messages, shown = self._prompt(question, candidates, pairs)
+        _note_cuts(stage, shown, candidates)
+        if not shown.count:
+            return Selection(reason=f"no candidate fits {self.options.budget} tokens")
+        form = FORMS[self.options.prompt]
+        completion = stage.ask(
+            self.llm,
+            messages,
+            schema=form.schema if self.options.structured else None,
+            max_tokens=self.options.reply,
+        )
+        selection = understand(completion.text, shown.count)
+        stage.facts |= {
+            "reply": escape(cut(completion.text, _REPLY_KEPT)),
+            "groups": {str(number): list(group) for number, group in selection.groups.items()},
+            "selected": list(selection.tables),
+            "dropped": dict(selection.dropped),
+        }
+        return selection
+
+    def _prompt(
+        self, question: str, candidates: Sequence[Candidate], pairs: Sequence[Pair]
+    ) -> tuple[Sequence[Message], Shown]:
+        form = FORMS[self.options.prompt]
+        prompt = read_prompt(form.file)
+        asked = " ".join(clipped(question).split())
+        room = self.options.budget - _constant(prompt, asked)
+        shown = form.show(Scene(self.searcher, asked, candidates, pairs), room)
+        return prompt.fill(question=asked, tables=shown.tables, pairs=shown.pairs), shown
+
+
+def _constant(prompt: Prompt, question: str) -> int:
+    """The tokens of a prompt that has nothing to show yet."""
+    empty = prompt.fill(question=question, tables="", pairs="")
+    return sum(estimate_tokens(message.content) for message in empty)
+
+
+def _note_cuts(stage: Stage, shown: Shown, candidates: Sequence[Candidate]) -> None:
+    """Say what the prompt had no room for, if anything."""
+    cuts = {
+        "left_out": [str(candidate.table) for candidate in candidates[shown.count :]],
+        "narrowed": [str(candidates[number - 1].table) for number in shown.narrowed],
+        "joins_left_out": shown.joins_left_out,
+    }
+    if any(cuts.values()):
+        stage.facts["cut"] = cuts
