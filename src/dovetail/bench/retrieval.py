@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +15,7 @@ from dovetail.bench.runfile import Found, Record, resumed
 from dovetail.bench.runkey import RunKey, key_of, settings_in
 from dovetail.bench.trec import read_trec
 from dovetail.catalog.reader import Catalog
-from dovetail.errors import DovetailError, NotFoundError, UsageError
+from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageError
 from dovetail.offline.build import Watch
 from dovetail.plugins import RETRIEVERS, load, names, open_retriever
 from dovetail.ports import Json
@@ -51,19 +51,26 @@ def bench_retrieval(
 ) -> Json:
     """Measure retrievers at every k; `all` is each one that can run with what is configured.
 
-    `trec:FILE` stands for what another program found, in a TREC run file.
+    `trec:FILE` stands for what another program found, in a TREC run file. Retrievers that wait for
+    recorded replies have no result yet; the others do.
     """
     trial = Trial.of(dataset, choice, lab)
     results: list[Json] = []
+    waiting: list[PendingError] = []
     for name in retrievers:
-        if name != ALL:
-            results += trial.results(name, ks)
-            continue
-        for each in names(RETRIEVERS):
+        for each in names(RETRIEVERS) if name == ALL else [name]:
             try:
                 results += trial.results(each, ks)
+            except PendingError as error:
+                waiting.append(error)
             except DovetailError as error:
+                if name != ALL:
+                    raise
                 lab.note(f"{each} cannot run: {error}")
+    if waiting and not results:
+        raise PendingError("; ".join(map(str, waiting)))
+    for error in waiting:
+        lab.note(str(error))
     if not results:
         raise UsageError("no retriever can run; see above, or name one with --retriever")
     return {
@@ -104,15 +111,33 @@ class Trial:
         return cls(dataset.name, catalog, every, chosen, choice, lab)
 
     def results(self, retriever: str, ks: Sequence[int]) -> list[Json]:
-        """A row for each k."""
+        """A row for each k; none, but an error, while any question waits for a recorded reply."""
         if retriever.startswith(TREC):
             records = self._read(Path(retriever.removeprefix(TREC)))
-            return [self._row(retriever, k, _cut(records, k)) for k in ks]
-        key = key_of(self.dataset, self.every, retriever, self.catalog, self.lab.settings)
-        if not getattr(load(RETRIEVERS, retriever.partition(":")[0]), "ranks", False):
-            return [self._row(retriever, k, self._run(key, k)) for k in ks]
-        records = self._run(key, key.depth(self.lab.runs, max(ks)))
-        return [self._row(retriever, k, _cut(records, k)) for k in ks]
+            return [self.row(retriever, k, _cut(records, k)) for k in ks]
+        rows = []
+        for k, records in self.found(self.key(retriever), ks):
+            if pending := len(self.questions) - len(records):
+                raise PendingError(
+                    f"{retriever} at k={k} waits for replies to {pending} of "
+                    f"{len(self.questions)} questions; have the requests of "
+                    f"{self.lab.settings.llm} answered, then run this again"
+                )
+            rows.append(self.row(retriever, k, records))
+        return rows
+
+    def key(self, retriever: str) -> RunKey:
+        """What decides the outcome of a run over this dataset."""
+        return key_of(self.dataset, self.every, retriever, self.catalog, self.lab.settings)
+
+    def found(self, key: RunKey, ks: Sequence[int]) -> Iterator[tuple[int, list[Record]]]:
+        """For each k the records of the chosen questions, less those that wait for a reply."""
+        if getattr(load(RETRIEVERS, key.retriever.partition(":")[0]), "ranks", False):
+            records = self._run(key, key.depth(self.lab.runs, max(ks)))
+            yield from ((k, _cut(records, k)) for k in ks)
+            return
+        for k in ks:
+            yield k, self._run(key, k)
 
     def _run(self, key: RunKey, k: int) -> list[Record]:
         """The records of the chosen questions; a retriever is opened for those that are missing."""
@@ -128,7 +153,7 @@ class Trial:
                     workers=self.lab.workers,
                     watch=self.lab.watch,
                 )
-            records = [writer.records[question.id] for question in self.questions]
+            records = writer.of(self.questions)
         check_tables(records, self.catalog, str(file))
         return records
 
@@ -150,9 +175,10 @@ class Trial:
         check_tables(records, self.catalog, str(file))
         return records
 
-    def _row(self, retriever: str, k: int, records: Sequence[Record]) -> Json:
-        pairs = zip(records, self.questions, strict=True)
-        scores = [score([table.id for table in record.tables], q.gold) for record, q in pairs]
+    def row(self, retriever: str, k: int, records: Sequence[Record]) -> Json:
+        """The measures of some records, all questions among them counting alike."""
+        gold = {question.id: question.gold for question in self.questions}
+        scores = [score(record.ids, gold[record.question]) for record in records]
         measured = {name: round(value, 6) for name, value in asdict(retrieval(scores)).items()}
         return {
             "retriever": retriever,
@@ -178,4 +204,4 @@ def _cut(records: Iterable[Record], k: int) -> list[Record]:
 
 def _mean(values: Iterable[float]) -> float:
     listed = list(values)
-    return round(sum(listed) / len(listed), 6)
+    return round(sum(listed) / len(listed), 6) if listed else 0.0
