@@ -69,8 +69,8 @@ def bench_retrieval(
                 lab.note(f"{each} cannot run: {error}")
     if waiting and not results:
         raise PendingError("; ".join(map(str, waiting)))
-    for error in waiting:
-        lab.note(str(error))
+    for late in waiting:
+        lab.note(str(late))
     if not results:
         raise UsageError("no retriever can run; see above, or name one with --retriever")
     return {

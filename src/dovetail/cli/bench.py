@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,11 +12,13 @@ from dovetail.cli.bench_options import (
     DataArgument,
     EvidenceOption,
     SkipBadOption,
+    note,
     numbers,
     share_of,
 )
+from dovetail.cli.bench_sql import bench_sql
 from dovetail.cli.options import CatalogOption, JsonOption, ScoringOption, settings_for
-from dovetail.cli.output import console, print_json, printable, rich_table
+from dovetail.cli.output import console, print_json, rich_table
 from dovetail.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -103,16 +104,12 @@ def bench_retrieval(
     names = [name.strip() for name in retriever.split(",") if name.strip()]
     dataset = open_dataset(data, catalog=catalog)
     with progress_bar(show=not as_json) as watch:
-        lab = Lab(runs, settings_for(catalog), workers, watch, _note)
+        lab = Lab(runs, settings_for(catalog), workers, watch, note)
         result = measure(dataset, names, numbers(k), choice, lab)
     if as_json:
         print_json(result)
     else:
         _print_retrieval(result)
-
-
-def _note(text: str) -> None:
-    sys.stderr.write(f"dovetail: {printable(text)}\n")
 
 
 def _print_retrieval(result: Json) -> None:
@@ -137,6 +134,7 @@ def _cells(row: Json, *, paid: bool) -> list[str]:
     return [*head, *shares, seconds, *(costs if paid else ())]
 
 
+bench.command("sql")(bench_sql)
 bench.command("data")(data)
 bench.command("import")(import_release)
 bench.command("export")(export)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dovetail.cli.output import printable
 from dovetail.errors import UsageError
 
 DataArgument = Annotated[
@@ -25,6 +27,11 @@ SkipBadOption = Annotated[
     bool,
     typer.Option("--skip-bad", help="Leave out questions that cannot be scored, and name them."),
 ]
+
+
+def note(text: str) -> None:
+    """Say on standard error what a result does not say."""
+    sys.stderr.write(f"dovetail: {printable(text)}\n")
 
 
 def numbers(text: str) -> list[int]:
