@@ -95,6 +95,12 @@ class Executor:
         guarded = guard(sql, placed, dialect=spoken, engine=engine, adapt=adapt)
         let_through = time.perf_counter()
         wanted = [relation for relation in placed if relation.table.id in guarded.tables]
+        databases = {relation.table.id.source for relation in wanted}
+        if engine == "sqlite" and len(databases) > _MOST_ATTACHED:
+            raise UsageError(
+                f"engine sqlite joins at most {_MOST_ATTACHED} databases, not {len(databases)}; "
+                "use engine duckdb"
+            )
         header, body = self._pool.ask(
             {
                 "engine": engine,
@@ -119,11 +125,6 @@ class Executor:
         if engine == "duckdb":
             return given
         sources = sorted({relation.table.id.source for relation in given})
-        if len(sources) > _MOST_ATTACHED:
-            raise UsageError(
-                f"engine sqlite joins at most {_MOST_ATTACHED} databases, not {len(sources)}; "
-                "use engine duckdb"
-            )
         for source in sources:
             if self._spec(source).kind != "sqlite":
                 raise UsageError(

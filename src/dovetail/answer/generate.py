@@ -59,7 +59,29 @@ def generate(
     evidence: str = "",
     repair: bool = True,
 ) -> Generated:
-    """Have a model write SQL; with `repair` it may try once more when told what cannot run."""
+    """Have a model write SQL, as `attempt` does; a reply without any is an error."""
+    written = attempt(
+        llm, question, relations, joins, dialect=dialect, evidence=evidence, repair=repair
+    )
+    if not written.sql:
+        raise ModelError(f"{llm.model_id} wrote no SQL; ask again, or use another model")
+    return written
+
+
+def attempt(
+    llm: LLM,
+    question: str,
+    relations: Sequence[Relation],
+    joins: Iterable[JoinEdge] = (),
+    *,
+    dialect: str = "duckdb",
+    evidence: str = "",
+    repair: bool = True,
+) -> Generated:
+    """Have a model write SQL; with `repair` it may try once more when told what cannot run.
+
+    The SQL is empty where the model wrote none.
+    """
     asked = Message("user", prompt(question, relations, joins, dialect, evidence))
     spent = [llm.complete([asked])]
     first = sql = extract_sql(spent[0].text)
@@ -69,8 +91,6 @@ def generate(
         spent.append(llm.complete([asked, Message("assistant", spent[0].text), again]))
         sql = extract_sql(spent[1].text) or first
         left = check(sql, relations, dialect)
-    if not sql:
-        raise ModelError(f"{llm.model_id} wrote no SQL; ask again, or use another model")
     return _counted(Generated(sql, first, complaint, left, 0, 0, 0, 0.0), spent)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -69,8 +69,8 @@ def bench_retrieval(
                 lab.note(f"{each} cannot run: {error}")
     if waiting and not results:
         raise PendingError("; ".join(map(str, waiting)))
-    for held_up in waiting:
-        lab.note(str(held_up))
+    for late in waiting:
+        lab.note(str(late))
     if not results:
         raise UsageError("no retriever can run; see above, or name one with --retriever")
     return {
@@ -111,15 +111,33 @@ class Trial:
         return cls(dataset.name, catalog, every, chosen, choice, lab)
 
     def results(self, retriever: str, ks: Sequence[int]) -> list[Json]:
-        """A row for each k."""
+        """A row for each k; none, but an error, while any question waits for a recorded reply."""
         if retriever.startswith(TREC):
             records = self._read(Path(retriever.removeprefix(TREC)))
-            return [self._row(retriever, k, _cut(records, k)) for k in ks]
-        key = key_of(self.dataset, self.every, retriever, self.catalog, self.lab.settings)
-        if not getattr(load(RETRIEVERS, retriever.partition(":")[0]), "ranks", False):
-            return [self._row(retriever, k, self._run(key, k)) for k in ks]
-        records = self._run(key, key.depth(self.lab.runs, max(ks)))
-        return [self._row(retriever, k, _cut(records, k)) for k in ks]
+            return [self.row(retriever, k, _cut(records, k)) for k in ks]
+        rows = []
+        for k, records in self.found(self.key(retriever), ks):
+            if pending := len(self.questions) - len(records):
+                raise PendingError(
+                    f"{retriever} at k={k} waits for replies to {pending} of "
+                    f"{len(self.questions)} questions; have the requests of "
+                    f"{self.lab.settings.llm} answered, then run this again"
+                )
+            rows.append(self.row(retriever, k, records))
+        return rows
+
+    def key(self, retriever: str) -> RunKey:
+        """What decides the outcome of a run over this dataset."""
+        return key_of(self.dataset, self.every, retriever, self.catalog, self.lab.settings)
+
+    def found(self, key: RunKey, ks: Sequence[int]) -> Iterator[tuple[int, list[Record]]]:
+        """For each k the records of the chosen questions, less those that wait for a reply."""
+        if getattr(load(RETRIEVERS, key.retriever.partition(":")[0]), "ranks", False):
+            records = self._run(key, key.depth(self.lab.runs, max(ks)))
+            yield from ((k, _cut(records, k)) for k in ks)
+            return
+        for k in ks:
+            yield k, self._run(key, k)
 
     def _run(self, key: RunKey, k: int) -> list[Record]:
         """The records of the chosen questions; a retriever is opened for those that are missing."""
@@ -128,20 +146,14 @@ class Trial:
             if writer.damaged:
                 self.lab.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
             if any(question.id not in writer.records for question in self.questions):
-                pending = ask_all(
+                ask_all(
                     open_retriever(key.retriever, self.catalog, k=k, settings=self.lab.settings),
                     self.questions,
                     writer,
                     workers=self.lab.workers,
                     watch=self.lab.watch,
                 )
-                if pending:
-                    raise PendingError(
-                        f"{key.retriever} at k={k} waits for replies to {pending} of "
-                        f"{len(self.questions)} questions; have the requests of "
-                        f"{self.lab.settings.llm} answered, then run this again"
-                    )
-            records = [writer.records[question.id] for question in self.questions]
+            records = writer.of(self.questions)
         check_tables(records, self.catalog, str(file))
         return records
 
@@ -163,9 +175,10 @@ class Trial:
         check_tables(records, self.catalog, str(file))
         return records
 
-    def _row(self, retriever: str, k: int, records: Sequence[Record]) -> Json:
-        pairs = zip(records, self.questions, strict=True)
-        scores = [score([table.id for table in record.tables], q.gold) for record, q in pairs]
+    def row(self, retriever: str, k: int, records: Sequence[Record]) -> Json:
+        """The measures of some records, all questions among them counting alike."""
+        gold = {question.id: question.gold for question in self.questions}
+        scores = [score(record.ids, gold[record.question]) for record in records]
         measured = {name: round(value, 6) for name, value in asdict(retrieval(scores)).items()}
         return {
             "retriever": retriever,
@@ -191,4 +204,4 @@ def _cut(records: Iterable[Record], k: int) -> list[Record]:
 
 def _mean(values: Iterable[float]) -> float:
     listed = list(values)
-    return round(sum(listed) / len(listed), 6)
+    return round(sum(listed) / len(listed), 6) if listed else 0.0

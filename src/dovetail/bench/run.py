@@ -1,4 +1,4 @@
-"""Asking a retriever all questions: what is on disk is not asked again, the rest in parallel."""
+"""Asking all questions: what is on disk is not asked again, the rest in parallel."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from dovetail.ports import Retriever
 T = TypeVar("T")
 R = TypeVar("R")
 
+Ask = Callable[[Question], tuple[Record, Trace]]
+
 
 def ask_all(
     retriever: Retriever,
@@ -28,30 +30,46 @@ def ask_all(
     workers: int = 1,
     watch: Watch | None = None,
 ) -> int:
+    """Ask a retriever what the run does not hold yet; returns how many questions `fill` left."""
+
+    def ask(question: Question) -> tuple[Record, Trace]:
+        started = time.perf_counter()
+        found = retriever.retrieve(question.text)
+        return record_of(question.id, found, time.perf_counter() - started), found.trace
+
+    return fill(writer, questions, ask, workers=workers, watch=watch)
+
+
+def fill(
+    writer: RunWriter,
+    questions: Sequence[Question],
+    ask: Ask,
+    *,
+    workers: int = 1,
+    watch: Watch | None = None,
+) -> int:
     """Ask what the run does not hold yet; returns how many questions wait for recorded replies.
 
     Records are written in the order of the questions, so a run that was interrupted and one that
-    was not leave the same file but for the seconds.
+    was not leave the same file but for the seconds. A question that waits is not written, and
+    those after it are.
     """
     missing = [question for question in questions if question.id not in writer.records]
     done = len(questions) - len(missing)
+    pending = 0
 
-    def ask(question: Question) -> tuple[Record, Trace] | None:
-        started = time.perf_counter()
+    def attempt(question: Question) -> tuple[Record, Trace] | None:
         try:
-            found = retriever.retrieve(question.text)
+            return ask(question)
         except PendingError:
             return None
         except Exception as error:
             error.add_note(f"while asking question {question.id}")
             raise
-        return record_of(question.id, found, time.perf_counter() - started), found.trace
 
-    pending = 0
-    for answered in _in_order(ask, missing, workers):
-        pending += answered is None
-        # Records keep the order of the questions, so none is written after one that waits.
-        if answered is None or pending:
+    for answered in _in_order(attempt, missing, workers):
+        if answered is None:
+            pending += 1
             continue
         record, trace = answered
         writer.append(record, trace)

@@ -10,11 +10,12 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from dovetail.bench.questions import Question
 from dovetail.domain import TableId
 from dovetail.errors import DatasetError, LockedError
 from dovetail.ports import Json
@@ -37,8 +38,25 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """The SQL that was written over the tables of a record, and what came of it.
+
+    `error` is empty where its rows are those of the gold SQL; else it is the class of what went
+    wrong, and `reason` tells it. `again`: the model was told what could not run, and wrote anew.
+    """
+
+    sql: str
+    error: str
+    reason: str
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
-    """What a retriever found for one question and what that cost; `trace` is the trace's id."""
+    """What a retriever found for one question and what that cost; `trace` is the trace's id.
+
+    Where the run went on to SQL, the cost is that of both, and `written` is there.
+    """
 
     question: str
     tables: tuple[Found, ...]
@@ -48,9 +66,27 @@ class Record:
     fallback: bool
     seconds: float
     trace: str
+    written: Written | None = None
+
+    @property
+    def ids(self) -> list[TableId]:
+        return [table.id for table in self.tables]
+
+    def to_json(self) -> Json:
+        """A line of a run."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_json(cls, row: Json) -> Record:
+        """A line of a run, read again; one that is none raises an error of Python's own."""
+        given = {name: row[name] for name in _FIELDS}
+        given["tables"] = tuple(Found(**table) for table in row["tables"])
+        given["question"] = str(row["question"])
+        written = row.get("written")
+        return cls(**given, written=None if written is None else Written(**written))
 
 
-_FIELDS = tuple(field.name for field in fields(Record))
+_FIELDS = tuple(field.name for field in fields(Record) if field.name != "written")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +112,10 @@ class RunWriter:
         self.records = dict(run.records)
         self.damaged = run.damaged
 
+    def of(self, questions: Iterable[Question]) -> list[Record]:
+        """The records of these questions, in their order, as far as they are there."""
+        return [self.records[each.id] for each in questions if each.id in self.records]
+
     def append(self, record: Record, trace: Trace) -> None:
         """Add a question that was not there; its trace is on disk before it is."""
         if record.question in self.records:
@@ -83,7 +123,7 @@ class RunWriter:
         line = {"trace": record.trace, "question": record.question, "stages": trace}
         with traces_of(self._path).open("ab") as file:
             file.write(_line(line))
-        _write(self._descriptor, self._head + _line(asdict(record)))
+        _write(self._descriptor, self._head + _line(record.to_json()))
         self._head = b""
         self.records[record.question] = record
 
@@ -148,10 +188,7 @@ def _parse(path: Path, content: bytes) -> Run:
     damaged: list[int] = []
     for number, line in enumerate(lines[1:], start=2):
         try:
-            row = json.loads(line)
-            row["tables"] = tuple(Found(**table) for table in row["tables"])
-            row["question"] = str(row["question"])
-            record = Record(**{name: row[name] for name in _FIELDS})
+            record = Record.from_json(json.loads(line))
         except (KeyError, TypeError, ValueError):
             damaged.append(number)
             continue

@@ -16,6 +16,7 @@ from dovetail.cli.bench_options import (
     share_of,
 )
 from dovetail.cli.bench_parts import parts
+from dovetail.cli.bench_sql import bench_sql
 from dovetail.cli.options import CatalogOption, JsonOption, LLMOption, ScoringOption, settings_for
 from dovetail.cli.output import console, note, print_json, rich_table
 from dovetail.cli.progress import progress_bar
@@ -140,6 +141,7 @@ def _cells(row: Json, *, paid: bool) -> list[str]:
 
 
 bench.command("parts")(parts)
+bench.command("sql")(bench_sql)
 bench.command("data")(data)
 bench.command("import")(import_release)
 bench.command("export")(export)

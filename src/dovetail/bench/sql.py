@@ -1,0 +1,205 @@
+"""Answers measured on a dataset: SQL over the tables that retrievers find, or over the gold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from dovetail.answer.execute import ENGINES, Executor
+from dovetail.answer.results import Limits
+from dovetail.bench.datasets import Dataset
+from dovetail.bench.measures import execution, score
+from dovetail.bench.questions import Question
+from dovetail.bench.retrieval import Choice, Lab, Trial
+from dovetail.bench.run import fill
+from dovetail.bench.runfile import Found, Record, Trace, Written, resumed
+from dovetail.bench.runkey import ORACLE, RunKey, sql_key
+from dovetail.bench.sql_answer import CLASSES, NO_GOLD, Author, without_gold
+from dovetail.bench.sql_gold import GoldResults, sqlite_sources, unusable
+from dovetail.catalog.reader import Catalog
+from dovetail.errors import DatasetError, PendingError, UsageError
+from dovetail.joins.graph import JoinGraph
+from dovetail.joins.lake import Thresholds
+from dovetail.ports import LLM, Json
+from dovetail.retrieve.opening import open_model
+from dovetail.settings import Settings
+
+# Runs that went on to SQL stand in a folder of their own: they are other files of the same form.
+FOLDER = "sql"
+
+
+def bench_sql(
+    dataset: Dataset,
+    retrievers: Sequence[str],
+    ks: Sequence[int],
+    choice: Choice,
+    lab: Lab,
+    *,
+    engine: str | None = None,
+) -> Json:
+    """Measure the SQL that a model writes over what each retriever finds at every k.
+
+    `oracle` stands for the gold tables; it is the same at every k. The engine is SQLite's own
+    where all sources are SQLite files and gold SQL is not DuckDB's, unless told.
+    """
+    trial = Trial.of(dataset, choice, lab)
+    llm = open_model(trial.catalog, lab.settings)
+    if llm is None:
+        raise UsageError("there is no language model to write SQL; name one with --llm")
+    chosen = engine or _engine(dataset, trial.catalog)
+    if chosen not in ENGINES:
+        raise UsageError(f"engine {chosen!r} is not known; there are: {', '.join(ENGINES)}")
+    with Executor(trial.catalog, limits=_limits(lab.settings), workers=lab.workers) as executor:
+        bench = _Bench.of(dataset, trial, llm, executor, chosen)
+        results = [row for name in retrievers for row in bench.results(name, ks)]
+    if not results:
+        raise UsageError("no retriever is named; name one with --retriever")
+    return {
+        "dataset": dataset.name,
+        "questions": len(trial.questions),
+        "tables": len(trial.catalog),
+        "results": results,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """A trial with what answers its questions; those marked unusable are left out of the trial."""
+
+    trial: Trial
+    author: Author
+    gold: GoldResults
+    texts: Mapping[str, str]
+    unusable: int
+
+    @classmethod
+    def of(
+        cls, dataset: Dataset, trial: Trial, llm: LLM, executor: Executor, engine: str
+    ) -> _Bench:
+        settings = trial.lab.settings
+        usable = tuple(question for question in trial.questions if not unusable(question))
+        thresholds = Thresholds(settings.join_rows, settings.join_unique)
+        joins = JoinGraph.of(trial.catalog, thresholds=thresholds)
+        return cls(
+            trial=replace(trial, questions=usable),
+            author=Author(trial.catalog, joins, llm, executor, engine, settings.sql_repair),
+            gold=GoldResults(trial.catalog, executor, dataset.dialects),
+            texts={question.id: question.text for question in dataset.asked().questions},
+            unusable=len(trial.questions) - len(usable),
+        )
+
+    def results(self, retriever: str, ks: Sequence[int]) -> Iterator[Json]:
+        """A row for each k."""
+        key = self.trial.key(retriever)
+        if retriever == ORACLE:
+            records = self._run(key, 0, [_oracle(question) for question in self.trial.questions])
+            yield from (self._row(retriever, k, records) for k in ks)
+            return
+        for k, found in self.trial.found(key, ks):
+            yield self._row(retriever, k, self._run(key, k, found))
+
+    def _run(self, key: RunKey, k: int, found: Sequence[Record]) -> list[Record]:
+        """The records with SQL, less those of questions that wait for a reply."""
+        by_question = {record.question: record for record in found}
+        decisive = self._decisive()
+        whole = sql_key(key, self.trial.every, decisive)
+        lab, choice = self.trial.lab, self.trial.choice
+        file = whole.file(lab.runs / FOLDER, k)
+
+        def ask(question: Question) -> tuple[Record, Trace]:
+            if question.id not in by_question:
+                raise PendingError(f"the tables of question {question.id} are not known yet")
+            record = by_question[question.id]
+            try:
+                gold = self.gold.of(question)
+            except DatasetError as error:
+                return without_gold(record, str(error))
+            evidence = question.evidence if choice.evidence else ""
+            return self.author.answer(record, self.texts[question.id], evidence, gold)
+
+        with resumed(file, whole.about(k), skip_bad=choice.skip_bad) as writer:
+            if writer.damaged:
+                lab.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
+            questions = self.trial.questions
+            pending = fill(writer, questions, ask, workers=lab.workers, watch=lab.watch)
+            if pending:
+                where = key.retriever if key.retriever == ORACLE else f"{key.retriever} at k={k}"
+                lab.note(
+                    f"{where}: {pending} of {len(questions)} questions wait for "
+                    f"replies and are not scored; have the requests of {lab.settings.llm} "
+                    "answered, then run this again"
+                )
+            return writer.of(questions)
+
+    def _decisive(self) -> Json:
+        """What decides about the SQL of a run and its verdicts, besides the tables."""
+        settings = self.trial.lab.settings
+        return {
+            "sql_model": self.author.llm.model_id,
+            "sql_engine": self.author.engine,
+            "sql_repair": settings.sql_repair,
+            "query_seconds": settings.query_seconds,
+            "query_memory_mb": settings.query_memory_mb,
+            "query_rows": settings.query_rows,
+            "evidence": self.trial.choice.evidence,
+        }
+
+    def _row(self, retriever: str, k: int, records: Sequence[Record]) -> Json:
+        """The measures of retrieval and of execution, over the questions that can be scored."""
+        gold = {question.id: question.gold for question in self.trial.questions}
+        scored = [
+            (record, record.written, score(record.ids, gold[record.question]))
+            for record in records
+            if record.written and record.written.error != NO_GOLD
+        ]
+        written = [each for _, each, _ in scored]
+        row = self.trial.row(retriever, k, [record for record, _, _ in scored])
+        measured = execution(
+            right=[not each.error for each in written],
+            multiple=[len(gold[record.question]) > 1 for record, _, _ in scored],
+            perfect=[each.perfect for _, _, each in scored],
+        )
+        return {
+            **row,
+            "settings": {**row["settings"], **self._decisive()},
+            **{name: round(value, 6) for name, value in asdict(measured).items()},
+            "errors": {
+                "recall": sum(not each.perfect for _, _, each in scored),
+                "precision": sum(
+                    not set(record.ids) <= set(gold[record.question]) for record, _, _ in scored
+                ),
+                **{name: sum(each.error == name for each in written) for name in CLASSES},
+            },
+            "repairs": _repairs(written),
+            "scored": len(scored),
+            "pending": len(self.trial.questions) - len(records),
+            "unusable": self.unusable + len(records) - len(scored),
+        }
+
+
+def _repairs(written: Sequence[Written]) -> Json:
+    """How often SQL was sent back, and how often what came then is right."""
+    again = [each for each in written if each.again]
+    return {"tried": len(again), "right": sum(not each.error for each in again)}
+
+
+def _oracle(question: Question) -> Record:
+    return Record(
+        question=question.id,
+        tables=tuple(Found(table.source, table.name, ORACLE, 1.0) for table in question.gold),
+        tokens_in=0, tokens_out=0, llm_calls=0, fallback=False, seconds=0.0, trace="",
+    )  # fmt: skip
+
+
+def _engine(dataset: Dataset, catalog: Catalog) -> str:
+    sources = {table.source for table in catalog.ids}
+    own = dataset.dialects[0] != "duckdb" and sources <= sqlite_sources(catalog)
+    return "sqlite" if own else "duckdb"
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        seconds=settings.query_seconds,
+        memory=settings.query_memory_mb << 20,
+        rows=settings.query_rows,
+    )

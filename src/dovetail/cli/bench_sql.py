@@ -1,0 +1,131 @@
+"""The command that measures answers: dovetail bench sql."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dovetail.cli.bench_options import (
+    DataArgument,
+    EvidenceOption,
+    SkipBadOption,
+    numbers,
+    share_of,
+)
+from dovetail.cli.options import CatalogOption, JsonOption, LLMOption, settings_for
+from dovetail.cli.output import console, note, plain, print_json, rich_table
+from dovetail.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from dovetail.ports import Json
+
+_ERRORS = {
+    "recall": "recall",
+    "precision": "precision",
+    "schema": "schema_linking",
+    "format": "formatting",
+    "fails": "execution",
+    "timeout": "timeout",
+    "other": "result",
+}
+_SHARES = ("f1", "pr", "ex_all", "ex_mt", "ex_pr", "ex_given_pr")
+
+
+def bench_sql(
+    data: DataArgument,
+    retriever: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="Retrievers, separated by commas; oracle stands for the gold tables.",
+        ),
+    ],
+    k: Annotated[str, typer.Option("--k", metavar="NUMBERS", help="Candidates to ask for.")] = "5",
+    llm: LLMOption = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Where SQL runs: duckdb or sqlite [sqlite where all sources are SQLite files].",
+        ),
+    ] = None,
+    repair: Annotated[
+        bool | None,
+        typer.Option(
+            "--repair/--no-repair",
+            show_default=False,
+            help="Send SQL that cannot run back once [as the setting sql_repair says].",
+        ),
+    ] = None,
+    evidence: EvidenceOption = False,
+    share: Annotated[
+        str,
+        typer.Option(
+            metavar="SHARE", help="Only so many questions, like 1/3, of each number of gold tables."
+        ),
+    ] = "1",
+    seed: Annotated[int, typer.Option(metavar="N", help="Draws the share.")] = 42,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only the first N questions.")
+    ] = None,
+    skip_bad: SkipBadOption = False,
+    catalog: CatalogOption = None,
+    runs: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where runs are kept and gone on with.")
+    ] = Path("runs"),
+    workers: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Questions asked at the same time.")
+    ] = 1,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold the rows of SQL that a model writes against those of the gold SQL."""
+    from dovetail.bench.datasets import open_dataset
+    from dovetail.bench.retrieval import Choice, Lab
+    from dovetail.bench.sql import bench_sql as measure
+
+    choice = Choice(evidence, share_of(share), seed, limit, skip_bad)
+    names = [name.strip() for name in retriever.split(",") if name.strip()]
+    settings = settings_for(catalog, llm=llm, sql_repair=repair)
+    with progress_bar(show=not as_json) as watch:
+        lab = Lab(runs, settings, workers, watch, note)
+        dataset = open_dataset(data, catalog=catalog)
+        result = measure(dataset, names, numbers(k), choice, lab, engine=engine)
+    if as_json:
+        print_json(result)
+    else:
+        _print(result)
+
+
+def _print(result: Json) -> None:
+    listing = rich_table(
+        "retriever", "tables", "F1", "PR", "EX", "MT", "and PR", "if PR", "tokens",
+    )  # fmt: skip
+    wrong = rich_table("retriever", *_ERRORS)
+    said = []
+    for row in result["results"]:
+        name = plain(f"{row['retriever']}@{row['k']}")
+        listing.add_row(
+            name,
+            f"{row['avg_tables']:.1f}",
+            *(f"{100 * row[name]:.1f}" for name in _SHARES),
+            f"{row['tokens_in'] + row['tokens_out']:,.0f}",
+        )
+        wrong.add_row(name, *(str(row["errors"][error]) for error in _ERRORS.values()))
+        said.append(
+            f"{name}: {row['scored']} scored, {row['pending']} pending; "
+            f"{row['repairs']['tried']} sent back, of which {row['repairs']['right']} right then"
+        )
+    screen = console()
+    first = result["results"][0]
+    left_out = f", {first['unusable']} without usable gold SQL" if first["unusable"] else ""
+    screen.print(
+        f"{result['dataset']}: {result['questions']} questions over {result['tables']} tables"
+        f"{left_out}; {first['settings']['sql_model']}, {first['settings']['sql_engine']}",
+        highlight=False,
+    )
+    screen.print(listing)
+    screen.print(wrong)
+    for line in said:
+        screen.print(line, highlight=False)
