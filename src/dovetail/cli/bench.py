@@ -103,7 +103,7 @@ def bench_retrieval(
     names = [name.strip() for name in retriever.split(",") if name.strip()]
     dataset = open_dataset(data, catalog=catalog)
     with progress_bar(show=not as_json) as watch:
-        lab = Lab(runs, settings_for(catalog), workers, watch, _note)
+        lab = Lab(runs, settings_for(catalog), workers, watch, _note, str(data))
         result = measure(dataset, names, numbers(k), choice, lab)
     if as_json:
         print_json(result)
