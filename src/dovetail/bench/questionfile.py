@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from dovetail.bench.questions import Question, table_of
+from dovetail.catalog.files import replace_file
 from dovetail.errors import DatasetError, NotFoundError
 
 SUFFIX = ".questions.jsonl"
@@ -19,9 +19,7 @@ def questions_beside(folder: Path, dataset: str, digest: str) -> Path:
     return folder / f"{re.sub(r'[^A-Za-z0-9_-]+', '_', dataset)}.{digest}{SUFFIX}"
 
 
-def write_questions(
-    folder: Path, dataset: str, digest: str, questions: Sequence[Question]
-) -> None:
+def write_questions(folder: Path, dataset: str, digest: str, questions: Sequence[Question]) -> None:
     """Keep questions beside their runs; the gold of today replaces that of before."""
     rows = (
         {
@@ -37,9 +35,7 @@ def write_questions(
     if file.is_file() and file.read_bytes() == content:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    beside = file.with_suffix(f".{os.getpid()}")
-    beside.write_bytes(content)
-    beside.replace(file)
+    replace_file(file, content)
 
 
 def read_questions_beside(run: Path, dataset: str, digest: str) -> tuple[Question, ...]:

@@ -156,7 +156,9 @@ class Trial:
         words += ["-C", settings.catalog] if settings.catalog != Settings().catalog else []
         usual = settings_in(Settings())
         chosen = settings_in(settings).items()
-        given = [f"{PREFIX}{name.upper()}={value}" for name, value in chosen if value != usual[name]]
+        given = [
+            f"{PREFIX}{name.upper()}={value}" for name, value in chosen if value != usual[name]
+        ]
         return " ".join([*map(shlex.quote, given), shlex.join(words)])
 
     def _read(self, file: Path) -> list[Record]:

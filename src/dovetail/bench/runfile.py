@@ -1,7 +1,7 @@
 """A run on disk: a JSONL file that only grows, a line per question, its traces in a file beside.
 
-The first line says what was run and how. A line that a crash left unfinished at the end is cut off when the
-run goes on; whatever else does not read is an error.
+The first line says what was run and how. A line that a crash left unfinished at the end is cut off
+when the run goes on; whatever else does not read is an error.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def resumed(
 ) -> Iterator[RunWriter]:
     """Go on with the run in a file, or begin it; what is there stays.
 
-    `made` is written where it begins and not compared where it goes on. `skip_bad` passes over damaged lines, whose questions are then not there.
+    `made` is written where it begins and not compared where it goes on. `skip_bad` passes over
+    damaged lines, whose questions are then not there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)

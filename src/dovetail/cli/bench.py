@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,7 @@ from dovetail.cli.bench_options import (
     numbers,
     share_of,
 )
+from dovetail.cli.bench_report import report
 from dovetail.cli.options import CatalogOption, JsonOption, ScoringOption, settings_for
 from dovetail.cli.output import console, print_json, printable, rich_table
 from dovetail.cli.progress import progress_bar
@@ -46,7 +48,9 @@ def bench_joins(
     with progress_bar(show=not as_json) as watch:
         result = measure(open_dataset(data), scoring, comparison=comparison, watch=watch)
     if as_json:
-        print_json(result)
+        words = ["dovetail", "bench", "joins", str(data), "--scoring", scoring]
+        command = shlex.join([*words, "--comparison", comparison, "--json"])
+        print_json({**result, "command": command})
         return
     listing = rich_table("pairs", "count", *_JOIN_MEASURES)
     for name in ("all", "within"):
@@ -140,3 +144,4 @@ def _cells(row: Json, *, paid: bool) -> list[str]:
 bench.command("data")(data)
 bench.command("import")(import_release)
 bench.command("export")(export)
+bench.command("report")(report)
