@@ -10,7 +10,7 @@ from dovetail.bench.reporting.tabular import BEST, SECOND, Cell, Column, Row, Ta
 
 def table_markdown(table: Table) -> str:
     """A table with its title and note."""
-    lines = [f"### {table.title}", ""]
+    lines = [f"### {_escape(table.title)}", ""]
     names = [column.name for column in table.columns]
     lines.append(_line([*map(_escape, names), "run"]))
     align = ["---:" if _numeric(table, place) else "---" for place in range(len(names))]
@@ -38,7 +38,7 @@ def chapter_markdown(chapter: Chapter, tables: Iterable[Table] | None = None) ->
     ]  # fmt: skip
     if tables is None and chapter.lacking:
         lines += ["", "Not here yet:", ""]
-        lines += [f"- {table.title}: {_escape(table.missing)}" for table in chapter.lacking]
+        lines += [f"- {_escape(table.title)}: {_escape(table.missing)}" for table in chapter.lacking]
     return "\n".join([*parts, "\n".join(lines) + "\n"])
 
 

@@ -40,7 +40,8 @@ from dovetail.bench.reporting.tabular import Table
 class Options:
     """What a reader may choose: where rankings are cut, which run others are held against.
 
-    How deep rankings go is shown besides. `prices` are by model. A bridge is a gold table whose relevance is not above `quantile`.
+    How deep rankings go is shown besides. `prices` are by model. A bridge is a gold table whose
+    relevance is not above `quantile`.
     """
 
     ks: tuple[int, ...] = USUAL
@@ -138,5 +139,5 @@ def _about_sets(every: Sequence[Measured], options: Options) -> list[Table]:
         prompt_lengths(measured),
         tertiles(measured),
         cost(measured, options.prices),
-        times(measured),
+        times(every),
     ]
