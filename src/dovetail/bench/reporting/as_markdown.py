@@ -38,7 +38,7 @@ def chapter_markdown(chapter: Chapter, tables: Iterable[Table] | None = None) ->
     ]  # fmt: skip
     if tables is None and chapter.lacking:
         lines += ["", "Not here yet:", ""]
-        lines += [f"- {_escape(table.title)}: {_escape(table.missing)}" for table in chapter.lacking]
+        lines += [f"- {_escape(each.title)}: {_escape(each.missing)}" for each in chapter.lacking]
     return "\n".join([*parts, "\n".join(lines) + "\n"])
 
 

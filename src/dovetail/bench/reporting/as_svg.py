@@ -7,8 +7,8 @@ from html import escape
 
 from dovetail.bench.reporting.tabular import Line, Plot
 
-WIDTH, HEIGHT = 720, 340
-LEFT, RIGHT, TOP, BOTTOM = 52, 250, 16, 44
+WIDTH, HEIGHT = 780, 340
+LEFT, RIGHT, TOP, BOTTOM = 52, 310, 16, 44
 HUES = 8
 _TICKS = 5
 

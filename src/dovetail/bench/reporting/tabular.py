@@ -58,7 +58,7 @@ class Table:
 
     @cached_property
     def ranks(self) -> dict[tuple[int, int], str]:
-        """By row and column, which values are the best and which the second best."""
+        """By row and column, the best and the second best values, as far as they differ."""
         found: dict[tuple[int, int], str] = {}
         for place, column in enumerate(self.columns):
             if column.better == NEITHER:
@@ -69,10 +69,12 @@ class Table:
                 for number, row in enumerate(self.rows)
                 if not row.published and isinstance(value := row.cells[place].value, float | int)
             }
-            for name, value in zip((BEST, SECOND), sorted(set(shown.values())), strict=False):
-                if len(shown) > 1:
-                    equal = (number for number in shown if shown[number] == value)
-                    found |= {(number, place): name for number in equal}
+            ordered = sorted(set(shown.values()))
+            if len(ordered) < 2:
+                continue
+            for name, value in zip((BEST, SECOND), ordered, strict=False):
+                equal = (number for number in shown if shown[number] == value)
+                found |= {(number, place): name for number in equal}
         return found
 
 
