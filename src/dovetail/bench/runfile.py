@@ -1,7 +1,7 @@
 """A run on disk: a JSONL file that only grows, a line per question, its traces in a file beside.
 
-The first line says what was run. A line that a crash left unfinished at the end is cut off when the
-run goes on; whatever else does not read is an error.
+The first line says what was run and how. A line that a crash left unfinished at the end is cut off
+when the run goes on; whatever else does not read is an error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from dovetail.bench.questions import Question
@@ -93,13 +93,15 @@ _FIELDS = tuple(field.name for field in fields(Record) if field.name != "written
 class Run:
     """A run as it was read: what it says about itself, and its records by question, in order.
 
-    `damaged` are the numbers of lines that do not read.
+    `about` is what decides its outcome, `made` what else there is to know: the command that began
+    it, whether it is a ranking. `damaged` are the numbers of lines that do not read.
     """
 
     path: Path
     about: Json
     records: Mapping[str, Record]
-    damaged: tuple[int, ...]
+    damaged: tuple[int, ...] = ()
+    made: Json = field(default_factory=dict)
 
 
 class RunWriter:
@@ -108,7 +110,7 @@ class RunWriter:
     def __init__(self, run: Run, descriptor: int, *, begun: bool) -> None:
         self._path = run.path
         self._descriptor = descriptor
-        self._head = b"" if begun else _line({"run": run.about})
+        self._head = b"" if begun else _line({"run": run.about, "made": run.made})
         self.records = dict(run.records)
         self.damaged = run.damaged
 
@@ -129,10 +131,13 @@ class RunWriter:
 
 
 @contextmanager
-def resumed(path: Path, about: Json, *, skip_bad: bool = False) -> Iterator[RunWriter]:
+def resumed(
+    path: Path, about: Json, *, made: Json | None = None, skip_bad: bool = False
+) -> Iterator[RunWriter]:
     """Go on with the run in a file, or begin it; what is there stays.
 
-    `skip_bad` passes over damaged lines, whose questions are then not there.
+    `made` is written where it begins and not compared where it goes on. `skip_bad` passes over
+    damaged lines, whose questions are then not there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -147,7 +152,7 @@ def resumed(path: Path, about: Json, *, skip_bad: bool = False) -> Iterator[RunW
         whole = content.rfind(b"\n") + 1
         os.ftruncate(descriptor, whole)
         if not whole:
-            yield RunWriter(Run(path, about, {}, ()), descriptor, begun=False)
+            yield RunWriter(Run(path, about, {}, made=made or {}), descriptor, begun=False)
             return
         run = _parse(path, content[:whole])
         if run.about != about:
@@ -181,7 +186,8 @@ def traces_of(path: Path) -> Path:
 def _parse(path: Path, content: bytes) -> Run:
     lines = content.splitlines()
     try:
-        about = dict(json.loads(lines[0])["run"])
+        head = json.loads(lines[0])
+        about, made = dict(head["run"]), dict(head.get("made", {}))
     except (IndexError, KeyError, TypeError, ValueError):
         raise DatasetError(f"{path} is no run: its first line does not say of what") from None
     records: dict[str, Record] = {}
@@ -195,7 +201,7 @@ def _parse(path: Path, content: bytes) -> Run:
         if record.question in records:
             raise DatasetError(f"{path} has question {record.question} twice; remove line {number}")
         records[record.question] = record
-    return Run(path, about, records, tuple(damaged))
+    return Run(path, about, records, tuple(damaged), made)
 
 
 def _damaged(run: Run) -> DatasetError:

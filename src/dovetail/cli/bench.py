@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from dovetail.cli.bench_options import (
     share_of,
 )
 from dovetail.cli.bench_parts import parts
+from dovetail.cli.bench_report import report
 from dovetail.cli.bench_sql import bench_sql
 from dovetail.cli.options import CatalogOption, JsonOption, LLMOption, ScoringOption, settings_for
 from dovetail.cli.output import console, note, print_json, rich_table
@@ -52,7 +54,9 @@ def bench_joins(
             open_dataset(data), scoring, comparison=comparison, embedder=embedder, watch=watch
         )
     if as_json:
-        print_json(result)
+        words = ["dovetail", "bench", "joins", str(data), "--scoring", scoring]
+        command = shlex.join([*words, "--comparison", comparison, "--json"])
+        print_json({**result, "command": command})
         return
     listing = rich_table("pairs", "count", *_JOIN_MEASURES)
     for name in ("all", "within"):
@@ -110,7 +114,7 @@ def bench_retrieval(
     names = [name.strip() for name in retriever.split(",") if name.strip()]
     dataset = open_dataset(data, catalog=catalog)
     with progress_bar(show=not as_json) as watch:
-        lab = Lab(runs, settings_for(catalog, llm=llm), workers, watch, note)
+        lab = Lab(runs, settings_for(catalog, llm=llm), workers, watch, note, str(data))
         result = measure(dataset, names, numbers(k), choice, lab)
     if as_json:
         print_json(result)
@@ -145,3 +149,4 @@ bench.command("sql")(bench_sql)
 bench.command("data")(data)
 bench.command("import")(import_release)
 bench.command("export")(export)
+bench.command("report")(report)

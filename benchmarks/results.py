@@ -1,0 +1,142 @@
+"""All that can be measured without a language model, and docs/results.md: make bench.
+
+    python benchmarks/results.py [DATA ...] [--runs .bench] [--report report] [--page FILE]
+
+DATA are corpora: `sample`, or folders in the layout of docs/evaluation.md; by default the sample
+and whatever lies in .bench/data. What is on disk already is not asked again. A chapter of the page
+is written anew for each corpus that was measured; those of others stay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shlex
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+
+import dovetail
+from dovetail.bench.datasets import SAMPLE, Dataset, open_dataset
+from dovetail.bench.joins import bench_joins
+from dovetail.bench.reporting.as_markdown import table_markdown
+from dovetail.bench.reporting.report import Chapter, make_report
+from dovetail.bench.reporting.writing import write_report
+from dovetail.bench.retrieval import Choice, Lab, bench_retrieval
+from dovetail.bench.runkey import key_of
+from dovetail.plugins import RETRIEVERS, names
+from dovetail.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "results.md"
+# Rankings are asked once, deep enough for the curve over k; JAR's program is slow beyond 5.
+WANTED = {
+    "dense": (5, 10, 15), "search": (5, 10, 15), "ppr": (5, 10, 15), "graph": (5, 10),
+    "rear": (5, 10), "steiner": (5, 10), "jar": (5,),
+}  # fmt: skip
+SCORINGS = ("keylike", "paper", "jar")
+# The paper's sample of MMQA: a third of each number of gold tables.
+SHARES = {"mmqa": Fraction(1, 3)}
+SHOWN = ("selection", "depth", "paired", "strata", "joinability", "times")
+INTRO = """# Results
+
+Everything here is measured without a language model by `make bench` (after `make bench-data`, which
+unpacks the corpora); `make bench DATA=sample` measures the sample alone. Rows marked as published
+are the paper's, with the models named in the last column: other embedders, its own copies of the
+corpora, and for its selectors a language model. Best in bold and second best underlined are among
+our rows. [Evaluation](evaluation.md) says what the measures are.
+
+JAR's program stops after five seconds with the best set so far, so its rows may differ by a
+question on a busy machine; the others are the same in every run, times aside.
+"""
+
+
+def measure(data: str, into: Path, settings: Settings) -> list[Path]:
+    """Run every retriever and scoring on a corpus; returns the files of the runs."""
+    dataset = open_dataset(data)
+    lab = Lab(into / "runs", settings, note=print, corpus=data)
+    choice = Choice(share=SHARES.get(dataset.name, Fraction(1)))
+    files: list[Path] = []
+    for name in sorted(WANTED.keys() & set(names(RETRIEVERS))):
+        for row in bench_retrieval(dataset, [name], WANTED[name], choice, lab)["results"]:
+            print(f"{dataset.name} {name}@{row['k']}: F1 {row['f1']:.3f}, PR {row['pr']:.3f}")
+        files += run_files(dataset, name, lab)
+    return files + [joined(dataset, data, name, into / "joins") for name in SCORINGS]
+
+
+def run_files(dataset: Dataset, retriever: str, lab: Lab) -> list[Path]:
+    """The runs of a retriever that were made with the code and the settings of now."""
+    catalog = dataset.catalog(lab.settings)
+    questions = dataset.asked().over(catalog.ids).questions
+    key = key_of(dataset.name, questions, retriever, catalog, lab.settings)
+    files = (key.file(lab.runs, k) for k in WANTED[retriever])
+    return [file for file in files if file.is_file()]
+
+
+def joined(dataset: Dataset, data: str, scoring: str, folder: Path) -> Path:
+    """Measure joinability, in the form of `dovetail bench joins --json`."""
+    words = ["dovetail", "bench", "joins", data, "--scoring", scoring]
+    result = {**bench_joins(dataset, scoring), "command": shlex.join([*words, "--json"])}
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{dataset.name}-{scoring}.json"
+    file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    return file
+
+
+def chapter_text(chapter: Chapter) -> str:
+    """A chapter of the page: when and where it was measured, the tables, the commands."""
+    made = datetime.now(UTC).date().isoformat()
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "faiss-cpu", "duckdb"))
+    processor = f"{os.cpu_count()} cores, {platform.machine()}"
+    head = (
+        f"Measured on {made}: {processor}, {platform.system()}, Python "
+        f"{platform.python_version()}, dovetail {dovetail.__version__}, {versions}."
+    )
+    tables = [table for table in chapter.filled if table.name in SHOWN]
+    commands = [f"{origin.number}. `{origin.command}`" for origin in chapter.origins]
+    parts = [head + "\n", *map(table_markdown, tables), "### Runs\n", "\n".join(commands) + "\n"]
+    return "\n".join(parts)
+
+
+def write_page(page: Path, chapters: dict[str, str]) -> None:
+    """Put chapters in the place of those of the same name; the sample comes first."""
+    kept: dict[str, str] = {}
+    if page.is_file():
+        parts = re.split(r"^## (.+)$", page.read_text("utf-8"), flags=re.MULTILINE)
+        kept = {
+            name: text.strip() + "\n" for name, text in zip(parts[1::2], parts[2::2], strict=True)
+        }
+    together = {**kept, **chapters}
+    ordered = sorted(together, key=lambda name: (name != SAMPLE, name))
+    text = "\n".join([INTRO, *(f"## {name}\n\n{together[name]}" for name in ordered)])
+    page.write_text(text, encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", nargs="*")
+    parser.add_argument("--runs", type=Path, default=Path(".bench"))
+    parser.add_argument("--report", type=Path, default=Path("report"))
+    parser.add_argument("--page", type=Path, default=PAGE)
+    given = parser.parse_args(arguments)
+    found = sorted(str(file.parent) for file in Path(".bench/data").glob("*/questions.json"))
+    if not given.data and not found:
+        print("no corpora in .bench/data (make bench-data unpacks them): the sample alone")
+    chapters: dict[str, str] = {}
+    files: list[Path] = []
+    for data in given.data or [SAMPLE, *found]:
+        made = measure(data, given.runs, Settings())
+        (chapter,) = make_report(made).chapters
+        chapters[chapter.dataset] = chapter_text(chapter)
+        files += made
+        write_page(given.page, chapters)
+    print(write_report(make_report(files), given.report)[0])
+
+
+if __name__ == "__main__":
+    main()

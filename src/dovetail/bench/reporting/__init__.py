@@ -1,0 +1,1 @@
+"""Runs made into tables and plots: a function per analysis, a module per form of the page."""

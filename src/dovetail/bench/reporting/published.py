@@ -1,0 +1,38 @@
+"""The paper's figures beside ours: rows with the names of their models, never mixed with ours."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from dovetail.bench.reporting.tabular import Cell, Column, Row
+
+# The names that corpora have here, and the paper's.
+_DATASETS = {"spider_dev": "spider", "bird_dev": "bird"}
+
+
+def published_rows(analysis: str, dataset: str, columns: Sequence[Column]) -> tuple[Row, ...]:
+    """The rows of an analysis on a dataset; a column that the paper does not have stays empty.
+
+    The first column is the system.
+    """
+    section = _figures()[analysis]
+    wanted = _DATASETS.get(dataset, dataset)
+    rows: list[Row] = []
+    for models, datasets in section.items():
+        if models == "columns":
+            continue
+        for system, values in datasets.get(wanted, {}).items():
+            given = dict(zip(section["columns"], values, strict=True))
+            measured = (Cell(given.get(column.name)) for column in columns[1:])
+            rows.append(Row((Cell(system), *measured), published=models))
+    return tuple(rows)
+
+
+@cache
+def _figures() -> dict[str, Any]:
+    text = files("dovetail.bench.reporting").joinpath("published.toml").read_text("utf-8")
+    return tomllib.loads(text)

@@ -1,0 +1,143 @@
+"""A report: for every dataset all analyses that its runs allow, and where each number is from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dovetail.bench.reporting.answering import (
+    answer_errors,
+    answered,
+    execution_accuracy,
+    paired_execution,
+)
+from dovetail.bench.reporting.cases import cases
+from dovetail.bench.reporting.comparison import paired_f1, reference, strata
+from dovetail.bench.reporting.dials import frontier, sweep
+from dovetail.bench.reporting.joining import Joining, joinability, read_joinings
+from dovetail.bench.reporting.measured import (
+    USUAL,
+    Measured,
+    by_dataset,
+    find_files,
+    read_measured,
+)
+from dovetail.bench.reporting.selection import depth, errors, selection_performance
+from dovetail.bench.reporting.spending import (
+    Price,
+    cost,
+    prompt_lengths,
+    tertiles,
+    times,
+    tokens,
+)
+from dovetail.bench.reporting.stages import ablation, bridges, recovery
+from dovetail.bench.reporting.tabular import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a reader may choose: where rankings are cut, which run others are held against.
+
+    How deep rankings go is shown besides. `prices` are by model. A bridge is a gold table whose
+    relevance is not above `quantile`.
+    """
+
+    ks: tuple[int, ...] = USUAL
+    against: str = ""
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    quantile: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where numbers come from: a file, and the command that made it."""
+
+    number: int
+    path: Path
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """All about one dataset: its tables, those without rows among them, and their origins."""
+
+    dataset: str
+    tables: tuple[Table, ...]
+    origins: tuple[Origin, ...]
+
+    @property
+    def filled(self) -> list[Table]:
+        return [table for table in self.tables if table.rows]
+
+    @property
+    def lacking(self) -> list[Table]:
+        return [table for table in self.tables if not table.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The chapters of all datasets, in order of their names."""
+
+    chapters: tuple[Chapter, ...]
+
+
+def make_report(paths: Sequence[Path], options: Options | None = None) -> Report:
+    """Read runs and joinability documents, in files or folders, and work out every analysis."""
+    chosen = options or Options()
+    files, documents = find_files(paths)
+    measured = read_measured(files, chosen.ks)
+    last = max((one.number for one in measured), default=0)
+    joinings = read_joinings(documents, last + 1)
+    grouped = by_dataset(measured)
+    datasets = sorted({*grouped, *(one.dataset for one in joinings)})
+    return Report(
+        tuple(_chapter(name, grouped.get(name, []), joinings, chosen) for name in datasets)
+    )
+
+
+def _chapter(
+    dataset: str, measured: Sequence[Measured], joinings: Sequence[Joining], options: Options
+) -> Chapter:
+    tables: list[Table] = []
+    if measured:
+        with_sql = {one.number for one, _ in answered(measured)}
+        # A run with SQL repeats the sets of the run that it went on from.
+        sets = [one for one in measured if one.number not in with_sql] or list(measured)
+        tables += _about_sets(sets, options)
+        tables += [
+            execution_accuracy(measured),
+            paired_execution(measured),
+            answer_errors(measured),
+        ]
+    tables.append(joinability(joinings, dataset))
+    runs = {one.number: Origin(one.number, one.run.path, one.command) for one in measured}
+    documents = [
+        Origin(one.number, one.path, one.command) for one in joinings if one.dataset == dataset
+    ]
+    return Chapter(dataset, tuple(tables), (*runs.values(), *documents))
+
+
+def _about_sets(every: Sequence[Measured], options: Options) -> list[Table]:
+    cut = [one for one in every if not one.ranks or one.k in options.ks]
+    measured = cut or every
+    against = reference(measured, options.against)
+    return [
+        selection_performance(measured),
+        depth(every),
+        paired_f1(measured, against),
+        strata(measured, against),
+        ablation(measured),
+        recovery(measured),
+        bridges(measured, options.quantile),
+        sweep(measured),
+        frontier(every),
+        errors(measured),
+        cases(measured, against),
+        tokens(measured),
+        prompt_lengths(measured),
+        tertiles(measured),
+        cost(measured, options.prices),
+        times(every),
+    ]
