@@ -111,15 +111,20 @@ def _path(catalog: Catalog, makings: Makings) -> Path:
 
 
 def _refuse_other_models(catalog: Catalog, makings: Makings) -> None:
-    """Nobody waits for a catalog to be embedded again because of an option at a question."""
+    """Nobody waits for a catalog to be embedded again because of an option at a question.
+
+    To go without vectors takes no waiting.
+    """
+    if makings.embedder is None:
+        return
     for other in (catalog.path / FOLDER).glob(f"{catalog.contents}-*/{_ABOUT}"):
         model = makings.model
         with suppress(OSError, ValueError, KeyError):
             model = json.loads(other.read_text("utf-8"))["embedder"]
         if model != makings.model:
             raise ModelError(
-                f"{catalog.path} was indexed with {_named(model)}, not with "
-                f"{_named(makings.model)}; choose that one, or index again with this one: "
+                f"{catalog.path} was indexed with {_named(model)}, not with the embedder "
+                f"{makings.model}; choose that one, or index again with this one: "
                 "dovetail index --embedder NAME"
             )
 
