@@ -6,11 +6,12 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -98,18 +99,15 @@ def measure(
 @pytest.fixture
 def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], Endpoint]]:
     """Has a model that answers by a script."""
-    opened: list[Any] = []
+    with ExitStack() as opened:
 
-    def start(script: Script) -> Endpoint:
-        opened.append(endpoint(playing(script)))
-        played = opened[-1].__enter__()
-        for name, value in played.environ.items():
-            monkeypatch.setenv(name, value)
-        return played
+        def start(script: Script) -> Endpoint:
+            played = opened.enter_context(endpoint(playing(script)))
+            for name, value in played.environ.items():
+                monkeypatch.setenv(name, value)
+            return played
 
-    yield start
-    for each in opened:
-        each.__exit__(None, None, None)
+        yield start
 
 
 Start = Callable[[Script], Endpoint]
@@ -422,6 +420,42 @@ def test_a_killed_run_goes_on_with_no_question_lost_or_doubled(
     )  # fmt: skip
     assert {**row, "seconds_per_question": 0} == {**whole, "seconds_per_question": 0}
     assert list(read_run(file).records) == [str(number) for number in range(30)]
+
+
+class Everything(Words):
+    """Finds all tables there are."""
+
+    def retrieve(self, question: str) -> TableSet:
+        tables = (table for table, _ in self._names)
+        return TableSet(question, tuple(Chosen(table, 1.0, "search", "") for table in tables), ())
+
+
+def test_a_set_may_span_more_databases_than_sqlite_attaches(
+    tmp_path: Path, scripted: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A query over one of eleven runs; one over all of them fails, and the run goes on."""
+    monkeypatch.setitem(
+        plugins._BUILT_IN[plugins.RETRIEVERS], "everything", "tests.test_bench_sql:Everything"
+    )
+    names = [f"db{number:02}" for number in range(11)]
+    for name in names:
+        (tmp_path / "wide" / "databases" / name).mkdir(parents=True)
+        file = tmp_path / "wide" / "databases" / name / f"{name}.sqlite"
+        with closing(sqlite3.connect(file)) as connection, connection:
+            connection.execute(f"CREATE TABLE t_{name} (n INTEGER)")
+            connection.execute(f"INSERT INTO t_{name} VALUES (1)")
+    asked = [
+        {"question_id": at, "db_id": "db00", "question": text, "sql": "SELECT n FROM t_db00"}
+        for at, text in enumerate(("one", "all"))
+    ]
+    (tmp_path / "wide" / "questions.json").write_text(json.dumps(asked))
+    (tmp_path / "wide" / "foreign_keys.json").write_text("[]")
+    every = " UNION ".join(f"SELECT n FROM t_{name}" for name in names)
+    scripted({"one": "SELECT n FROM t_db00", "all": every})
+    dataset = open_dataset(tmp_path / "wide")
+    row = measure(dataset, tmp_path / "runs", "everything", k=11)["row"]
+    assert verdicts(tmp_path / "runs", "everything") == {"0": "", "1": "execution"}
+    assert (row["avg_tables"], row["ex_all"]) == (11.0, 0.5)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""benchmarks/run_batch.py: requests in, responses out, nothing twice; and once with real weights."""
+"""benchmarks/run_batch.py: requests in, responses out, nothing twice; once with real weights."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ def write_weights(folder: Path) -> None:
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {sign: at for at, sign in enumerate([*alphabet, "<end>"])}
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
-    tokenizer.decoder = decoders.ByteLevel()  # type: ignore[assignment]
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, eos_token="<end>", pad_token="<end>", chat_template=TEMPLATE
     )
@@ -163,7 +163,7 @@ def test_real_weights_answer_the_same_alone_and_together(tmp_path: Path) -> None
         folder = tmp_path / name
         folder.mkdir()
         (folder / "requests.jsonl").write_text("\n".join(lines) + "\n")
-        command = [sys.executable, SCRIPT, folder, "--model", tmp_path / "weights"]
+        command = [sys.executable, str(SCRIPT), str(folder), "--model", str(tmp_path / "weights")]
         command += ["--budget", budget, "--device", "cpu"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert "0 answered before, 4 to go" in done.stdout

@@ -72,7 +72,7 @@ def test_every_command_is_documented() -> None:
     text = PAGE.read_text("utf-8")
     assert command_names() == [
         "index", "tables", "show", "joins", "search", "sql", "demo", "bench", "bench joins",
-        "bench retrieval", "bench data", "bench import", "bench export",
+        "bench retrieval", "bench sql", "bench data", "bench import", "bench export",
     ]  # fmt: skip
     assert all(f"## dovetail {name}\n" in text for name in command_names())
 
