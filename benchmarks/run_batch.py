@@ -5,7 +5,8 @@
 FOLDER holds requests.jsonl, as `--llm replay:FOLDER` writes it or as OpenAI's Batch API takes it.
 Replies are appended to responses.jsonl beside it; what is answered there is not asked again, so a
 run that was killed goes on where it stopped. WEIGHTS is a folder as transformers saves it, or a
-.gguf file (which needs the package gguf). Decoding is greedy, under the model's chat template.
+.gguf file (which needs the packages gguf and accelerate). Decoding is greedy, under the model's
+chat template.
 
 This file needs torch and transformers and nothing else, so that it can be copied to a machine with
 a GPU by itself. A `response_format` is not enforced, as transformers has no means to.

