@@ -158,7 +158,8 @@ def _load(catalog: Catalog, path: Path, makings: Makings) -> Index:
         joined=Neighbours.load(path),
         values=ValueIndex.of(catalog),
         dense=Dense.load(path / _DENSE) if makings.embedder else None,
-        headers=np.load(path / _HEADERS, mmap_mode="r") if makings.embedder else None,
+        # As a plain array: every slice of a memmap costs more than the slice.
+        headers=np.asarray(np.load(path / _HEADERS, mmap_mode="r")) if makings.embedder else None,
     )
 
 
