@@ -1,6 +1,6 @@
 """Tables nearest to a question by the cosine of their vectors: the paper's DR (Section 4.1).
 
-Exact up to a size; above it by inverted lists, of which one in eight is looked into.
+Exact up to a size; above it by inverted lists, of which one in six is looked into.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Places = npt.NDArray[np.int64]
 _MOST_EXACT = 50_000
 _LISTS_PER_ROOT = 1.6
 _TRAINED_ON = 40  # vectors per list
-_PROBED = 8  # one list in so many
+_PROBED = 6  # one list in so many
 _SEED = 42
 
 
