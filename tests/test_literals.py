@@ -82,12 +82,13 @@ def test_cells_are_found_however_values_compare(
 def test_a_whole_real_number_as_coerced_values_compare(tmp_path: Path, question: str) -> None:
     held = literals(tmp_path, "coerced").find(question)
     assert [(one.span.text, one.columns.tolist()) for one in held] == [
-        (question.split()[0], [HEIGHT])
+        (question.split(maxsplit=1)[0], [HEIGHT])
     ]
 
 
 @pytest.mark.parametrize(
-    "question", ["New \ud800 York", "\udfff", "York\x00York", "'; DROP TABLE places; --", "𝟙𝟚", "²"]
+    "question",
+    ["New \ud800 York", "\udfff", "York\x00York", "'; DROP TABLE places; --", "\U0001d7d9", "²"],
 )
 def test_no_text_is_too_strange(cells: Literals, question: str) -> None:
     assert all(len(literal.columns) for literal in cells.find(question))

@@ -43,13 +43,12 @@ def test_no_question_no_tables(searcher: Searcher, question: str) -> None:
     [
         "🦆🦆🦆",
         "\x00\x01\x1b[31m orders",
-        "orders \ud800 of \udfff products",
         "\u202eorders\u200b",
         INJECTION,
         ORDER,
         "%s {0} ${HOME} \\",
         "?" * 500,
-        "ＯＲＤＥＲＳ",
+        "\uff2f\uff32\uff24",
     ],
 )
 def test_strange_questions_are_only_text(searcher: Searcher, question: str) -> None:
@@ -101,12 +100,14 @@ def test_what_names_and_cells_say_is_data(tmp_path: Path) -> None:
         assert db.execute("SELECT count(*) FROM orders").fetchone() == (120,)
 
 
-def test_an_empty_catalog_and_a_large_k(tmp_path: Path, searcher: Searcher) -> None:
-    (tmp_path / "nothing").mkdir()
-    empty = update([str(tmp_path / "nothing")], into=tmp_path / "catalog", search=False).catalog
-    for makings in (Makings(None), Makings(HashEmbedder())):
-        fresh = not_yet_searchable(empty, tmp_path / makings.key)
-        assert Searcher(fresh, makings).search("anything", 5) == []
+def test_lone_surrogates(tmp_path: Path) -> None:
+    file = write_shop(tmp_path / "shop.sqlite")
+    catalog = update([str(file)], into=tmp_path / "catalog", search=False).catalog
+    found = Searcher(catalog, Makings(None)).search("orders \ud800 of \udfff customers", 2)
+    assert {one.table.name for one in found} == {"customers", "orders"}
+
+
+def test_a_k_beyond_all_tables(searcher: Searcher) -> None:
     every = searcher.search("orders", 1_000)
     assert len({one.table for one in every}) == len(every) <= 77
 

@@ -98,7 +98,10 @@ def _code(retriever: str) -> str:
         _contents(file) for file in files if file.relative_to(_PACKAGE).parts[0] not in _BESIDE
     ]
     factory = load(RETRIEVERS, retriever.partition(":")[0])
-    home = inspect.getsourcefile(factory)
+    # A factory may be an object; where its class stands, it stands.
+    home = inspect.getsourcefile(
+        factory if inspect.isroutine(factory) or inspect.isclass(factory) else type(factory)
+    )
     if home and not Path(home).is_relative_to(_PACKAGE):
         parts.append(_contents(Path(home)))
     return digest(parts)
