@@ -11,7 +11,7 @@ ARCHIVES ?= ../shared/bench
 CORPORA := .bench/data
 
 .PHONY: help demo test setup check lint types imports docs bench-profile bench-joins \
-	bench-embedding bench-noise bench-execution bench-data bench clean
+	bench-embedding bench-search bench-noise bench-execution bench-data bench clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -47,6 +47,9 @@ bench-joins: $(VENV)/.dev ## all inclusions against sets, SQL and the floor, 1k 
 
 bench-embedding: $(VENV)/.dev ## embedding speed; with ST=python, beside its sentence-transformers
 	$(BIN)/python benchmarks/embedding.py $(if $(ST),--st $(ST))
+
+bench-search: $(VENV)/.dev ## search at 1k to 100k tables; with LANCEDB=python, beside its LanceDB
+	$(BIN)/python benchmarks/search.py $(if $(LANCEDB),--lancedb $(LANCEDB))
 
 bench-noise: $(VENV)/.dev ## joins found in dirty data, hard against soft evidence, and docs/noise.svg
 	$(BIN)/python benchmarks/noise.py

@@ -38,8 +38,11 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Rank the tables of a catalog by what a question says of them; no language model is asked."""
+    from dovetail.errors import UsageError
     from dovetail.search.opening import open_searcher
 
+    if not question.strip():
+        raise UsageError("the question is empty; say what the tables should be about")
     settings = settings_for(catalog, embedder=embedder)
     searcher = open_searcher(open_catalog(catalog), settings)
     found = searcher.dense(question, k) if dense else searcher.search(question, k)

@@ -91,8 +91,11 @@ def leading(ranking: Floats, pool: int) -> Ints:
 
 def offered(leaders: Sequence[Ints], joined: Neighbours) -> Ints:
     """The tables that lead some ranking, and whatever joins them, in order."""
-    tables = np.unique(np.concatenate([np.empty(0, np.int64), *leaders]))
-    return np.unique(joined.around(tables)[1])
+    chosen = np.zeros(len(joined), dtype=np.bool_)
+    for tables in leaders:
+        chosen[tables] = True
+    chosen[joined.around(np.flatnonzero(chosen))[1]] = True
+    return np.flatnonzero(chosen)
 
 
 def within_reach(parts: Parts, k: int, most: float) -> Ints:

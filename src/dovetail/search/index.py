@@ -27,7 +27,7 @@ from dovetail.joins.lake import Thresholds
 from dovetail.joins.scoring import DEFAULT as KEYLIKE
 from dovetail.joins.scoring import scoring
 from dovetail.models.vectors import VectorStore
-from dovetail.ports import Embedder
+from dovetail.ports import Embedder, Json
 from dovetail.search.dense import Dense, Vectors
 from dovetail.search.kin import ties
 from dovetail.search.lexical import Lexical
@@ -38,7 +38,7 @@ from dovetail.search.values import forget_others as forget_other_values
 
 FOLDER, VECTORS = "search", "vectors"
 # Raised whenever the same catalog would make another index.
-_VERSION = 1
+_VERSION = 2
 _ABOUT, _DENSE, _HEADERS = "index.json", "dense.faiss", "headers.npy"
 
 Done = Callable[[int, int], None]
@@ -53,14 +53,16 @@ class Makings:
     thresholds: Thresholds = USUAL
 
     @property
-    def model(self) -> str:
-        return self.embedder.model_id if self.embedder else ""
+    def model(self) -> Json:
+        """Whose vectors they are, in a form that is kept with them."""
+        if self.embedder is None:
+            return {"embedder": None}
+        return {"embedder": self.embedder.model_id, "dimension": self.embedder.dimension}
 
     @property
     def key(self) -> str:
-        way = hashlib.sha256(
-            f"{_VERSION} {self.model} {scoring(KEYLIKE).version} {self.thresholds}".encode()
-        )
+        model, joins = self.model["embedder"], scoring(KEYLIKE).version
+        way = hashlib.sha256(f"{_VERSION} {model} {joins} {self.thresholds}".encode())
         for table in sorted(self.purposes):
             way.update(f"\0{table}\0{self.purposes[table]}".encode())
         return way.hexdigest()[:12]
@@ -120,7 +122,7 @@ def _refuse_other_models(catalog: Catalog, makings: Makings) -> None:
     for other in (catalog.path / FOLDER).glob(f"{catalog.contents}-*/{_ABOUT}"):
         model = makings.model
         with suppress(OSError, ValueError, KeyError):
-            model = json.loads(other.read_text("utf-8"))["embedder"]
+            model = json.loads(other.read_text("utf-8"))["model"]
         if model != makings.model:
             raise ModelError(
                 f"{catalog.path} was indexed with {_named(model)}, not with the embedder "
@@ -129,8 +131,10 @@ def _refuse_other_models(catalog: Catalog, makings: Makings) -> None:
             )
 
 
-def _named(model: str) -> str:
-    return f"the embedder {model}" if model else "no embedder"
+def _named(model: Json) -> str:
+    if model["embedder"] is None:
+        return "no embedder"
+    return f"the embedder {model['embedder']} of {model['dimension']} numbers"
 
 
 def _make(catalog: Catalog, makings: Makings, done: Done | None) -> Index:
@@ -156,14 +160,16 @@ def _make(catalog: Catalog, makings: Makings, done: Done | None) -> Index:
 
 
 def _load(catalog: Catalog, path: Path, makings: Makings) -> Index:
-    if json.loads((path / _ABOUT).read_text("utf-8"))["embedder"] != makings.model:
+    about = json.loads((path / _ABOUT).read_text("utf-8"))
+    if about["model"] != makings.model or about["files"] != _sizes(path):
         raise ValueError(path)
     return Index(
         lexical=Lexical.load(path),
         joined=Neighbours.load(path),
         values=ValueIndex.of(catalog),
         dense=Dense.load(path / _DENSE) if makings.embedder else None,
-        headers=np.load(path / _HEADERS, mmap_mode="r") if makings.embedder else None,
+        # As a plain array: every slice of a memmap costs more than the slice.
+        headers=np.asarray(np.load(path / _HEADERS, mmap_mode="r")) if makings.embedder else None,
     )
 
 
@@ -178,8 +184,15 @@ def keep(index: Index, catalog: Catalog, makings: Makings) -> None:
         if index.dense is not None and index.headers is not None:
             index.dense.save(beside / _DENSE)
             np.save(beside / _HEADERS, index.headers)
-        (beside / _ABOUT).write_text(json.dumps({"embedder": makings.model}), "utf-8")
+        about = {"model": makings.model, "files": _sizes(beside)}
+        (beside / _ABOUT).write_text(json.dumps(about), "utf-8")
         shutil.rmtree(path, ignore_errors=True)
         beside.rename(path)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """The sizes of all files but the one that tells them: a file that was cut off is not read."""
+    files = sorted(path for path in folder.iterdir() if path.name != _ABOUT)
+    return {path.name: path.stat().st_size for path in files}

@@ -66,7 +66,7 @@ class Literals:
     def tables(self, literal: Literal) -> npt.NDArray[np.int32]:
         """The tables that hold a literal, each once, in order."""
         table = np.searchsorted(self._bounds, literal.columns, side="right") - 1
-        return np.unique(table).astype(np.int32)
+        return table[np.flatnonzero(np.diff(table, prepend=-1))].astype(np.int32)
 
     def mention(self, literal: Literal) -> Mention:
         """A literal as something the question mentions: the fewer tables hold it, the weightier."""

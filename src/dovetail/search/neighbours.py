@@ -66,6 +66,9 @@ class Neighbours:
     def _arrays(self) -> tuple[npt.NDArray[np.generic], ...]:
         return self.starts, self.other, self.score
 
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
     def around(self, tables: Ints) -> tuple[Ints, Ints, Floats]:
         """Where the partners of each table begin, then all of the partners and their scores."""
         counts = self.starts[tables + 1] - self.starts[tables]

@@ -18,8 +18,12 @@ from dovetail.settings import Settings
 
 def open_searcher(catalog: Catalog, settings: Settings, done: Done | None = None) -> Searcher:
     """A catalog, ready to be asked; what it lacks for that is made first."""
-    embedder, _ = chosen_embedder(settings)
-    return Searcher(catalog, _makings(catalog, settings, embedder), done=done)
+    embedder, note = chosen_embedder(settings)
+    try:
+        return Searcher(catalog, _makings(catalog, settings, embedder), done=done)
+    except ModelError as error:
+        # Indexed with the usual embedder, whose weights are missing here: that is what to mend.
+        raise ModelError(f"{error}; {note}") if note else error from None
 
 
 def make_searchable(catalog: Catalog, settings: Settings, done: Done | None = None) -> str:

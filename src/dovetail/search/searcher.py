@@ -92,7 +92,7 @@ class Searcher:
     def dense(self, question: str, k: int) -> list[Candidate]:
         """The paper's DR: the nearest tables by vector alone."""
         vector = self.vector(question)
-        if self._index.dense is None:
+        if self._index.dense is None or not question.strip():
             return []
         places, cosines = self._index.dense.nearest(vector, k)
         return [
@@ -101,7 +101,9 @@ class Searcher:
         ]
 
     def search(self, question: str, k: int) -> list[Candidate]:
-        """The `k` tables that all parts together put first, ties by id."""
+        """The `k` tables that all parts together put first, ties by id; none for no question."""
+        if not question.strip():
+            return []
         return self.weigh(question, self.mentions(question), DEFAULT, k)
 
     def weigh(self, question: str, mentions: Mentions, weights: Weights, k: int) -> list[Candidate]:
