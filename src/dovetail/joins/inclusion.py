@@ -134,11 +134,15 @@ def pairs_of(lake: Lake, postings: Postings, fresh: Flags) -> Iterator[tuple[Int
     """Those of the same pairs one of whose tables is fresh, without a look at the others."""
     mine = fresh[lake.table]
     for column in np.flatnonzero(mine & (lake.distinct > 0)).tolist():
-        around, inside = postings.nested(lake.vectors[column])
-        valid = (lake.unique | lake.unique[column]) & (lake.table != lake.table[column])
-        outer = np.flatnonzero(around & valid)
+        outer, inner = (
+            others[
+                (lake.unique[others] | lake.unique[column])
+                & (lake.table[others] != lake.table[column])
+            ]
+            for others in postings.nested(lake.vectors[column])
+        )
         # What lies in this column and is fresh too finds it as its own superset.
-        inner = np.flatnonzero(inside & valid & ~mine)
+        inner = inner[~mine[inner]]
         yield np.full(len(outer), column), outer
         yield inner, np.full(len(inner), column)
 
