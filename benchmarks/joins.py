@@ -29,22 +29,21 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parent.parent))
 
 from benchmarks import profiling  # noqa: E402 - a script sees its own folder only
+from benchmarks.join_lakes import LAKES, Lake, file_name, generate, link, opened, summed  # noqa: E402
+from benchmarks.join_rivals import desbordante, duckdb, jar, sets  # noqa: E402
 from benchmarks.profiling import cpu_seconds, peak_megabytes  # noqa: E402
 
 from dovetail.catalog.reader import Catalog  # noqa: E402 - after the path is set
@@ -53,42 +52,7 @@ if TYPE_CHECKING:
     from dovetail.joins import lake as joins
     from dovetail.ports import Listing, Source
 
-FOLDER = HERE.parent.parent / ".bench" / "joins"
-SAMPLE = 200
 MOST_COLUMNS = 10_010  # with which the slow ways are tried, and counts held against a rebuild
-Block = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-
-
-class Lake(profiling.Lake):
-    """A folder of tables; `rows` is how many a table has on average."""
-
-    @property
-    def path(self) -> Path:
-        return FOLDER / self.name
-
-    def sizes(self, seed: int) -> npt.NDArray[np.int64]:
-        """The rows of each table, and of one more."""
-        spread = np.random.default_rng(seed).lognormal(-0.32, 0.8, self.tables + 1)
-        return np.maximum(20, self.rows * spread).astype(np.int64)
-
-
-LAKES = {
-    "s1": Lake("s1", tables=100, columns=10, rows=1_000),
-    "s2": Lake("s2", tables=1_000, columns=10, rows=1_000),
-    "s3": Lake("s3", tables=2_500, columns=20, rows=2_000),
-    "s4": Lake("s4", tables=5_000, columns=20, rows=10_000),
-    "pool": Lake("pool", tables=0, columns=0, rows=0),
-}
-
-
-def link(folder: Path) -> None:
-    """Make the SQLite files below a folder the lake called pool."""
-    lake = LAKES["pool"]
-    rmtree(lake.path, ignore_errors=True)
-    (lake.path / "lake").mkdir(parents=True)
-    for file in sorted(folder.rglob("*.sqlite")):
-        (lake.path / "lake" / file.name).symlink_to(file.resolve())
-    (lake.path / "complete").touch()
 
 
 def floor(lake: Lake) -> dict[str, Any]:
@@ -121,137 +85,15 @@ def _arrays(source: Source, listing: Listing) -> Iterator[pa.Array]:
             continue
 
 
-def generate(lake: Lake, seed: int = 1) -> None:
-    """Write the lake, the table that is added later, and what others read: CSV files."""
-    if (lake.path / "complete").exists():
-        return
-    rmtree(lake.path, ignore_errors=True)
-    (lake.path / "lake").mkdir(parents=True)
-    sizes = lake.sizes(seed)
-    for number in range(lake.tables):
-        table = _table(lake, number, sizes, seed)
-        pq.write_table(table, lake.path / "lake" / _file(number))
-    pq.write_table(_table(lake, lake.tables, sizes, seed), lake.path / _file(lake.tables))
-    (lake.path / "complete").touch()
-
-
-def _file(number: int) -> str:
-    return f"{number:05d}_{_word(number)}.parquet"
-
-
-def _table(lake: Lake, number: int, sizes: npt.NDArray[np.int64], seed: int) -> pa.Table:
-    """Kinds of columns repeat after ten; every table has a key, references are named after theirs.
-
-    As text and as values the same cells are equal (no 1 beside 1.0), so that what compares text
-    finds the same pairs.
-    """
-    random = np.random.default_rng([seed, number])
-    rows = int(sizes[number])
-    # Every tenth of the tables shares its sparse ids and its codes.
-    domain = np.random.default_rng([seed, number % max(lake.tables // 10, 1), lake.tables])
-    ids = np.unique(domain.integers(1 << 30, 1 << 50, 2 * lake.rows))
-    prefix = "".join(domain.choice(list("ABCDEFGHJK"), 3))
-
-    def some(pool: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Half of the tables hold a part of the pool, each value once; half repeat values."""
-        if random.random() < 0.5:
-            return np.resize(random.permutation(pool)[: min(rows, len(pool))], rows)
-        return random.choice(pool[: random.integers(10, len(pool))], rows)
-
-    def column(position: int) -> pa.Array:
-        kinds: list[Callable[[], Any]] = [
-            lambda: np.arange(1, rows + 1) if position == 0 else random.permutation(rows) + 1,
-            lambda: random.integers(1, sizes[other[position]] + 1, rows),
-            lambda: some(ids),
-            lambda: _text(prefix, some(np.arange(1000, 1000 + lake.rows))),
-            lambda: _text("kind ", random.integers(0, random.integers(2, 60), rows)),
-            lambda: np.datetime64("2020-01-01") + random.integers(0, 2_000, rows).astype("m8[D]"),
-            lambda: random.integers(0, 10_000, rows) + random.integers(1, 100, rows) / 100,
-            lambda: random.normal(size=rows),
-            lambda: _text("note ", random.integers(0, 1 << 50, rows)),
-            lambda: random.integers(1, random.integers(3, 120), rows),
-        ]
-        missing = random.random(rows) < 0.05 if position % 10 in (4, 6, 8) else None
-        values = kinds[position % 10]()
-        if missing is None:
-            return pa.array(values)
-        return pc.if_else(pa.array(missing), None, pa.array(values))
-
-    other = random.integers(0, lake.tables, lake.columns)
-    shared = _word(number % max(lake.tables // 10, 1) + 4_000)
-    names = [
-        (
-            f"{_word(number)}_id" if place == 0 else f"{_word(number)}_no{place}",
-            f"{_word(int(other[place]))}_id{place}",
-            f"{shared}_key{place}",
-            f"{shared}_code{place}",
-            *(f"{kind}{place}" for kind in ("kind", "day", "price", "score", "note", "rank")),
-        )[place % 10]
-        for place in range(lake.columns)
-    ]
-    return pa.table([column(place) for place in range(lake.columns)], names=names)
-
-
-def _word(number: int) -> str:
-    """A made-up noun of six letters, another for every number up to 8,000."""
-    ends = [first + second for first in "bdfgklmnpr" for second in "ao"]
-    return "".join(ends[number // 20**place % 20] for place in range(3))
-
-
-def _text(prefix: str, numbers: npt.NDArray[Any]) -> pa.Array:
-    return pc.binary_join_element_wise(prefix, pa.array(numbers).cast(pa.string()), "")
-
-
-def export(lake: Lake) -> list[Path]:
-    """The lake as CSV files, written once."""
-    import pyarrow.csv
-
-    folder = lake.path / "csv"
-    folder.mkdir(exist_ok=True)
-    files = []
-    for source in sorted((lake.path / "lake").iterdir()):
-        files.append(folder / f"{source.stem}.csv")
-        if not files[-1].exists():
-            pyarrow.csv.write_csv(pq.read_table(source), files[-1])
-    return files
-
-
-def _opened(lake: Lake) -> joins.Lake:
-    from dovetail.joins.lake import Lake as Columns
-
-    return Columns.of(Catalog.open(lake.path / "catalog"))
-
-
-def _summed(blocks: Iterable[Block]) -> dict[str, Any]:
-    """How many pairs there are, and a sum over them that no two lists are likely to share."""
-    from dovetail.hashing import mix
-
-    count, total = 0, np.uint64(0)
-    with np.errstate(over="ignore"):
-        for inner, outer in blocks:
-            count += len(inner)
-            hashed = mix((inner.astype(np.uint64) << np.uint64(32)) | outer.astype(np.uint64))
-            total += hashed.sum(dtype=np.uint64)
-    return {"pairs": count, "checksum": f"{int(total):016x}"}
-
-
-def _valid(columns: joins.Lake, inner: Iterable[int], outer: Iterable[int]) -> Block:
-    """Of some pairs those of two tables with a unique column."""
-    left, right = np.fromiter(inner, np.int64), np.fromiter(outer, np.int64)
-    kept = columns.table[left] != columns.table[right]
-    kept &= columns.unique[left] | columns.unique[right]
-    return left[kept], right[kept]
-
-
 def inclusion(lake: Lake) -> dict[str, Any]:
     """All inclusions from the catalog."""
-    return inclusion_of(_opened(lake))
+    return inclusion_of(opened(lake))
 
 
 def inclusion_of(columns: joins.Lake) -> dict[str, Any]:
     from dovetail.joins.inclusion import pairs
 
-    return _summed(pairs(columns))
+    return summed(pairs(columns))
 
 
 def whole(lake: Lake) -> dict[str, Any]:
@@ -260,7 +102,7 @@ def whole(lake: Lake) -> dict[str, Any]:
 
     indexed = profiling.profile(lake)["cpu"]
     started = cpu_seconds()
-    found = scoring("paper").run(_opened(lake), None, None)
+    found = scoring("paper").run(opened(lake), None, None)
     scored = cpu_seconds() - started
     return {"cpu": indexed + scored, "profile": indexed, "table_pairs": len(found.score)}
 
@@ -284,109 +126,11 @@ def evidence(lake: Lake) -> dict[str, Any]:
 
     postings = Postings.of(Catalog.open(lake.path / "catalog"))
     started = cpu_seconds()
-    edges, kept = keylike.keylike(_opened(lake), postings=postings)
+    edges, kept = keylike.keylike(opened(lake), postings=postings)
     return {
         "cpu": cpu_seconds() - started,
         "edges": len(edges.score),
         "counted": len(kept.counted),
-    }
-
-
-def sets(lake: Lake) -> dict[str, Any]:
-    """Every column against every other at least as large."""
-    columns = _opened(lake)
-    values = [set(vector.tolist()) for vector in columns.vectors]
-    order = sorted(
-        (place for place, held in enumerate(values) if held), key=lambda p: len(values[p])
-    )
-    inner: list[int] = []
-    outer: list[int] = []
-    first = 0
-    for place in order:
-        mine = values[place]
-        while len(values[order[first]]) < len(mine):
-            first += 1
-        found = [other for other in order[first:] if mine <= values[other]]
-        inner += [place] * len(found)
-        outer += found
-    return _summed([_valid(columns, inner, outer)])
-
-
-def duckdb(lake: Lake) -> dict[str, Any]:
-    """One table of columns and hashes, joined with itself."""
-    import duckdb as engine
-
-    columns = _opened(lake)
-    held = pa.table(
-        {
-            "place": np.repeat(np.arange(len(columns)), columns.distinct),
-            "hash": np.concatenate(columns.vectors),
-        }
-    )
-    about = pa.table(
-        {
-            "place": np.arange(len(columns)),
-            "lake": columns.table,
-            "size": columns.distinct,
-            "key": columns.unique,
-        }
-    )
-    with engine.connect(config={"memory_limit": "8GB", "threads": "2"}) as connection:
-        connection.register("given", held)
-        connection.register("about", about)
-        connection.execute(
-            "CREATE TABLE held AS SELECT place, hash, lake, size, key "
-            "FROM given JOIN about USING (place)"
-        )
-        found = connection.execute(
-            "SELECT a.place, b.place FROM held a JOIN held b "
-            "ON a.hash = b.hash AND a.lake <> b.lake AND a.size <= b.size AND (a.key OR b.key) "
-            "GROUP BY a.place, b.place, a.size HAVING count(*) = a.size"
-        ).fetchnumpy()
-        inner, outer = found.values()
-    return _summed([(np.asarray(inner), np.asarray(outer))])
-
-
-def desbordante(lake: Lake) -> dict[str, Any]:
-    """SPIDER over the CSV files: all unary inclusions, then those that count."""
-    try:
-        import desbordante as rival  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        return {"note": "not installed: pip install desbordante (none for Linux on ARM)"}
-    files = export(lake)
-    columns = _opened(lake)
-    started = cpu_seconds()
-    spider = rival.ind.algorithms.Spider()
-    spider.load_data(tables=[(str(file), ",", True) for file in files])
-    spider.execute()
-    sides = [(found.get_lhs(), found.get_rhs()) for found in spider.get_inds()]
-    cpu = cpu_seconds() - started
-    inner, outer = (
-        [side.table_index * lake.columns + side.column_indices[0] for side in half]
-        for half in zip(*sides, strict=True)
-    )
-    return _summed([_valid(columns, inner, outer)]) | {"cpu": cpu}
-
-
-def jar(lake: Lake) -> dict[str, Any]:
-    """Some pairs of columns as the published loop takes them: read both, build sets, compare."""
-    random = np.random.default_rng(0)
-    started, found = cpu_seconds(), 0
-    for _ in range(SAMPLE):
-        tables = random.choice(lake.tables, 2, replace=False)
-        values = []
-        for table in tables:
-            path = lake.path / "lake" / _file(table)
-            name = pq.read_schema(path).names[random.integers(lake.columns)]
-            values.append(set(pq.read_table(path, columns=[name])[name].drop_null().to_pylist()))
-        left, right = values
-        found += left <= right or right <= left
-    each = (cpu_seconds() - started) / SAMPLE
-    count = lake.tables * (lake.tables - 1) // 2 * lake.columns**2
-    return {
-        "cpu": each * count,
-        "found": found,
-        "note": f"extrapolated from {SAMPLE} pairs to {count:,}",
     }
 
 
@@ -399,10 +143,10 @@ def one(lake: Lake) -> dict[str, Any]:
         started = cpu_seconds()
         postings = Postings.of(catalog, tidy=True)
         indexed = cpu_seconds() - started
-        columns = _opened(lake)
-        fresh = np.array([_file(lake.tables).startswith(table.name) for table in columns.ids])
+        columns = opened(lake)
+        fresh = np.array([file_name(lake.tables).startswith(table.name) for table in columns.ids])
         started = cpu_seconds()
-        found = _summed(pairs_of(columns, postings, fresh))
+        found = summed(pairs_of(columns, postings, fresh))
         cpu = cpu_seconds() - started
         if len(columns) <= MOST_COLUMNS:
             rest = columns.take([not new for new in fresh])
@@ -420,13 +164,13 @@ def settled(lake: Lake) -> dict[str, Any]:
     from dovetail.joins.postings import Postings
 
     catalog = Catalog.open(lake.path / "catalog")
-    _, kept = keylike.keylike(_opened(lake), postings=Postings.of(catalog))
+    _, kept = keylike.keylike(opened(lake), postings=Postings.of(catalog))
     past = Past(tables_of(catalog), (), kept)
     with _added(lake) as (catalog, _):
         postings = Postings.of(catalog, tidy=True)
         started = cpu_seconds()
         edges, _ = keylike.keylike(
-            _opened(lake), postings=postings, kept=past.kept_for(tables_of(catalog))
+            opened(lake), postings=postings, kept=past.kept_for(tables_of(catalog))
         )
         cpu = cpu_seconds() - started
     return {"cpu": cpu, "edges": len(edges.score)}
@@ -435,7 +179,7 @@ def settled(lake: Lake) -> dict[str, Any]:
 @contextmanager
 def _added(lake: Lake) -> Iterator[tuple[Catalog, dict[str, Any]]]:
     """The catalog with one table more, and what reading it took; as it was afterwards."""
-    added = lake.path / "lake" / _file(lake.tables)
+    added = lake.path / "lake" / file_name(lake.tables)
     added.write_bytes((lake.path / added.name).read_bytes())
     try:
         read = profiling.again(lake)

@@ -98,7 +98,7 @@ class Initials:
 def test_headers_are_embedded_in_one_call_and_weigh_half_of_the_name(tmp_path: Path) -> None:
     (tmp_path / "City.csv").write_text("cityId\n1\n2\n3\n4\n")
     (tmp_path / "shop.csv").write_text("town_no,size\n1,9\n1,8\n2,7\n")
-    catalog = update([str(tmp_path)], into=tmp_path / ".catalog", joins=False).catalog
+    catalog = update([str(tmp_path)], into=tmp_path / ".catalog", joins=False, search=False).catalog
     (plain,) = join_edges(catalog, "paper")
     assert plain.score == 0.5 * (2 / 4)
     assert plain.evidence["lexical_only"] == 1.0
@@ -109,7 +109,7 @@ def test_headers_are_embedded_in_one_call_and_weigh_half_of_the_name(tmp_path: P
     assert (edge.evidence["semantic"], edge.score) == (0.0, 0.25)
     assert "lexical_only" not in edge.evidence
     (tmp_path / "shop.csv").write_text("cost_idx,size\n1,9\n1,8\n2,7\n")
-    catalog = update([str(tmp_path)], into=tmp_path / ".catalog", joins=False).catalog
+    catalog = update([str(tmp_path)], into=tmp_path / ".catalog", joins=False, search=False).catalog
     (edge,) = join_edges(catalog, "paper", embedder=embedder)
     # (2, 0, 1) and (1, 1, 1) of the letters c, s and i.
     cosine = 3 / np.sqrt(5 * 3)
@@ -150,7 +150,7 @@ def test_evidence_is_there_after_an_update_as_if_it_had_been_asked_for(
     assert [(news.done, news.total) for news in seen if news.phase == "join"] == [(0, 2), (1, 2)]
     (file,) = (eager.path / cache.FOLDER).glob("*-keylike-*.parquet")
     written = file.stat().st_mtime_ns
-    lazy = update(source, into=tmp_path / "lazy", joins=False).catalog
+    lazy = update(source, into=tmp_path / "lazy", joins=False, search=False).catalog
     assert not (lazy.path / cache.FOLDER).exists()
     assert join_edges(eager) == join_edges(lazy)
     assert file.stat().st_mtime_ns == written
@@ -163,7 +163,7 @@ def test_edges_among_a_few_tables_are_those_of_the_whole(
     name: str, corpus: tuple[Path, ...], tmp_path: Path
 ) -> None:
     sources = [f"{path.name}={path}" for path in corpus]
-    catalog = update(sources, into=tmp_path / "catalog", joins=False).catalog
+    catalog = update(sources, into=tmp_path / "catalog", joins=False, search=False).catalog
     few = [table for table in catalog.ids if table.source == "civic.sqlite"]
     alone = edges_among(catalog, few, name)
     pairwise = name != "keylike"

@@ -263,7 +263,7 @@ def test_without_its_source_a_catalog_still_gives_the_joins_of_one_column(
 ) -> None:
     copy = tmp_path / "civic.sqlite"
     shutil.copy(next(path for path in corpus if path.name == "civic.sqlite"), copy)
-    catalog = update([str(copy)], into=tmp_path / "catalog", joins=False).catalog
+    catalog = update([str(copy)], into=tmp_path / "catalog", joins=False, search=False).catalog
     copy.unlink()
     graph = JoinGraph.of(catalog)
     assert graph.between("schools", "districts")[0].score > 0.5

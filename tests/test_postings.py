@@ -77,8 +77,8 @@ def test_lookups_are_those_of_python_sets(
     ]
     assert list(zip(place.tolist(), column.tolist(), strict=True)) == expected
     assert counts.tolist() == [len(asked & held) for held in alive]
-    assert around.tolist() == [bool(asked) and asked <= held for held in alive]
-    assert inside.tolist() == [bool(held) and held <= asked for held in alive]
+    assert around.tolist() == [n for n, held in enumerate(alive) if asked and asked <= held]
+    assert inside.tolist() == [n for n, held in enumerate(alive) if held and held <= asked]
     for number, held in enumerate(alive):
         if held:
             # Up to 32 values are all drawn; every column is a table here.

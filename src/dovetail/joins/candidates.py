@@ -19,11 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.hashing import Hashes
+from dovetail.joins.classes import group
 from dovetail.joins.drawn import drawn_places
-from dovetail.joins.inclusion import Holders, group
 from dovetail.joins.lake import Flags, Ints, Lake, spans
 from dovetail.joins.pointing import Named
 from dovetail.joins.postings import Postings
+from dovetail.joins.probes import Holders
 
 # Likely pairs that are looked at together.
 _BLOCK = 1 << 21

@@ -63,13 +63,14 @@ class Postings:
         """Per column, how many of some values it holds."""
         return self._each(lambda run: run.counts(values), np.int64)
 
-    def nested(self, values: Hashes) -> tuple[Flags, Flags]:
+    def nested(self, values: Hashes) -> tuple[Ints, Ints]:
         """The columns that hold every one of some values, and those that hold no other."""
-        around, inside = np.zeros((2, self._size), dtype=np.bool_)
+        nothing = np.empty(0, dtype=np.int64)
+        found = [(nothing, nothing)]
         for run, number in self._runs:
-            there = number >= 0
-            for flags, found in zip((around, inside), run.nested(values), strict=True):
-                flags[number[there]] = found[there]
+            around, inside = (number[np.flatnonzero(flags)] for flags in run.nested(values))
+            found.append((around[around >= 0], inside[inside >= 0]))
+        around, inside = (np.sort(np.concatenate(part)) for part in zip(*found, strict=True))
         return around, inside
 
     def drawn_in(self, values: Hashes) -> tuple[Ints, Ints]:

@@ -20,8 +20,8 @@ from dovetail.joins.lake import Counts, Flags, Ints, firsts, spans
 _PART = 1 << 23
 # From one column in 32 on a row of bits takes no more room than a list; few columns are listed.
 _MANY, _FEW = 32, 256
-# Rows of bits that are unpacked together.
-_ROWS = 128
+# Rows of bits that are unpacked together, so few that a byte holds their sum; and joined together.
+_ROWS, _NEAR = 128, 64
 # Up to so many rows of bits are counted column by column sooner than all others are joined.
 _COUNTED = 128
 
@@ -57,10 +57,13 @@ class Run:
         """Where the lists of some values begin and end; those of heavy values are empty."""
         bits = (len(self.steps) - 1).bit_length() - 1
         step = (values >> np.uint64(64 - bits)).astype(np.int64)
-        low, high = self.steps[step], self.steps[step + 1]
-        return self._search(values, low, high, np.less), self._search(
-            values, low, high, np.less_equal
-        )
+        high = self.steps[step + 1]
+        starts = self._search(values, self.steps[step], high, np.less)
+        ends = starts.copy()
+        there = np.flatnonzero(starts < high)
+        there = there[self.hashes[starts[there]] == values[there]]  # mostly few
+        ends[there] = self._search(values[there], starts[there], high[there], np.less_equal)
+        return starts, ends
 
     def _search(self, values: Hashes, low: Ints, high: Ints, before: np.ufunc) -> Ints:
         """Where values would stand among the hashes, known to lie from `low` up to `high`."""
@@ -103,15 +106,16 @@ class Run:
         """Per column, how many of some values it holds."""
         starts, ends = self._lists(values)
         found = np.bincount(self.columns[spans(starts, ends)], minlength=len(self))
-        rows, _ = self._heavy(values)
-        for at in range(0, len(rows), _ROWS):
-            found += self._sums(rows[at : at + _ROWS])
-        return found
+        return found + self._sums(self._heavy(values)[0])
 
-    def _sums(self, rows: Ints) -> Bits:
-        """Per column the set bits of some rows, which are so few that a byte holds their sum."""
-        flags = np.unpackbits(self.bits[rows], axis=1, count=len(self))
-        return np.asarray(flags.sum(axis=0, dtype=np.uint8))
+    def _sums(self, rows: Ints) -> Ints:
+        """Per column the set bits of some rows."""
+        found = np.zeros(len(self), dtype=np.int64)
+        for at in range(0, len(rows), _ROWS):
+            some = self.bits.take(rows[at : at + _ROWS], axis=0)
+            flags = np.unpackbits(some, axis=1, count=len(self))
+            found += flags.sum(axis=0, dtype=np.uint8)
+        return found
 
     def nested(self, values: Hashes) -> tuple[Flags, Flags]:
         """The columns that hold every one of some values, and those that hold no other.
@@ -121,26 +125,21 @@ class Run:
         starts, ends = self._lists(values)
         rows, _ = self._heavy(values)
         found = np.bincount(self.columns[spans(starts, ends)], minlength=len(self))
-        inside: Flags = (found == self.light) & (self.distinct > 0)
+        heavy = self.distinct - self.light
+        inside: Flags = (found == self.light) & (self.distinct > 0) & (heavy <= len(rows))
         if 0 < len(rows) <= _COUNTED:
-            inside &= self._sums(rows) == self.distinct - self.light
+            inside &= self._sums(rows) == heavy
         elif len(rows):
             beyond = np.ones(len(self.heavy), dtype=np.bool_)
             beyond[rows] = False
             inside = self._without(inside, np.flatnonzero(beyond))
-        else:
-            inside &= self.light == self.distinct
         listed = len(values) - len(rows)
         # As often as a value is found nowhere, which is most often, nothing is around it.
         if not len(values) or np.count_nonzero(ends > starts) < listed:
             return np.zeros(len(self), dtype=np.bool_), inside
         around: Flags = found == listed
         if len(rows):
-            every = [
-                np.bitwise_and.reduce(self.bits[rows[at : at + _ROWS]], axis=0)
-                for at in range(0, len(rows), _ROWS)
-            ]
-            around &= self._flags(np.bitwise_and.reduce(every, axis=0))
+            around &= self._flags(self._joined(np.bitwise_and, rows))
         return around, inside
 
     def _without(self, columns: Flags, rows: Ints) -> Flags:
@@ -149,12 +148,20 @@ class Run:
             block = rows[at : at + 4 * _ROWS]
             left = np.flatnonzero(np.packbits(columns))
             held = np.zeros(self.bits.shape[1], dtype=np.uint8)
-            if 4 * len(left) < len(held):  # most columns are ruled out soon
+            if 16 * len(left) < len(held):  # most columns are ruled out soon
                 held[left] = np.bitwise_or.reduce(self.bits[np.ix_(block, left)], axis=0)
             else:
-                held |= np.bitwise_or.reduce(self.bits[block], axis=0)
+                held |= self._joined(np.bitwise_or, block)
             columns = columns & ~self._flags(held)
         return columns
+
+    def _joined(self, how: np.ufunc, rows: Ints) -> Bits:
+        """Some rows as one; a few at a time, so that they stay in the processor's cache."""
+        every = [
+            how.reduce(self.bits.take(rows[at : at + _NEAR], axis=0), axis=0)
+            for at in range(0, len(rows), _NEAR)
+        ]
+        return np.asarray(how.reduce(every, axis=0))
 
     def tables_by_value(self, chosen: Flags, among: Hashes) -> tuple[Hashes, Ints]:
         """How many tables hold a value by some columns: those of `among`, if not more, in order."""

@@ -8,26 +8,24 @@ and leaves the uniqueness out; this is the formula of the publication.)
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from dovetail.errors import UsageError
 from dovetail.joins import keylike
+from dovetail.joins.best import Best
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.evidence import DEFAULT as CONSTANTS
 from dovetail.joins.evidence import Semantic
 from dovetail.joins.inclusion import pairs, pairs_of
 from dovetail.joins.keylike import Kept
 from dovetail.joins.lake import Flags, Floats, Ints, Lake, firsts
-from dovetail.joins.names import words
+from dovetail.joins.overlap import Headers
 from dovetail.joins.postings import Postings
 
 DEFAULT = "keylike"
-# Pairs gathered before only the best of each pair of tables are kept.
-_GATHER = 1 << 22
 # Pairs of tables up to which each has its place in an array.
 _DENSE = 1 << 26
 
@@ -91,48 +89,29 @@ def _keylike(lake: Lake, semantic: Semantic | None, since: Since | None) -> Scor
 
 def _paper(lake: Lake, semantic: Semantic | None, since: Since | None) -> Scored:
     """Valid pairs (one set inside the other, one column unique): half jaccard, half name."""
-    headers = _Headers(lake)
-    blocks: list[tuple[Ints, Ints, Floats, Floats, Floats]] = []
-    for inner, outer in _gathered(
-        pairs_of(lake, since.postings, since.fresh) if since else pairs(lake)
-    ):
-        jaccard = lake.distinct[inner] / lake.distinct[outer]
+    headers = Headers(lake)
+
+    def measured(inner: Ints, outer: Ints) -> tuple[Floats, Floats]:
         name = headers.overlap(inner, outer)
         if semantic is not None:
             name = (name + semantic(inner, outer)) / 2
-        best = _best(lake, inner, outer, (jaccard + name) / 2)
-        blocks.append(
-            (inner[best], outer[best], jaccard[best], name[best], (jaccard + name)[best] / 2)
-        )
-    if not blocks:
+        return lake.distinct[inner] / lake.distinct[outer], name
+
+    best = Best(lake)
+    for inner, outer in pairs_of(lake, since.postings, since.fresh) if since else pairs(lake):
+        jaccard, name = measured(inner, outer)
+        best.add(inner, outer, (jaccard + name) / 2)
+    inner, outer, score = best.found()
+    if not len(score):
         return _nothing()
-    inner, outer, jaccard, name, score = (
-        np.concatenate(part) for part in zip(*blocks, strict=True)
-    )
-    best = _best(lake, inner, outer, score)
-    found = Candidates(
-        inner[best], outer[best], lake.distinct[inner[best]], lake.filled[inner[best]]
-    )
-    evidence = {"name": name[best], "jaccard": jaccard[best], **_said(found, semantic)}
-    return Scored(found, score[best], score[best], evidence)
-
-
-def _gathered(blocks: Iterable[tuple[Ints, Ints]]) -> Iterator[tuple[Ints, Ints]]:
-    """Pairs in large blocks."""
-    held: list[tuple[Ints, Ints]] = []
-    size = 0
-    for block in blocks:
-        held.append(block)
-        size += len(block[0])
-        if size >= _GATHER:
-            yield np.concatenate([b[0] for b in held]), np.concatenate([b[1] for b in held])
-            held, size = [], 0
-    if size:
-        yield np.concatenate([b[0] for b in held]), np.concatenate([b[1] for b in held])
+    jaccard, name = measured(inner, outer)
+    found = Candidates(inner, outer, lake.distinct[inner], lake.filled[inner])
+    evidence = {"name": name, "jaccard": jaccard, **_said(found, semantic)}
+    return Scored(found, score, score, evidence)
 
 
 def _jar(lake: Lake, semantic: Semantic | None, since: Since | None) -> Scored:
-    headers = _Headers(lake)
+    headers = Headers(lake)
     postings = since.postings if since else Postings.of_lake(lake)
     fresh = since.fresh[lake.table] if since else np.ones(len(lake), dtype=np.bool_)
     null = (lake.rows[lake.table] > lake.filled).astype(np.int64)
@@ -170,38 +149,6 @@ def _said(found: Candidates, semantic: Semantic | None) -> dict[str, Floats]:
     if semantic is None:
         return {"lexical_only": np.ones(len(found))}
     return {"semantic": semantic(found.child, found.parent)}
-
-
-class _Headers:
-    """Words of headers (table name and column name), and how they overlap."""
-
-    def __init__(self, lake: Lake) -> None:
-        tables = [frozenset(words(table.name)) for table in lake.ids]
-        said = [
-            tables[table] | frozenset(words(name))
-            for table, name in zip(lake.table.tolist(), lake.name, strict=True)
-        ]
-        self._size = np.array([len(header) for header in said], dtype=np.int64)
-        # A word of one table's headers alone is never in common, and needs no bit.
-        users: dict[str, set[int]] = defaultdict(set)
-        for table, header in zip(lake.table.tolist(), said, strict=True):
-            for word in header:
-                users[word].add(table)
-        shared = sorted(word for word, tables_with in users.items() if len(tables_with) > 1)
-        index = {word: place for place, word in enumerate(shared)}
-        self._bits = np.zeros((len(said), (len(index) + 63) // 64), dtype=np.uint64)
-        for row, header in enumerate(said):
-            for place in (index[word] for word in header if word in index):
-                self._bits[row, place // 64] |= np.uint64(1 << place % 64)
-
-    def overlap(self, left: Ints, right: Ints) -> Floats:
-        """Words in common, over those of the shorter header."""
-        both = np.zeros(len(left), dtype=np.int64)
-        for part in self._bits.T:
-            both += np.bitwise_count(part[left] & part[right])
-        smaller = np.minimum(self._size[left], self._size[right])
-        ratio: Floats = both / np.maximum(smaller, 1)
-        return ratio
 
 
 def _best(lake: Lake, left: Ints, right: Ints, score: Floats) -> Ints:
