@@ -281,6 +281,10 @@ def test_execution_accuracy(folder: Path) -> None:
     assert row["EX given perfect"] == about(200 / 3)
     row = values(paired_execution(measured(folder)), "core-t@4, dense@3")
     assert (row["ΔEX"], row["won"], row["lost"], row["p"]) == (25, 1, 0, 1)
+    add_answers(runs[1].run.path, {"q1": "", "q2": "gold", "q3": "", "q4": "wrong rows"})
+    assert values(execution_accuracy(measured(folder)), "dense@3")["questions"] == 3
+    assert values(execution_accuracy(measured(folder)), "dense@3")["EX"] == about(200 / 3)
+    add_answers(runs[1].run.path, dict(zip(RANKED, right["dense"], strict=True)))
     wrong = answer_errors(measured(folder))
     assert [column.name for column in wrong.columns] == ["system", "right", "syntax", "wrong rows"]
     assert list(values(wrong, "dense@3").values())[1:] == [50, 0, 50]

@@ -14,8 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 from dovetail.bench.datasets import open_dataset
+from dovetail.bench.questionfile import read_questions_beside
 from dovetail.bench.retrieval import Choice, Lab, bench_retrieval
+from dovetail.bench.runfile import read_run
 from dovetail.cli import app
+from dovetail.domain import TableId
 from dovetail.errors import DatasetError, UsageError
 from dovetail.plugins import open_retriever
 from dovetail.settings import Settings
@@ -147,7 +150,7 @@ def test_a_trec_run_of_another_program_is_measured(folder: Path, tmp_path: Path)
 
 def test_a_run_written_as_trec_measures_the_same(folder: Path, tmp_path: Path) -> None:
     mine = measure(folder, "words", k=(3,))["results"][0]
-    (run,) = (file for file in (tmp_path / "runs").iterdir() if "traces" not in file.name)
+    (run,) = (file for file in (tmp_path / "runs").glob("*-words.k*") if "traces" not in file.name)
     into = tmp_path / "out"
     command = ["bench", "export", str(folder), "-o", str(into), "--run", str(run)]
     assert CliRunner().invoke(app, command).exit_code == 0
@@ -208,3 +211,22 @@ def test_a_thousand_questions_cost_little_beyond_the_retriever(tmp_path: Path) -
     folder = write_corpus(tmp_path / "farms", many(1000))
     result = measure(folder, "words", k=(1,))
     assert (result["questions"], result["results"][0]["pr"]) == (1000, 1.0)
+
+
+def test_a_run_keeps_its_command_and_its_questions(folder: Path) -> None:
+    settings = Settings(embedder="none", llm="replay:it's here", catalog="mine")
+    lab = Lab(folder.parent / "runs", settings, corpus="some farms")
+    choice = Choice(evidence=True, share=Fraction(2, 3), limit=2, skip_bad=True)
+    bench_retrieval(open_dataset(folder), ["words"], [1, 2], choice, lab)
+    (file,) = (file for file in lab.runs.glob("*-words.k2*") if "traces" not in file.name)
+    run = read_run(file)
+    assert run.made == {
+        "command": "DOVETAIL_EMBEDDER=none 'DOVETAIL_LLM=replay:it'\"'\"'s here' "
+        "dovetail bench retrieval 'some farms' --retriever words --k 2 --evidence --skip-bad "
+        "--share 2/3 --seed 42 --limit 2 -C mine",
+        "ranks": True,
+        "evidence": True,
+    }
+    kept = read_questions_beside(file, run.about["dataset"], run.about["questions"])
+    assert [question.text for question in kept][1] == "farm dog and farm hen owl"
+    assert kept[1].gold == (TableId("farm", "farm_dog"), TableId("farm", "farm_hen"))

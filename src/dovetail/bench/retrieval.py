@@ -150,11 +150,7 @@ class Trial:
     def _run(self, key: RunKey, k: int) -> list[Record]:
         """The records of the chosen questions; a retriever is opened for those that are missing."""
         file = key.file(self.lab.runs, k)
-        made = {
-            "command": self._command(key.retriever, k),
-            "ranks": _ranks(key.retriever),
-            "evidence": self.choice.evidence,
-        }
+        made = {**self.made(key.retriever, k), "ranks": _ranks(key.retriever)}
         with resumed(file, key.about(k), made=made, skip_bad=self.choice.skip_bad) as writer:
             if writer.damaged:
                 self.lab.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
@@ -170,10 +166,14 @@ class Trial:
         check_tables(records, self.catalog, str(file))
         return records
 
-    def _command(self, retriever: str, k: int) -> str:
-        """What makes this run again, from any state of the disk."""
+    def made(self, retriever: str, k: int, bench: str = "retrieval") -> Json:
+        """What a run keeps to be told apart and made again: above all, the command."""
+        command = self._command(bench, retriever, k)
+        return {"command": command, "evidence": self.choice.evidence}
+
+    def _command(self, bench: str, retriever: str, k: int) -> str:
         settings, choice = self.lab.settings, self.choice
-        words = ["dovetail", "bench", "retrieval", self.lab.corpus or self.dataset]
+        words = ["dovetail", "bench", bench, self.lab.corpus or self.dataset]
         words += ["--retriever", retriever, "--k", str(k)]
         words += ["--evidence"] * choice.evidence + ["--skip-bad"] * choice.skip_bad
         if choice.share != 1:

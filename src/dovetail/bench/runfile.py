@@ -110,7 +110,8 @@ class RunWriter:
     def __init__(self, run: Run, descriptor: int, *, begun: bool) -> None:
         self._path = run.path
         self._descriptor = descriptor
-        self._head = b"" if begun else _line({"run": run.about, "made": run.made})
+        made = {"made": run.made} if run.made else {}
+        self._head = b"" if begun else _line({"run": run.about, **made})
         self.records = dict(run.records)
         self.damaged = run.damaged
 

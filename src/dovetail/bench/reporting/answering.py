@@ -16,15 +16,22 @@ from dovetail.bench.stats import mcnemar
 _NEEDED = "It needs runs with SQL: records whose `written` says what came of it."
 # Hands over the gold tables: an upper bound, never the reference.
 _ORACLE = "oracle"
+# The class of questions whose gold SQL does not run: nothing can be held against it.
+_NO_GOLD = "gold"
 
 
 def answers(one: Measured) -> dict[str, str]:
-    """By question the class of what went wrong with its SQL, empty where it is right."""
+    """By question the class of what went wrong with its SQL, empty where it is right.
+
+    Questions without a gold result are left out.
+    """
     found: dict[str, str] = {}
     for line in one.run.path.read_bytes().splitlines()[1:]:
         row = json.loads(line) if line.endswith(b"}") else {}
         written = row.get("written")
-        if written is not None and str(row["question"]) in one.scores:
+        if written is None or written["error"] == _NO_GOLD:
+            continue
+        if str(row["question"]) in one.scores:
             found[str(row["question"])] = str(written["error"])
     return found
 
@@ -56,8 +63,8 @@ def execution_accuracy(measured: Sequence[Measured]) -> Table:
         rows.append(
             Row(
                 cells(
-                    one.label, str(one.settings.get("llm") or ""), len(found), 100 * shares.ex_mt,
-                    100 * shares.ex_all, 100 * shares.ex_pr, 100 * shares.ex_given_pr,
+                    one.label, _model(one), len(found), 100 * shares.ex_mt, 100 * shares.ex_all,
+                    100 * shares.ex_pr, 100 * shares.ex_given_pr,
                 ),
                 runs=(one.number,),
             )
@@ -127,3 +134,7 @@ def answer_errors(measured: Sequence[Measured]) -> Table:
         values = [100 * counts[error] / len(found) for error in ("", *classes)]
         rows.append(Row(cells(one.label, *values), runs=(one.number,)))
     return Table(name, title, columns, tuple(rows), note="In percent of the questions answered.")
+
+
+def _model(one: Measured) -> str:
+    return str(one.settings.get("sql_model") or one.settings.get("llm") or "")
