@@ -28,11 +28,14 @@ from dovetail.search.fusion import (
 )
 from dovetail.search.index import Done, Makings, open_index
 from dovetail.search.known import Literals
+from dovetail.search.lexical import Lexical
 from dovetail.search.words import asked
 
 _NO_EMBEDDER = "this needs an embedder; index with one: dovetail index --embedder NAME"
 # Tables that each cheap ranking puts forward for a closer look.
 _POOL = 50
+# Questions whose vectors are kept: an evaluation asks the same ones of every retriever.
+_KEPT = 4096
 # How likely a table is needed, by its score and by its distance from the best one's: a logistic
 # curve fitted on four corpora at once (leaving one out moves no constant by more than a tenth).
 _BY_SCORE, _BY_DISTANCE, _OFFSET = 1.8, 3.6, -2.2
@@ -56,10 +59,10 @@ class Searcher:
         self.embedder = makings.embedder
         self.purposes = makings.purposes
         self._thresholds = makings.thresholds
-        self._weights = weights
+        self.weights = weights
         self._index = open_index(catalog, makings, done)
         self._bounds = np.asarray(catalog.rows.bounds)
-        self._embed = lru_cache(maxsize=64)(self._embedded)
+        self._embed = lru_cache(maxsize=_KEPT)(self._embedded)
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -125,7 +128,7 @@ class Searcher:
             cosines[nearest] = found
         cheap = (cosines, cover.words + cover.names, cover.values)
         tables = offered(cheap, self._index.joined, _POOL)
-        weights = self._weights
+        weights = self.weights
         parts = {
             "lexical": weights.cover * cover.words[tables],
             "value": weights.cover * cover.values[tables],
@@ -144,6 +147,10 @@ class Searcher:
         literals = [self.literals.mention(found) for found in self.literals.find(question)]
         return Mentions(words, literals)
 
+    @property
+    def lexical(self) -> Lexical:
+        return self._index.lexical
+
     @cached_property
     def literals(self) -> Literals:
         return Literals(self.catalog, self._index.values)
@@ -155,7 +162,7 @@ class Searcher:
         found: list[list[str]] = []
         literals = self.literals.find(question)
         for table in tables:
-            place = self._places[table]
+            place = self.places[table]
             start, end = self._bounds[place], self._bounds[place + 1]
             own = [
                 f"holds {literal.span.text!r} in {names[int(column)].as_py()}"
@@ -167,6 +174,18 @@ class Searcher:
             if said:
                 own.append(f"its names say {', '.join(said)}")
             found.append(own)
+        return found
+
+    def joined(self, tables: Sequence[TableId]) -> Floats:
+        """How surely each of some tables joins each other, every one itself at 1."""
+        places = np.array([self.places[table] for table in tables], dtype=np.int64)
+        begins, others, scores = self._index.joined.around(places)
+        rows = np.repeat(np.arange(len(places)), np.diff(np.append(begins, len(others))))
+        order = np.argsort(places)
+        at = order[np.minimum(np.searchsorted(places, others, sorter=order), len(places) - 1)]
+        inside = places[at] == others
+        found = np.zeros((len(places), len(places)), dtype=np.float32)
+        found[rows[inside], at[inside]] = scores[inside]
         return found
 
     def _lines(self, question: str, tables: Ints) -> Floats:
@@ -191,7 +210,7 @@ class Searcher:
         """One vector per column of a table, in the table's order."""
         if self._index.headers is None:
             raise ModelError(_NO_EMBEDDER)
-        place = self._places[table]
+        place = self.places[table]
         headers = self._index.headers[self._bounds[place] : self._bounds[place + 1]]
         vectors: Vectors = headers.astype(np.float32)
         return vectors
@@ -209,7 +228,8 @@ class Searcher:
         ]
 
     @cached_property
-    def _places(self) -> dict[TableId, int]:
+    def places(self) -> dict[TableId, int]:
+        """The number of every table in the catalog's order."""
         return {table: place for place, table in enumerate(self.catalog.ids)}
 
     @cached_property
