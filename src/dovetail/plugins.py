@@ -41,7 +41,17 @@ _BUILT_IN = {
     },
     RETRIEVERS: {
         name: f"dovetail.retrieve.factories:{name.upper()}"
-        for name in ("dense", "search", "react", "jar", "arm", "rear", "steiner", "ppr")
+        for name in (
+            "dense",
+            "search",
+            "graph",
+            "react",
+            "jar",
+            "arm",
+            "rear",
+            "steiner",
+            "ppr",
+        )
     },
 }
 

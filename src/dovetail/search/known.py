@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,8 @@ Ints = npt.NDArray[np.int64]
 # A bare number is a cell of many columns by chance, and a lone word that is not written as a name
 # is likelier to be speech.
 _NUMBER, _LONE = 0.2, 0.2
+# Questions whose literals are kept: search, choice and reasons each want them.
+_KEPT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +45,14 @@ class Literals:
         self._comparison = Comparison(catalog.manifest.profile["comparison"])
         self._bounds = np.asarray(catalog.rows.bounds)
         self._tables = len(catalog)
+        self._of = lru_cache(maxsize=_KEPT)(self._find)
         self._filled = int(np.count_nonzero(catalog.rows.tables["rows"].to_numpy()))
 
     def find(self, question: str) -> list[Literal]:
         """The longest spans that are cells, none overlapping another."""
+        return list(self._of(question))
+
+    def _find(self, question: str) -> tuple[Literal, ...]:
         every = list(spans(question))
         found: list[Literal] = []
         used: set[int] = set()
@@ -54,7 +61,7 @@ class Literals:
             if len(columns) and used.isdisjoint(taken):
                 used.update(taken)
                 found.append(Literal(span, columns))
-        return found
+        return tuple(found)
 
     def tables(self, literal: Literal) -> npt.NDArray[np.int32]:
         """The tables that hold a literal, each once, in order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -29,7 +29,7 @@ from dovetail.search.fusion import (
 from dovetail.search.index import Done, Makings, open_index
 from dovetail.search.known import Literals
 from dovetail.search.lexical import Lexical
-from dovetail.search.words import asked
+from dovetail.search.words import asked, spoken
 
 _NO_EMBEDDER = "this needs an embedder; index with one: dovetail index --embedder NAME"
 # Tables that each cheap ranking puts forward for a closer look.
@@ -158,7 +158,7 @@ class Searcher:
     def reasons(self, question: str, tables: Sequence[TableId]) -> list[list[str]]:
         """In words, what each of some tables has to do with a question."""
         names = self.catalog.rows.columns["name"]
-        mentions = self.mentions(question)
+        mentions, spelling = self.mentions(question), spoken(question)
         found: list[list[str]] = []
         literals = self.literals.find(question)
         for table in tables:
@@ -170,11 +170,24 @@ class Searcher:
                 for column in literal.columns.tolist()
                 if start <= column < end
             ]
-            said = [word.text for word in mentions.words if place in word.tables]
+            said = [spelling[word.text] for word in mentions.words if place in word.tables]
             if said:
                 own.append(f"its names say {', '.join(said)}")
             found.append(own)
         return found
+
+    def partners(self) -> Iterator[tuple[TableId, TableId, float]]:
+        """All pairs of tables that join or are tied by name, each once, and how surely."""
+        ids, joined = self.catalog.ids, self._index.joined
+        ones = np.repeat(np.arange(len(ids)), np.diff(joined.starts))
+        once = ones < joined.other
+        for one, other, score in zip(
+            ones[once].tolist(),
+            joined.other[once].tolist(),
+            joined.score[once].tolist(),
+            strict=True,
+        ):
+            yield ids[one], ids[other], score
 
     def joined(self, tables: Sequence[TableId]) -> Floats:
         """How surely each of some tables joins each other, every one itself at 1."""

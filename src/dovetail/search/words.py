@@ -49,5 +49,17 @@ def stems(name: str) -> list[str]:
 
 def asked(question: str) -> list[str]:
     """The distinct stems a question is about, in order."""
-    words = spelled(question).split()
-    return list(dict.fromkeys(stem(word) for word in words if word not in _SHAPING))
+    return list(spoken(question))
+
+
+def spoken(question: str) -> dict[str, str]:
+    """The stems a question is about, in order, each with the word that first has it.
+
+    >>> spoken("Which singers sing the song of a singer?")
+    {'sing': 'singers', 'song': 'song'}
+    """
+    found: dict[str, str] = {}
+    for word in spelled(question).split():
+        if word not in _SHAPING:
+            found.setdefault(stem(word), word)
+    return found
