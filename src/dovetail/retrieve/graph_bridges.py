@@ -38,6 +38,10 @@ class Bridged:
     bridges: tuple[Bridge, ...] = ()
     left_out: tuple[TableId, ...] = ()
 
+    @property
+    def ids(self) -> list[TableId]:
+        return [*self.tables, *(bridge.table for bridge in self.bridges)]
+
 
 @dataclass(frozen=True, slots=True)
 class _Way:
