@@ -62,8 +62,9 @@ def write_shop(path: Path) -> Path:
 
 def shop_searcher(folder: Path) -> Searcher:
     """The shop, indexed and searchable."""
-    catalog = dovetail.build(str(write_shop(folder / "shop.sqlite")), into=folder / "catalog")
-    return Searcher(catalog, Makings(HashEmbedder()))
+    source = str(write_shop(folder / "shop.sqlite"))
+    report = dovetail.update([source], into=folder / "catalog", search=False)
+    return Searcher(report.catalog, Makings(HashEmbedder()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def drawn(seed: int) -> Evidence:
         words=rng.choice(levels, (words, count)),
         word_weights=some(words),
         mass=0.1 + float(some(1)[0]),
-        literals=rng.choice(np.float32([0, 1]), (literals, count)),
+        literals=rng.integers(0, 2, (literals, count)).astype(np.float32),
         literal_weights=some(literals),
         speech=some(literals),
         joins=joins.astype(np.float32),
@@ -87,7 +87,8 @@ def slowly(known: Evidence) -> list[list[float]]:
         return found
 
     def lone(one: int) -> float:
-        return sum(5 * held[v] * known.speech[v] * known.literals[v, one] for v in literals)
+        own = [v for v in literals if known.literals[v, one]]
+        return sum(5 * held[v] * float(known.speech[v]) for v in own)
 
     groups = [group(one) for one in candidates]
     return [
@@ -114,8 +115,9 @@ def test_features_are_those_of_plain_loops(seed: int) -> None:
 
 
 def test_new_is_what_no_better_ranked_candidate_covers() -> None:
-    match = np.float32([[1, 1, 0.5], [0.3, 0, 1]])
-    np.testing.assert_allclose(newly(np.float32([1, 0.5]), match), [1.15, 0, 0.35])
+    match = np.array([[1, 1, 0.5], [0.3, 0, 1]], dtype=np.float32)
+    weights = np.array([1, 0.5], dtype=np.float32)
+    assert newly(weights, match).tolist() == pytest.approx([1.15, 0, 0.35])
 
 
 def evidence(shop: Searcher, question: str) -> tuple[list[str], Evidence]:
@@ -179,7 +181,8 @@ def test_a_purpose_speaks_of_its_table(tmp_path: Path) -> None:
     from dovetail.search.index import Makings
     from tests.scripted import HashEmbedder, write_shop
 
-    catalog = dovetail.build(str(write_shop(tmp_path / "s.sqlite")), into=tmp_path / "catalog")
+    source = str(write_shop(tmp_path / "s.sqlite"))
+    catalog = dovetail.update([source], into=tmp_path / "catalog", search=False).catalog
     purposes = {table: "Dwellings of buyers." for table in catalog.ids if table.name == "customers"}
     _, known = evidence(Searcher(catalog, Makings(HashEmbedder(), purposes)), "dwellings")
     assert sorted(known.words[0].tolist())[-2:] == pytest.approx([0, 2 / 3])

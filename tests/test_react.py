@@ -140,7 +140,6 @@ def test_a_malformed_step_may_be_mended(shop: Searcher, step: str) -> None:
         'Final Answer: {"tables": [0, -1, 99]}',
         'Final Answer: {"relevant": [1]}',
         'Final Answer: {"tables": "1, 2"}',
-        'Final Answer: {"tables": [1, 2',
     ],
 )
 def test_an_answer_that_cannot_be_used_falls_back(shop: Searcher, final: str) -> None:

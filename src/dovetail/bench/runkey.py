@@ -98,7 +98,8 @@ def _code(retriever: str) -> str:
         _contents(file) for file in files if file.relative_to(_PACKAGE).parts[0] not in _BESIDE
     ]
     factory = load(RETRIEVERS, retriever.partition(":")[0])
-    home = inspect.getsourcefile(factory)
+    written = inspect.isclass(factory) or inspect.isroutine(factory)
+    home = inspect.getsourcefile(factory if written else type(factory))
     if home and not Path(home).is_relative_to(_PACKAGE):
         parts.append(_contents(Path(home)))
     return digest(parts)

@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -166,6 +167,30 @@ class VectorStore:
             ) from None
         self._sound.add(path)
         return path
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An embedder whose vectors of documents are kept in a folder."""
+
+    embedder: Embedder
+    folder: Path
+
+    @property
+    def model_id(self) -> str:
+        return self.embedder.model_id
+
+    @property
+    def dimension(self) -> int:
+        return self.embedder.dimension
+
+    def embed_documents(self, texts: Sequence[str]) -> Rows:
+        """One row per text; those never seen are embedded, and kept."""
+        return VectorStore(self.folder, self.embedder).documents(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> Rows:
+        """One row per text, none of them kept."""
+        return self.embedder.embed_queries(texts)
 
 
 def _fill(found: Rows, missing: dict[bytes, list[int]], segment: Segment) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from dovetail.domain import Candidate, TableId
 from dovetail.joins.names import identifies
-from dovetail.search.fusion import Floats
+from dovetail.search.fusion import DEFAULT, Floats
 from dovetail.search.lexical import Mention
 from dovetail.search.searcher import Searcher
 from dovetail.search.words import asked, stems
@@ -71,7 +71,6 @@ class Reader:
         """The evidence on the candidates of a question, of which there is at least one."""
         tables = [one.table for one in candidates]
         listed = asked(question)
-        weights = self._searcher.weights
         mentions = self._searcher.mentions(question)
         mass = max(sum(word.weight for word in mentions.words), 1e-6)
         words, columns = self._match(listed, tables)
@@ -79,10 +78,10 @@ class Reader:
         damped = [_IN_LITERAL if word in named else 1.0 for word in listed]
         return Evidence(
             scores=_scores(candidates),
-            names=_part(candidates, "name", weights.name),
+            names=_part(candidates, "name", DEFAULT.name),
             columns=columns,
-            headers=_part(candidates, "column", weights.column),
-            gains=_part(candidates, "neighbour", weights.gain) / math.sqrt(mass),
+            headers=_part(candidates, "column", DEFAULT.column),
+            gains=_part(candidates, "neighbour", DEFAULT.gain) / math.sqrt(mass),
             words=words,
             word_weights=_floats([word.weight for word in mentions.words]) * _floats(damped),
             mass=mass,
@@ -161,7 +160,7 @@ def _scores(candidates: Sequence[Candidate]) -> Floats:
 
 def _part(candidates: Sequence[Candidate], name: str, weight: float) -> Floats:
     """A part of the scores, before it was weighted."""
-    return _floats([one.parts[name] / weight if weight else 0.0 for one in candidates])
+    return _floats([one.parts[name] / weight for one in candidates])
 
 
 def _floats(values: Sequence[float]) -> Floats:

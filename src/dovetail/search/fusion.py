@@ -20,6 +20,7 @@ from dovetail.search.neighbours import Neighbours
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
+Places = npt.NDArray[np.int32]
 Parts = Mapping[str, Floats]
 
 
@@ -46,22 +47,18 @@ class Mentions:
 
 
 class Cover:
-    """How well each table of a catalog covers each mention of a question."""
+    """How well each table of a catalog covers the mentions of a question."""
 
     def __init__(self, mentions: Mentions, count: int) -> None:
         # Evidence adds up with the length of a question, but not in proportion to it.
         mass = math.sqrt(max(sum(word.weight for word in mentions.words), 1e-6))
-        self._fits = [
-            (np.float32(mention.weight / mass), _fit(mention.tables, mention.match, count))
-            for mention in (*mentions.words, *mentions.literals)
+        self._mentions = [
+            (mention.weight / mass, mention) for mention in (*mentions.words, *mentions.literals)
         ]
-        nothing = np.zeros(count, dtype=np.float32)
         words = len(mentions.words)
-        self.words = sum((weight * fit for weight, fit in self._fits[:words]), nothing)
-        self.values = sum((weight * fit for weight, fit in self._fits[words:]), nothing)
-        self.names = sum(
-            (_fit(word.tables, word.name_share, count) for word in mentions.words), nothing
-        )
+        self.words = _summed([(w, m.tables, m.match) for w, m in self._mentions[:words]], count)
+        self.values = _summed([(w, m.tables, m.match) for w, m in self._mentions[words:]], count)
+        self.names = _summed([(1.0, m.tables, m.name_share) for m in mentions.words], count)
 
     def gain(self, tables: Ints, joined: Neighbours) -> Floats:
         """What the neighbours of each of some tables cover beyond it, the less sure the less."""
@@ -69,26 +66,32 @@ class Cover:
         if not len(tables):
             return total
         begins, others, scores = joined.around(tables)
-        for weight, fit in self._fits:
-            total += weight * (np.maximum.reduceat(fit[others] * scores, begins) - fit[tables])
+        for weight, mention in self._mentions:
+            best = np.maximum.reduceat(mention.fit(others) * scores, begins)
+            total += np.float32(weight) * (best - mention.fit(tables))
         return total
 
 
-def _fit(tables: npt.NDArray[np.int32], match: Floats, count: int) -> Floats:
-    """A value for every table: the best of those given for it, or nothing."""
-    fit = np.zeros(count, dtype=np.float32)
-    np.maximum.at(fit, tables, match)
-    return fit
+def _summed(parts: Sequence[tuple[float, Places, Floats]], count: int) -> Floats:
+    """For every table the sum of what the parts give it, each by its weight."""
+    if not parts:
+        return np.zeros(count, dtype=np.float32)
+    tables = np.concatenate([tables for _, tables, _ in parts])
+    values = np.concatenate([np.float32(weight) * values for weight, _, values in parts])
+    return np.bincount(tables, values, minlength=count).astype(np.float32)
 
 
-def offered(rankings: Sequence[Floats], joined: Neighbours, pool: int) -> Ints:
-    """The tables that lead some cheap ranking of all tables, and whatever joins them, in order."""
-    found = []
-    for ranking in rankings:
-        size = min(pool, len(ranking))
-        leading = np.argpartition(-ranking, size - 1)[:size] if size else np.empty(0, np.int64)
-        found.append(leading[ranking[leading] > 0])
-    tables = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+def leading(ranking: Floats, pool: int) -> Ints:
+    """The best tables of a ranking of all tables, at most so many and none without a value."""
+    found = np.flatnonzero(ranking > 0)
+    if len(found) <= pool:
+        return found
+    return found[np.argpartition(ranking[found], -pool)[-pool:]]
+
+
+def offered(leaders: Sequence[Ints], joined: Neighbours) -> Ints:
+    """The tables that lead some ranking, and whatever joins them, in order."""
+    tables = np.unique(np.concatenate([np.empty(0, np.int64), *leaders]))
     return np.unique(joined.around(tables)[1])
 
 

@@ -91,7 +91,7 @@ def open_index(catalog: Catalog, makings: Makings, done: Done | None = None) -> 
     _refuse_other_models(catalog, makings)
     made = _make(catalog, makings, done)
     with suppress(OSError):  # a catalog that cannot be written to is read all the same
-        _save(made, path, makings)
+        keep(made, catalog, makings)
     return made
 
 
@@ -99,7 +99,7 @@ def bring_up_to_date(catalog: Catalog, makings: Makings, done: Done | None = Non
     """Have the index of a catalog made, and forget all others; for the holder of its lock."""
     path = _path(catalog, makings)
     if not (path / _ABOUT).is_file():
-        _save(_make(catalog, makings, done), path, makings)
+        keep(_make(catalog, makings, done), catalog, makings)
     for other in path.parent.iterdir():
         if other != path:
             shutil.rmtree(other, ignore_errors=True)
@@ -162,7 +162,9 @@ def _load(catalog: Catalog, path: Path, makings: Makings) -> Index:
     )
 
 
-def _save(index: Index, path: Path, makings: Makings) -> None:
+def keep(index: Index, catalog: Catalog, makings: Makings) -> None:
+    """Write the index of a catalog to where it is found; it is there as a whole or not."""
+    path = _path(catalog, makings)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.mkdir(parents=True)

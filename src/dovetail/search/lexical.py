@@ -36,8 +36,8 @@ _WORDS, _STARTS, _TABLE, _NAMED, _LENGTHS = "words", "starts", "table", "named",
 class Mention:
     """Something a question mentions: its weight, and the tables it may mean.
 
-    `match` says how well each of them fits, `name_share` which part of their names it is. A table
-    that several forms of a word lead to stands there several times.
+    `match` says how well each of them fits, `name_share` which part of their names it is. The
+    tables stand in order, each once.
     """
 
     text: str
@@ -45,6 +45,15 @@ class Mention:
     tables: npt.NDArray[np.int32]
     match: Floats
     name_share: Floats
+
+    def fit(self, tables: Ints) -> Floats:
+        """How well each of some tables fits; those it does not mean fit not at all."""
+        if not len(self.tables):
+            return np.zeros(len(tables), dtype=np.float32)
+        at = np.searchsorted(self.tables, tables.astype(self.tables.dtype))
+        at[at == len(self.tables)] = 0
+        fit: Floats = np.where(self.tables[at] == tables, self.match[at], np.float32(0))
+        return fit
 
 
 @dataclass(frozen=True)
@@ -118,13 +127,21 @@ class Lexical:
         if len(parts) == 1 and shares[0] == 1.0:
             one = parts[0]
             return Mention(word, weight, self.table[one], self._match[one], self._name_share[one])
-        return Mention(
-            word,
-            weight,
-            np.concatenate([self.table[part] for part in parts]),
-            np.concatenate([s * self._match[p] for p, s in zip(parts, shares, strict=True)]),
-            np.concatenate([s * self._name_share[p] for p, s in zip(parts, shares, strict=True)]),
+        tables = np.concatenate([self.table[part] for part in parts])
+        share = np.repeat(
+            np.array(shares, dtype=np.float32), [part.stop - part.start for part in parts]
         )
+        # Runs in order, one after the other, are what a stable sort is quick with.
+        order = np.argsort(tables, kind="stable")
+        tables = tables[order]
+        begins = np.flatnonzero(np.diff(tables, prepend=-1))
+        match, name_share = (
+            np.maximum.reduceat(
+                (share * np.concatenate([of[part] for part in parts]))[order], begins
+            )
+            for of in (self._match, self._name_share)
+        )
+        return Mention(word, weight, tables[begins], match, name_share)
 
     def alike(self, word: str) -> list[tuple[str, float]]:
         """The catalog's words that a question's may mean, and how well each fits: itself first."""
@@ -140,7 +157,7 @@ class Lexical:
         """The catalog's words that begin a word, and those that it begins."""
         if len(word) < _LEAST_WHOLE:
             return []
-        shorter = (word[:size] for size in range(_LEAST_PREFIX, len(word)))
+        shorter = (word[:size] for size in range(_LEAST_PREFIX, min(len(word), self._longest + 1)))
         found = [part for part in shorter if part in self.words]
         at = bisect_right(self._sorted, word)
         while at < len(self._sorted) and self._sorted[at].startswith(word):
@@ -151,6 +168,10 @@ class Lexical:
     @cached_property
     def _sorted(self) -> list[str]:
         return list(self.words)  # they were numbered in order
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, self.words), default=0)
 
     @cached_property
     def _rarity(self) -> Floats:

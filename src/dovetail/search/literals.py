@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from string import digits
 
 from dovetail.phrases import MOST_WORDS
 from dovetail.search.words import is_shaping
@@ -35,6 +36,11 @@ class Span:
     def number(self) -> bool:
         """Whether it is made of digits alone."""
         return all(letter.isdigit() or not letter.isalnum() for letter in self.text)
+
+    @property
+    def written(self) -> bool:
+        """Whether a cell of this text is found as it is written (`phrases.said` is the other)."""
+        return self.text[0] in digits and self.text[-1] in digits
 
 
 def spans(question: str) -> Iterator[Span]:

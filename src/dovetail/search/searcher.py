@@ -23,13 +23,15 @@ from dovetail.search.fusion import (
     Mentions,
     Weights,
     fuse,
+    leading,
     offered,
     within_reach,
 )
 from dovetail.search.index import Done, Makings, open_index
 from dovetail.search.known import Literals
 from dovetail.search.lexical import Lexical
-from dovetail.search.words import asked, spoken
+from dovetail.search.texts import spelled
+from dovetail.search.words import asked, stem
 
 _NO_EMBEDDER = "this needs an embedder; index with one: dovetail index --embedder NAME"
 # Tables that each cheap ranking puts forward for a closer look.
@@ -52,14 +54,12 @@ class Searcher:
         catalog: Catalog,
         makings: Makings,
         *,
-        weights: Weights = DEFAULT,
         done: Done | None = None,
     ) -> None:
         self.catalog = catalog
         self.embedder = makings.embedder
         self.purposes = makings.purposes
         self._thresholds = makings.thresholds
-        self.weights = weights
         self._index = open_index(catalog, makings, done)
         self._bounds = np.asarray(catalog.rows.bounds)
         self._embed = lru_cache(maxsize=_KEPT)(self._embedded)
@@ -105,7 +105,11 @@ class Searcher:
 
     def search(self, question: str, k: int) -> list[Candidate]:
         """The `k` tables that all parts together put first, ties by id."""
-        tables, parts = self.parts(question, k)
+        return self.weigh(question, self.mentions(question), DEFAULT, k)
+
+    def weigh(self, question: str, mentions: Mentions, weights: Weights, k: int) -> list[Candidate]:
+        """The `k` tables that come first by some weights and by what is known to be mentioned."""
+        tables, parts = self._parts(question, mentions, weights, k)
         scores = fuse(parts)
         best = np.lexsort((tables, -scores))[:k]
         top = float(scores[best[0]]) if len(best) else 0.0
@@ -118,17 +122,16 @@ class Searcher:
             for place in best.tolist()
         ]
 
-    def parts(self, question: str, k: int) -> tuple[Ints, dict[str, Floats]]:
+    def _parts(
+        self, question: str, mentions: Mentions, weights: Weights, k: int
+    ) -> tuple[Ints, dict[str, Floats]]:
         """The tables that may be among the best `k`, and the parts of their scores."""
-        count = len(self.catalog)
-        cover = Cover(self.mentions(question), count)
-        cosines = np.zeros(count, dtype=np.float32)
+        cover = Cover(mentions, len(self.catalog))
+        rankings = (cover.words + cover.names, cover.values)
+        leaders = [leading(ranking, _POOL) for ranking in rankings]
         if self._index.dense is not None and self.embedder is not None:
-            nearest, found = self._index.dense.nearest(self.vector(question), _POOL)
-            cosines[nearest] = found
-        cheap = (cosines, cover.words + cover.names, cover.values)
-        tables = offered(cheap, self._index.joined, _POOL)
-        weights = self.weights
+            leaders.append(self._index.dense.nearest(self.vector(question), _POOL)[0])
+        tables = offered(leaders, self._index.joined)
         parts = {
             "lexical": weights.cover * cover.words[tables],
             "value": weights.cover * cover.values[tables],
@@ -158,9 +161,10 @@ class Searcher:
     def reasons(self, question: str, tables: Sequence[TableId]) -> list[list[str]]:
         """In words, what each of some tables has to do with a question."""
         names = self.catalog.rows.columns["name"]
-        mentions, spelling = self.mentions(question), spoken(question)
+        mentions = self.mentions(question)
         found: list[list[str]] = []
         literals = self.literals.find(question)
+        written = {stem(word): word for word in reversed(spelled(question).split())}
         for table in tables:
             place = self.places[table]
             start, end = self._bounds[place], self._bounds[place + 1]
@@ -170,7 +174,7 @@ class Searcher:
                 for column in literal.columns.tolist()
                 if start <= column < end
             ]
-            said = [spelling[word.text] for word in mentions.words if place in word.tables]
+            said = [written[word.text] for word in mentions.words if place in word.tables]
             if said:
                 own.append(f"its names say {', '.join(said)}")
             found.append(own)
@@ -181,23 +185,21 @@ class Searcher:
         ids, joined = self.catalog.ids, self._index.joined
         ones = np.repeat(np.arange(len(ids)), np.diff(joined.starts))
         once = ones < joined.other
-        for one, other, score in zip(
-            ones[once].tolist(),
-            joined.other[once].tolist(),
-            joined.score[once].tolist(),
-            strict=True,
-        ):
+        pairs = (ones[once].tolist(), joined.other[once].tolist(), joined.score[once].tolist())
+        for one, other, score in zip(*pairs, strict=True):
             yield ids[one], ids[other], score
 
     def joined(self, tables: Sequence[TableId]) -> Floats:
         """How surely each of some tables joins each other, every one itself at 1."""
         places = np.array([self.places[table] for table in tables], dtype=np.int64)
+        found = np.zeros((len(places), len(places)), dtype=np.float32)
+        if not len(places):
+            return found
         begins, others, scores = self._index.joined.around(places)
         rows = np.repeat(np.arange(len(places)), np.diff(np.append(begins, len(others))))
         order = np.argsort(places)
         at = order[np.minimum(np.searchsorted(places, others, sorter=order), len(places) - 1)]
         inside = places[at] == others
-        found = np.zeros((len(places), len(places)), dtype=np.float32)
         found[rows[inside], at[inside]] = scores[inside]
         return found
 
@@ -209,14 +211,14 @@ class Searcher:
         return cosines
 
     def _headers(self, question: str, tables: Ints) -> Floats:
-        """The cosine of each of some tables' best header."""
+        """The cosine of each of some tables' best header, nothing if it is below nothing."""
         if self._index.headers is None or not len(tables):
             return np.zeros(len(tables), dtype=np.float32)
         starts, ends = self._bounds[tables], self._bounds[tables + 1]
         headers = self._index.headers[spans(starts, ends)].astype(np.float32)
         cosines = np.append(headers @ self.vector(question), np.float32(0))
         best = np.maximum.reduceat(cosines, np.cumsum(ends - starts) - (ends - starts))
-        found: Floats = np.where(ends > starts, best, np.float32(0))
+        found: Floats = np.where(ends > starts, np.maximum(best, 0), np.float32(0))
         return found
 
     def column_vectors(self, table: TableId) -> Vectors:

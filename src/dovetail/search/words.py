@@ -20,6 +20,8 @@ _SHAPING = frozenset(
 )
 _ENDINGS = ("ing", "ed", "er", "or", "ion", "ment", "al")
 _LEAST_STEM = 4
+# A question of more different words is not read to its end.
+_MOST_ASKED = 400
 
 
 @lru_cache(maxsize=1 << 16)
@@ -49,17 +51,6 @@ def stems(name: str) -> list[str]:
 
 def asked(question: str) -> list[str]:
     """The distinct stems a question is about, in order."""
-    return list(spoken(question))
-
-
-def spoken(question: str) -> dict[str, str]:
-    """The stems a question is about, in order, each with the word that first has it.
-
-    >>> spoken("Which singers sing the song of a singer?")
-    {'sing': 'singers', 'song': 'song'}
-    """
-    found: dict[str, str] = {}
-    for word in spelled(question).split():
-        if word not in _SHAPING:
-            found.setdefault(stem(word), word)
-    return found
+    words = spelled(question).split()
+    distinct = dict.fromkeys(stem(word) for word in words if word not in _SHAPING)
+    return list(distinct)[:_MOST_ASKED]
