@@ -149,8 +149,10 @@ class GraphRetriever:
         ]
 
     def _joins(self, table: TableId, found: Bridged) -> str:
-        names = [other.name for other in found.tables if other in self._islands.joined[table]]
-        return f"joins {' and '.join(names)}" if names else ""
+        """The most believed table that it joins."""
+        joined = self._islands.joined[table]
+        first = next((other.name for other in found.tables if other in joined), "")
+        return f"joins {first}" if first else ""
 
     def _stage(self, look: Look, found: Bridged) -> Stage:
         beliefs = [round(belief, 4) for belief in look.beliefs.tolist()]
