@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from dovetail.bench.datasets import open_dataset
-from dovetail.retrieve.factories import searcher_of
 from dovetail.retrieve.graph import GraphRetriever
+from dovetail.retrieve.opening import searcher_of
 from dovetail.settings import Settings
 
 

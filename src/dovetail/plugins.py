@@ -40,18 +40,11 @@ _BUILT_IN = {
         "replay": "dovetail.models.replay:ReplayLLM",
     },
     RETRIEVERS: {
-        name: f"dovetail.retrieve.factories:{name.upper()}"
-        for name in (
-            "dense",
-            "search",
-            "graph",
-            "react",
-            "jar",
-            "arm",
-            "rear",
-            "steiner",
-            "ppr",
-        )
+        "graph": "dovetail.retrieve.graph:open_graph",
+        **{
+            name: f"dovetail.retrieve.factories:{name.upper()}"
+            for name in ("dense", "search", "react", "jar", "arm", "rear", "steiner", "ppr")
+        },
     },
 }
 

@@ -17,8 +17,8 @@ from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.measures import Retrieval, Score, retrieval, score
 from dovetail.bench.questions import Question
 from dovetail.offline.build import Progress, Watch
-from dovetail.retrieve.factories import searcher_of
 from dovetail.retrieve.graph import GraphRetriever, Look, believed, margin
+from dovetail.retrieve.opening import searcher_of
 from dovetail.settings import Settings
 
 Doubles = npt.NDArray[np.float64]

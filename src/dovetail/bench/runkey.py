@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -17,13 +17,17 @@ from dovetail.plugins import RETRIEVERS, load
 from dovetail.ports import Json
 from dovetail.settings import Settings
 
-# Settings that say where things are or how fast they go, not what comes out.
+# Settings that say where things are, how fast they go or how SQL runs, not which tables come out.
 _APART = (
     "catalog", "sources", "include", "exclude", "views", "engine", "ray_address", "workers",
+    "query_seconds", "query_memory_mb", "query_rows", "sql_repair",
 )  # fmt: skip
+# Stands for the gold tables themselves, where a run needs no retriever.
+ORACLE = "oracle"
 _PACKAGE = Path(__file__).parents[1]
+_ANSWER = "answer"
 # Parts of the package that no retriever reaches.
-_BESIDE = ("bench", "cli", "sample", "server", "answer", "testing.py")
+_BESIDE = ("bench", "cli", "sample", "server", _ANSWER, "testing.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,17 @@ def key_of(
     )
 
 
+def sql_key(found: RunKey, questions: Sequence[Question], decisive: Json) -> RunKey:
+    """The key of a run that goes on to SQL: that of its retrieval, and what decides besides."""
+    gold = [(question.id, question.text, question.sql, question.gold) for question in questions]
+    return replace(
+        found,
+        questions=digest(gold),
+        settings={**found.settings, **decisive},
+        code=digest([found.code, *map(_contents, sorted((_PACKAGE / _ANSWER).glob("*.py")))]),
+    )
+
+
 def settings_in(settings: Settings) -> Json:
     """The settings that decide what a retriever finds, as JSON has them."""
     chosen = {name: value for name, value in asdict(settings).items() if name not in _APART}
@@ -97,9 +112,11 @@ def _code(retriever: str) -> str:
     parts = [
         _contents(file) for file in files if file.relative_to(_PACKAGE).parts[0] not in _BESIDE
     ]
+    if retriever == ORACLE:
+        return digest(parts)
     factory = load(RETRIEVERS, retriever.partition(":")[0])
-    written = inspect.isclass(factory) or inspect.isroutine(factory)
-    home = inspect.getsourcefile(factory if written else type(factory))
+    plain = inspect.isclass(factory) or inspect.isroutine(factory)
+    home = inspect.getsourcefile(factory if plain else type(factory))
     if home and not Path(home).is_relative_to(_PACKAGE):
         parts.append(_contents(Path(home)))
     return digest(parts)

@@ -14,14 +14,17 @@ from functools import cached_property
 
 import numpy as np
 
+from dovetail.catalog.reader import Catalog
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import UsageError
 from dovetail.retrieve.baselines.outcome import Stage, require_positive, table_set
 from dovetail.retrieve.graph_bridges import Bridged, Islands
 from dovetail.retrieve.graph_evidence import Reader
 from dovetail.retrieve.graph_features import FEATURES, features
+from dovetail.retrieve.opening import searcher_of
 from dovetail.search.fusion import Floats
 from dovetail.search.searcher import Searcher
+from dovetail.settings import Settings
 
 # What a unit of each feature adds to the log odds that a candidate is needed. Fitted by logistic
 # regression on the 2,884 questions of MMQA over databases that are not in Spider's dev set, and on
@@ -40,6 +43,8 @@ WEIGHTS = {
 }
 BIAS = -2.03
 RECALL, CANDIDATES = 0.6, 16
+# A margin that JSON can hold, where nothing is near the cut.
+_SUREST = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +176,15 @@ class GraphRetriever:
         return Stage("select", facts=facts)
 
 
-# A margin that JSON can hold, where nothing is near the cut.
-_SUREST = 100.0
+def open_graph(
+    catalog: Catalog, *, k: int, settings: Settings, argument: str = ""
+) -> GraphRetriever:
+    """The retriever as `dovetail bench` names it: `graph`, or with a recall, `graph:0.8`."""
+    try:
+        recall = float(argument) if argument else settings.recall
+    except ValueError:
+        raise UsageError(f"graph:{argument}: the recall must be a number from 0 to 1") from None
+    return GraphRetriever(searcher_of(catalog, settings), recall=recall, k=k)
 
 
 def _named(row: Floats) -> dict[str, float]:
