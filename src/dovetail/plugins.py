@@ -41,6 +41,7 @@ _BUILT_IN = {
     },
     RETRIEVERS: {
         "core-t": "dovetail.retrieve.core_t:open_core_t",
+        "graph": "dovetail.retrieve.graph:open_graph",
         **{
             name: f"dovetail.retrieve.factories:{name.upper()}"
             for name in ("dense", "search", "react", "jar", "arm", "rear", "steiner", "ppr")

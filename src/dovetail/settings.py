@@ -33,6 +33,7 @@ class Settings:
     ray_address: str | None = None
     workers: int | None = None
     embedder: str = "minilm"
+    recall: float = 0.6
     llm: str | None = None
     llm_workers: int = 8
     llm_context: int = 16_384

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,8 @@ _MOST_DIGITS = 18
 # A bare number is a cell of many columns by chance, and a lone word that is not written as a name
 # is likelier to be speech.
 _NUMBER, _LONE = 0.2, 0.2
+# Questions whose literals are kept: search, choice and reasons each want them.
+_KEPT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,14 @@ class Literals:
         self._comparison = Comparison(catalog.manifest.profile["comparison"])
         self._bounds = np.asarray(catalog.rows.bounds)
         self._tables = len(catalog)
+        self._of = lru_cache(maxsize=_KEPT)(self._find)
         self._filled = int(np.count_nonzero(catalog.rows.tables["rows"].to_numpy()))
 
     def find(self, question: str) -> list[Literal]:
         """The longest spans that are cells, none overlapping another, each text once."""
+        return list(self._of(question))
+
+    def _find(self, question: str) -> tuple[Literal, ...]:
         # A lone surrogate is no text that a cell could hold; in its place comes a question mark.
         every = list(spans(question.encode("utf-8", "replace").decode("utf-8")))
         found: dict[str, Literal] = {}
@@ -61,7 +68,7 @@ class Literals:
             if len(columns) and used.isdisjoint(taken):
                 used.update(taken)
                 found.setdefault(span.text, Literal(span, columns))
-        return list(found.values())
+        return tuple(found.values())
 
     def tables(self, literal: Literal) -> npt.NDArray[np.int32]:
         """The tables that hold a literal, each once, in order."""

@@ -116,8 +116,7 @@ class Lexical:
 
         A word that nobody has weighs most.
         """
-        alike = [(word, 1.0)] if word in self.words else []
-        alike += [(other, _PREFIX) for other in self._alike(word)]
+        alike = self.alike(word)
         numbers = [self.words[other] for other, _ in alike]
         parts = [slice(int(self.starts[n]), int(self.starts[n + 1])) for n in numbers]
         shares = [share for _, share in alike]
@@ -143,6 +142,16 @@ class Lexical:
             for of in (self._match, self._name_share)
         )
         return Mention(word, weight, tables[begins], match, name_share)
+
+    def alike(self, word: str) -> list[tuple[str, float]]:
+        """The catalog's words that a question's may mean, and how well each fits: itself first."""
+        itself = [(word, 1.0)] if word in self.words else []
+        return itself + [(other, _PREFIX) for other in self._alike(word)]
+
+    def rarity(self, word: str) -> float:
+        """How few tables have a word, between 0 and 1; one that nobody has is rarest."""
+        number = self.words.get(word)
+        return 1.0 if number is None else float(self._rarity[number])
 
     def _alike(self, word: str) -> list[str]:
         """The catalog's words that begin a word, and those that it begins."""

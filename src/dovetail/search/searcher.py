@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -29,12 +29,15 @@ from dovetail.search.fusion import (
 )
 from dovetail.search.index import Done, Makings, open_index
 from dovetail.search.known import Literals
+from dovetail.search.lexical import Lexical
 from dovetail.search.texts import spelled
 from dovetail.search.words import asked, stem
 
 _NO_EMBEDDER = "this needs an embedder; index with one: dovetail index --embedder NAME"
 # Tables that each cheap ranking puts forward for a closer look.
 _POOL = 50
+# Questions whose vectors are kept: an evaluation asks the same ones of every retriever.
+_KEPT = 4096
 # How likely a table is needed, by its score and by its distance from the best one's: a logistic
 # curve fitted on four corpora at once (leaving one out moves no constant by more than a tenth).
 _BY_SCORE, _BY_DISTANCE, _OFFSET = 1.8, 3.6, -2.2
@@ -59,7 +62,7 @@ class Searcher:
         self._thresholds = makings.thresholds
         self._index = open_index(catalog, makings, done)
         self._bounds = np.asarray(catalog.rows.bounds)
-        self._embed = lru_cache(maxsize=64)(self._embedded)
+        self._embed = lru_cache(maxsize=_KEPT)(self._embedded)
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -149,6 +152,10 @@ class Searcher:
         literals = [self.literals.mention(found) for found in self.literals.find(question)]
         return Mentions(words, literals)
 
+    @property
+    def lexical(self) -> Lexical:
+        return self._index.lexical
+
     @cached_property
     def literals(self) -> Literals:
         return Literals(self.catalog, self._index.values)
@@ -161,7 +168,7 @@ class Searcher:
         literals = self.literals.find(question)
         written = {stem(word): word for word in reversed(spelled(question).split())}
         for table in tables:
-            place = self._places[table]
+            place = self.places[table]
             start, end = self._bounds[place], self._bounds[place + 1]
             own = [
                 f"holds {literal.span.text!r} in {names[int(column)].as_py()}"
@@ -173,6 +180,29 @@ class Searcher:
             if said:
                 own.append(f"its names say {', '.join(said)}")
             found.append(own)
+        return found
+
+    def partners(self) -> Iterator[tuple[TableId, TableId, float]]:
+        """All pairs of tables that join or are tied by name, each once, and how surely."""
+        ids, joined = self.catalog.ids, self._index.joined
+        ones = np.repeat(np.arange(len(ids)), np.diff(joined.starts))
+        once = ones < joined.other
+        pairs = (ones[once].tolist(), joined.other[once].tolist(), joined.score[once].tolist())
+        for one, other, score in zip(*pairs, strict=True):
+            yield ids[one], ids[other], score
+
+    def joined(self, tables: Sequence[TableId]) -> Floats:
+        """How surely each of some tables joins each other, every one itself at 1."""
+        places = np.array([self.places[table] for table in tables], dtype=np.int64)
+        found = np.zeros((len(places), len(places)), dtype=np.float32)
+        if not len(places):
+            return found
+        begins, others, scores = self._index.joined.around(places)
+        rows = np.repeat(np.arange(len(places)), np.diff(np.append(begins, len(others))))
+        order = np.argsort(places)
+        at = order[np.minimum(np.searchsorted(places, others, sorter=order), len(places) - 1)]
+        inside = places[at] == others
+        found[rows[inside], at[inside]] = scores[inside]
         return found
 
     def _lines(self, question: str, tables: Ints) -> Floats:
@@ -197,7 +227,7 @@ class Searcher:
         """One vector per column of a table, in the table's order."""
         if self._index.headers is None:
             raise ModelError(_NO_EMBEDDER)
-        place = self._places[table]
+        place = self.places[table]
         headers = self._index.headers[self._bounds[place] : self._bounds[place + 1]]
         vectors: Vectors = headers.astype(np.float32)
         return vectors
@@ -215,7 +245,8 @@ class Searcher:
         ]
 
     @cached_property
-    def _places(self) -> dict[TableId, int]:
+    def places(self) -> dict[TableId, int]:
+        """The number of every table in the catalog's order."""
         return {table: place for place, table in enumerate(self.catalog.ids)}
 
     @cached_property

@@ -1,0 +1,34 @@
+"""Where the weights of the `graph` selector come from: a corpus, less another one's databases.
+
+    python benchmarks/fit_graph.py MMQA --apart SPIDER
+
+MMQA holds the databases of Spider's dev set. Without their questions nothing of Spider, Bird or
+Beaver is in the fit. Users fit nothing: what is printed stands in dovetail/retrieve/graph.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from dovetail.bench.datasets import open_dataset
+from dovetail.bench.frontier import Corpus, fit
+from dovetail.retrieve.graph_features import FEATURES
+from dovetail.settings import Settings
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path, help="the corpus to fit on")
+    parser.add_argument("--apart", type=Path, required=True, help="whose databases are left out")
+    options = parser.parse_args()
+    apart = open_dataset(options.apart).sources
+    corpus = Corpus.of(open_dataset(options.data), Settings())
+    kept = [one for one in corpus.seen if one.database not in apart]
+    print(f"fitted on {len(kept)} of {len(corpus.seen)} questions")
+    for name, weight in zip((*FEATURES, "bias"), fit(kept), strict=True):
+        print(f"{name:14s}{weight:6.2f}")
+
+
+if __name__ == "__main__":
+    main()
