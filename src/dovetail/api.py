@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dovetail.catalog import reader
 from dovetail.ddl import ddl
@@ -27,6 +28,9 @@ from dovetail.retrieve.selectors import AUTO, Means, open_selector
 from dovetail.search.opening import open_searcher
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
+
+if TYPE_CHECKING:
+    from dovetail.answer.answer import Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +116,20 @@ class Catalog(reader.Catalog):
         selector: str = AUTO,
         llm: LLM | str | None = None,
         prompt: str = COMPACT,
+        recall: float | None = None,
     ) -> FoundSet:
         """The set of tables that a question needs, and how they join.
 
-        `k` candidates are searched for, and `selector` chooses among them: `llm` by one call of a
-        language model with the prompt `full` or `compact`, `search` takes them all, and `auto`
-        asks a model if there is one: `llm`, or the one that the settings name.
+        `k` candidates are searched for, and `selector` chooses among them: `graph` without a
+        language model, by what the question says of them and how they join, `llm` by one call of
+        a model with the prompt `full` or `compact`, `hybrid` asks the model where `graph` is
+        unsure, `search` takes them all, and `auto` is `llm` if there is a model (`llm`, or the one
+        that the settings name), else `graph`. `recall`, from 0 to 1, is for `graph`: more tables,
+        fewer missed.
 
         >>> import dovetail
-        >>> found = dovetail.build("shop.sqlite", into="catalog").ask("Who ordered what?", k=2)
+        >>> catalog = dovetail.build("shop.sqlite", into="catalog")
+        >>> found = catalog.ask("Who ordered what?", selector="search", k=2)
         >>> [chosen.table.name for chosen in found.tables]
         ['orders', 'order_items']
         """
@@ -128,8 +137,37 @@ class Catalog(reader.Catalog):
             raise UsageError("the question is empty; ask one")
         model = llm if not isinstance(llm, str | None) else self._model(llm)
         options = SelectOptions(prompt, self.settings.llm_context)
-        found = open_selector(selector, Means(self.searcher, model, k, options)).retrieve(question)
+        dial = self.settings.recall if recall is None else recall
+        means = Means(self.searcher, model, k, dial, options)
+        found = open_selector(selector, means).retrieve(question)
         return FoundSet(found, tuple(self[table] for table in found.ids))
+
+    def answer(
+        self, question: str, *, llm: LLM | str | None = None, engine: str = "duckdb", **asking: Any
+    ) -> Answer:
+        """The rows that answer a question: its tables are found, SQL is written and run.
+
+        `asking` is what `ask` takes. The SQL can only read, and only the tables of the set.
+        """
+        from dovetail.answer.answer import answer
+        from dovetail.answer.execute import Executor, Limits
+
+        model = llm if not isinstance(llm, str | None) else self._model(llm)
+        if model is None:
+            raise UsageError(
+                "to write SQL a language model is asked and none is set: give --llm NAME, or set "
+                "llm in dovetail.toml"
+            )
+        found = self.ask(question, llm=model, **asking)
+        limits = Limits(
+            seconds=self.settings.query_seconds,
+            memory_mb=self.settings.query_memory_mb,
+            rows=self.settings.query_rows,
+        )
+        with Executor(self, limits=limits, workers=1) as executor:
+            return answer(
+                executor, self, model, found.set, engine=engine, repair=self.settings.sql_repair
+            )
 
     def _model(self, name: str | None) -> LLM | None:
         return open_model(self, self.settings.but(llm=name))

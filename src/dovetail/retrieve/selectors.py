@@ -9,6 +9,8 @@ from dovetail.errors import UsageError
 from dovetail.ports import LLM, Retriever
 from dovetail.retrieve.baselines.ranking import RankingRetriever
 from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
+from dovetail.retrieve.graph import CANDIDATES, RECALL, GraphRetriever
+from dovetail.retrieve.hybrid import HybridRetriever
 from dovetail.retrieve.select_llm import SelectOptions
 from dovetail.search.searcher import Searcher
 
@@ -22,13 +24,14 @@ class Means:
     searcher: Searcher
     llm: LLM | None
     k: int = 10
+    recall: float = RECALL
     select: SelectOptions = field(default_factory=SelectOptions)
 
 
 def _llm(means: Means) -> Retriever:
     if means.llm is None:
         raise UsageError(
-            "selector 'llm' asks a language model and none is set: give --llm NAME, or set llm in "
+            "this selector asks a language model and none is set: give --llm NAME, or set llm in "
             "dovetail.toml"
         )
     return CoreTRetriever(means.searcher, means.llm, CoreTOptions(means.k, select=means.select))
@@ -38,9 +41,22 @@ def _search(means: Means) -> Retriever:
     return RankingRetriever(means.searcher, means.k, Searcher.search)
 
 
-SELECTORS: dict[str, Callable[[Means], Retriever]] = {"llm": _llm, "search": _search}
+def _graph(means: Means) -> GraphRetriever:
+    return GraphRetriever(means.searcher, recall=means.recall, k=max(means.k, CANDIDATES))
+
+
+def _hybrid(means: Means) -> Retriever:
+    return HybridRetriever(_graph(means), _llm(means))
+
+
+SELECTORS: dict[str, Callable[[Means], Retriever]] = {
+    "graph": _graph,
+    "llm": _llm,
+    "hybrid": _hybrid,
+    "search": _search,
+}
 # What `auto` comes to without a language model.
-_FREE = "search"
+_FREE = "graph"
 
 
 def open_selector(name: str, means: Means) -> Retriever:

@@ -1,0 +1,35 @@
+"""A language model, asked only where the graph selector is unsure: most questions cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from dovetail.domain import TableSet
+from dovetail.ports import Retriever
+from dovetail.retrieve.graph import GraphRetriever
+
+# Below this margin one table more or less was close to a toss (docs/graph.md has F1 by margin).
+UNSURE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class HybridRetriever:
+    """The graph's set where its margin is at least `unsure`, else that of another retriever."""
+
+    graph: GraphRetriever
+    other: Retriever
+    unsure: float = UNSURE
+
+    def retrieve(self, question: str) -> TableSet:
+        found = self.graph.retrieve(question)
+        margin = _margin(found.trace[-1])
+        asked = margin < self.unsure
+        note = {"stage": "hybrid", "margin": margin, "unsure": self.unsure, "asked": asked}
+        chosen = self.other.retrieve(question) if asked else found
+        return replace(chosen, trace=(note, *chosen.trace))
+
+
+def _margin(stage: Mapping[str, object]) -> float:
+    margin = stage["margin"]
+    return margin if isinstance(margin, float) else 0.0
