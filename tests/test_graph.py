@@ -237,7 +237,7 @@ def test_a_set_says_why(shop: Searcher) -> None:
 
 
 def test_what_lies_between_is_brought_in(shop: Searcher) -> None:
-    found = GraphRetriever(shop, recall=0.2).retrieve("title of products and city of customers")
+    found = GraphRetriever(shop, recall=0.1).retrieve("title of products and city of customers")
     stages = {chosen.table.name: chosen.stage for chosen in found.tables}
     assert stages == {
         "customers": "select",
