@@ -189,9 +189,8 @@ def test_a_set_falls_apart_only_where_no_way_leads(
 
 def _closure(pairs: list[tuple[TableId, TableId, float]]) -> set[tuple[TableId, TableId]]:
     """All that a way of joins leads between, by going on until nothing is new."""
-    last = {(one, other): score for one, other, score in pairs}
-    last |= {(other, one): score for one, other, score in pairs}
-    reached = {pair for pair, score in last.items() if score > 0.2}
+    joined = [(one, other) for one, other, score in pairs if score > 0.2]
+    reached = {*joined, *((other, one) for one, other in joined)}
     while True:
         more = {(a, d) for a, b in reached for c, d in reached if b == c} - reached
         if not more:
