@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dovetail.catalog import reader
 from dovetail.ddl import ddl
@@ -31,6 +31,7 @@ from dovetail.settings import Settings
 
 if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
+    from dovetail.answer.results import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,42 +136,58 @@ class Catalog(reader.Catalog):
         """
         if not question.strip():
             raise UsageError("the question is empty; ask one")
-        model = llm if not isinstance(llm, str | None) else self._model(llm)
+        model = self._model(llm)
         options = SelectOptions(prompt, self.settings.llm_context)
         dial = self.settings.recall if recall is None else recall
         means = Means(self.searcher, model, k, dial, options)
         found = open_selector(selector, means).retrieve(question)
         return FoundSet(found, tuple(self[table] for table in found.ids))
 
-    def answer(
-        self, question: str, *, llm: LLM | str | None = None, engine: str = "duckdb", **asking: Any
-    ) -> Answer:
-        """The rows that answer a question: its tables are found, SQL is written and run.
-
-        `asking` is what `ask` takes. The SQL can only read, and only the tables of the set.
+    def answer(self, found: FoundSet | str, *, llm: LLM | str | None = None) -> Answer:
+        """The rows that answer a question, or one that tables were found for: a language model
+        writes SQL over the set, which can only read, and only the tables of the set.
         """
         from dovetail.answer.answer import answer
-        from dovetail.answer.execute import Executor, Limits
+        from dovetail.answer.execute import Executor
 
-        model = llm if not isinstance(llm, str | None) else self._model(llm)
+        model = self._needed_model(llm)
+        chosen = self.ask(found, llm=model) if isinstance(found, str) else found
+        with Executor(self, limits=self._limits(), workers=1) as executor:
+            repair = self.settings.sql_repair
+            return answer(executor, self, model, chosen.set, repair=repair)
+
+    def write_sql(self, found: FoundSet, *, llm: LLM | str | None = None) -> str:
+        """SQL that answers the question tables were found for, in the dialect of DuckDB."""
+        from dovetail.answer.generate import generate
+        from dovetail.answer.relations import relations
+
+        repair = self.settings.sql_repair
+        shown = relations(found.details)
+        model = self._needed_model(llm)
+        return generate(model, found.question, shown, found.joins, repair=repair).sql
+
+    def _limits(self) -> Limits:
+        from dovetail.answer.results import Limits
+
+        return Limits(
+            seconds=self.settings.query_seconds,
+            memory=self.settings.query_memory_mb << 20,
+            rows=self.settings.query_rows,
+        )
+
+    def _needed_model(self, llm: LLM | str | None) -> LLM:
+        model = self._model(llm)
         if model is None:
             raise UsageError(
                 "to write SQL a language model is asked and none is set: give --llm NAME, or set "
                 "llm in dovetail.toml"
             )
-        found = self.ask(question, llm=model, **asking)
-        limits = Limits(
-            seconds=self.settings.query_seconds,
-            memory_mb=self.settings.query_memory_mb,
-            rows=self.settings.query_rows,
-        )
-        with Executor(self, limits=limits, workers=1) as executor:
-            return answer(
-                executor, self, model, found.set, engine=engine, repair=self.settings.sql_repair
-            )
+        return model
 
-    def _model(self, name: str | None) -> LLM | None:
-        return open_model(self, self.settings.but(llm=name))
+    def _model(self, llm: LLM | str | None) -> LLM | None:
+        if not isinstance(llm, str | None):
+            return llm
+        return open_model(self, self.settings.but(llm=llm))
 
 
 @dataclass(frozen=True, slots=True)

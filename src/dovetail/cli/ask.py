@@ -11,6 +11,7 @@ import typer
 
 from dovetail.cli.options import CatalogOption, JsonOption, LLMOption, settings_for
 from dovetail.cli.output import console, plain, print_json, printable, rich_table
+from dovetail.cli.sql import answer_json, print_answer
 
 if TYPE_CHECKING:
     from dovetail.api import FoundSet
@@ -23,14 +24,23 @@ def ask(
         str,
         typer.Option(
             metavar="NAME",
-            help="Who chooses among the candidates: llm, search (all of them), or auto: llm if a "
-            "language model is set, else search.",
+            help="Who chooses among the candidates: graph (no language model), llm, hybrid (llm "
+            "where graph is unsure), search (all of them), or auto: llm if a language model is "
+            "set, else graph.",
         ),
     ] = "auto",
     llm: LLMOption = None,
     prompt: Annotated[
         str, typer.Option(metavar="NAME", help="What a language model reads: full or compact.")
     ] = "compact",
+    recall: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, metavar="SHARE", help="graph: more tables, fewer missed, up to 1 [0.6]."
+        ),
+    ] = None,
+    sql: Annotated[bool, typer.Option("--sql", help="Have a language model write SQL.")] = False,
+    run: Annotated[bool, typer.Option("--run", help="Run that SQL; it can only read.")] = False,
     trace: Annotated[
         bool, typer.Option("--trace", help="Show stage by stage how the set came about.")
     ] = False,
@@ -43,9 +53,14 @@ def ask(
 
     settings = settings_for(catalog, llm=llm)
     opened = Catalog.open(settings.catalog, settings)
-    found = opened.ask(question, k=k, selector=selector, prompt=prompt)
+    found = opened.ask(question, k=k, selector=selector, prompt=prompt, recall=recall)
+    answer = opened.answer(found) if run else None
+    written = answer.sql if answer else opened.write_sql(found) if sql else ""
     if as_json:
-        print_json(found.to_dict() | ({"ddl": found.ddl()} if ddl else {}))
+        more: dict[str, Any] = {"ddl": found.ddl()} if ddl else {}
+        more |= {"sql": written} if written else {}
+        more |= {"answer": answer_json(answer)} if answer else {}
+        print_json(found.to_dict() | more)
         return
     if ddl:
         sys.stdout.write(found.ddl())
@@ -54,6 +69,10 @@ def ask(
             for entry in found.set.trace:
                 _print_stage(entry)
         _print_set(found)
+    if written:
+        console().print(printable(written), highlight=False, markup=False, soft_wrap=True)
+    if answer:
+        print_answer(answer)
     if found.warning:
         sys.stderr.write(f"dovetail: {printable(found.warning)}\n")
 
