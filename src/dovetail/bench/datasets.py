@@ -8,6 +8,7 @@ are pooled, and nothing that retrieves sees it.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,10 @@ from typing import Any
 
 from dovetail.bench.gold import DIALECTS
 from dovetail.bench.questions import Asked, Question, read_questions
+from dovetail.catalog.manifest import read_manifest
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError, NotFoundError, UsageError
+from dovetail.errors import CatalogError, DatasetError, NotFoundError, UsageError
 from dovetail.offline.build import Watch, build
 from dovetail.ports import Json
 from dovetail.settings import Settings
@@ -89,7 +91,19 @@ class Dataset:
         chosen = settings or Settings()
         sources = [f"{name}={path}" for name, path in self.sources.items()]
         into = self.home / f".dovetail-{chosen.comparison}"
+        if _moved(into, self.sources):
+            shutil.rmtree(into)  # it came along with a copy of the corpus, and speaks of the other
         return build(*sources, into=into, settings=chosen, watch=watch)
+
+
+def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:
+    """Whether a catalog is about sources in another place."""
+    try:
+        roots = read_manifest(catalog).roots
+    except CatalogError:
+        return False
+    places = {str(path.resolve()) for path in sources.values()}
+    return any(str(Path(root.location).resolve()) not in places for root in roots)
 
 
 def open_dataset(data: str | Path, *, catalog: Path | None = None) -> Dataset:

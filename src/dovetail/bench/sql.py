@@ -9,6 +9,7 @@ from dovetail.answer.execute import ENGINES, Executor
 from dovetail.answer.results import Limits
 from dovetail.bench.datasets import Dataset
 from dovetail.bench.measures import execution, score
+from dovetail.bench.questionfile import write_questions
 from dovetail.bench.questions import Question
 from dovetail.bench.retrieval import Choice, Lab, Trial
 from dovetail.bench.run import fill
@@ -116,7 +117,9 @@ class _Bench:
             evidence = question.evidence if choice.evidence else ""
             return self.author.answer(record, self.texts[question.id], evidence, gold)
 
-        with resumed(file, whole.about(k), skip_bad=choice.skip_bad) as writer:
+        write_questions(lab.runs / FOLDER, self.trial.dataset, whole.questions, self.trial.every)
+        made = self.trial.made(key.retriever, k, "sql")
+        with resumed(file, whole.about(k), made=made, skip_bad=choice.skip_bad) as writer:
             if writer.damaged:
                 lab.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
             questions = self.trial.questions
