@@ -100,7 +100,7 @@ def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:
     """Whether a catalog is about sources in another place."""
     try:
         roots = read_manifest(catalog).roots
-    except CatalogError:
+    except (CatalogError, NotFoundError):
         return False
     places = {str(path.resolve()) for path in sources.values()}
     return any(str(Path(root.location).resolve()) not in places for root in roots)
