@@ -68,7 +68,7 @@ def ask(
         if trace:
             for entry in found.set.trace:
                 _print_stage(entry)
-        _print_set(found)
+        print_set(found)
     if written:
         console().print(printable(written), highlight=False, markup=False, soft_wrap=True)
     if answer:
@@ -77,7 +77,8 @@ def ask(
         sys.stderr.write(f"dovetail: {printable(found.warning)}\n")
 
 
-def _print_set(found: FoundSet) -> None:
+def print_set(found: FoundSet) -> None:
+    """The tables with why they are in the set, and how they join."""
     screen = console()
     tables = rich_table("table", "score", "stage", "why")
     for chosen in found.tables:

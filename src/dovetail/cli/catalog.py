@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from dovetail.domain import Column, Table
     from dovetail.offline.build import Report
     from dovetail.offline.purpose import PurposeReport
+    from dovetail.settings import Settings
+
+
+_DEMO_QUESTION = "Which suppliers delivered late to schools in Riverside?"
 
 
 def index(
@@ -181,10 +185,12 @@ def demo(
     ] = Path("dovetail-demo"),
     quiet: QuietOption = False,
 ) -> None:
-    """Index the bundled sample corpus and show what is in it: no key, no network."""
+    """Index the bundled sample corpus and ask it a question: no key, no network."""
     from dovetail.offline.build import update
     from dovetail.sample import write_corpus
+    from dovetail.settings import Settings
 
+    settings = Settings()
     corpus, folder = into / "corpus", into / "catalog"
     if not corpus.exists():
         unfinished = into / "corpus.new"
@@ -192,14 +198,24 @@ def demo(
         unfinished.rename(corpus)
     with progress_bar(show=not quiet) as watch:
         sources = [f"{path.name}={path}" for path in sorted(corpus.iterdir())]
-        report = update(sources, into=folder, watch=watch)
+        report = update(sources, into=folder, settings=settings, watch=watch)
     _print_overview(report)
+    _print_asked(report, settings)
     console().print(
-        f"\nLook closer:  dovetail tables -C {folder}\n"
+        f"\nLook closer:  dovetail ask '…' -C {folder}\n"
         f"              dovetail show order_items -C {folder}\n"
         f"              dovetail joins -C {folder}",
         highlight=False,
     )
+
+
+def _print_asked(report: Report, settings: Settings) -> None:
+    from dovetail.api import Catalog
+    from dovetail.cli.ask import print_set
+
+    found = Catalog.over(report.catalog, settings).ask(_DEMO_QUESTION, selector="graph")
+    console().print(f"\n{_DEMO_QUESTION}", highlight=False)
+    print_set(found)
 
 
 def _some(values: list[str] | None) -> tuple[str, ...] | None:
