@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-import dovetail
+from dovetail.offline.build import update
 from dovetail.ports import Completion, Json, Message
 from dovetail.search.index import Makings
 from dovetail.search.searcher import Searcher
@@ -62,7 +62,8 @@ def write_shop(path: Path) -> Path:
 
 def shop_searcher(folder: Path) -> Searcher:
     """The shop, indexed and searchable."""
-    catalog = dovetail.build(str(write_shop(folder / "shop.sqlite")), into=folder / "catalog")
+    file = str(write_shop(folder / "shop.sqlite"))
+    catalog = update([file], into=folder / "catalog", search=False).catalog
     return Searcher(catalog, Makings(HashEmbedder()))
 
 

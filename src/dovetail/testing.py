@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 from dovetail.catalog.reader import Catalog
-from dovetail.offline.build import build
+from dovetail.offline.build import update
 from dovetail.ports import (
     LLM,
     Completion,
@@ -194,7 +194,8 @@ def _catalog(folder: Path, statements: str) -> Catalog:
     folder.mkdir(parents=True)
     with closing(sqlite3.connect(folder / "corpus.sqlite")) as database:
         database.executescript(statements)
-    return build(str(folder / "corpus.sqlite"), into=folder / "catalog")
+    # What search needs is for the retriever to make, with whatever embedder it has.
+    return update([str(folder / "corpus.sqlite")], into=folder / "catalog", search=False).catalog
 
 
 def _require(holds: bool, otherwise: str) -> None:
