@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-import dovetail
+from dovetail.offline.build import update
 from dovetail.ports import Completion, Json, Message
 from dovetail.search.index import Makings
 from dovetail.search.searcher import Searcher

@@ -14,7 +14,7 @@ from dovetail.ports import Json, SourceSpec
 
 FILE = "manifest.json"
 FORMAT = "dovetail catalog"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
