@@ -63,7 +63,7 @@ def write_shop(path: Path) -> Path:
 def shop_searcher(folder: Path) -> Searcher:
     """The shop, indexed and searchable."""
     source = str(write_shop(folder / "shop.sqlite"))
-    report = dovetail.update([source], into=folder / "catalog", search=False)
+    report = update([source], into=folder / "catalog", search=False)
     return Searcher(report.catalog, Makings(HashEmbedder()))
 
 

@@ -19,7 +19,7 @@ from dovetail.bench.questions import Asked, Question, read_questions
 from dovetail.catalog.manifest import read_manifest
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableId
-from dovetail.errors import CatalogError, DatasetError, NotFoundError, UsageError
+from dovetail.errors import CatalogError, DatasetError, NotFoundError, UsageError, VersionError
 from dovetail.offline.build import Watch, build
 from dovetail.ports import Json
 from dovetail.settings import Settings
@@ -92,14 +92,16 @@ class Dataset:
         sources = [f"{name}={path}" for name, path in self.sources.items()]
         into = self.home / f".dovetail-{chosen.comparison}"
         if _moved(into, self.sources):
-            shutil.rmtree(into)  # it came along with a copy of the corpus, and speaks of the other
+            shutil.rmtree(into)  # it came along with a copy of the corpus, or is an older one
         return build(*sources, into=into, settings=chosen, watch=watch)
 
 
 def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:
-    """Whether a catalog is about sources in another place."""
+    """Whether a catalog is about sources in another place, or of another format."""
     try:
         roots = read_manifest(catalog).roots
+    except VersionError:
+        return True
     except (CatalogError, NotFoundError):
         return False
     places = {str(path.resolve()) for path in sources.values()}
