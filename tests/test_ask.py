@@ -14,6 +14,9 @@ import dovetail
 from dovetail.errors import DovetailError, UsageError
 from dovetail.models.llm_openai import OpenAILLM
 from dovetail.models.replay import REQUESTS, RESPONSES
+from dovetail.retrieve.core_t import CoreTRetriever
+from dovetail.retrieve.graph import GraphRetriever
+from dovetail.retrieve.hybrid import HybridRetriever
 from dovetail.settings import Settings
 from tests.endpoint import completion, endpoint, says
 from tests.test_cli import run
@@ -43,7 +46,7 @@ def names(found: dovetail.FoundSet) -> list[str]:
 def test_a_catalog_is_asked(shop: Path) -> None:
     catalog = dovetail.open(shop, WORDS)
     ranked = [candidate.table.name for candidate in catalog.search(QUESTION, 5)]
-    assert names(catalog.ask(QUESTION, k=5)) == ranked
+    assert names(catalog.ask(QUESTION, k=5, selector="search")) == ranked
     chosen = [ranked.index("products") + 1, ranked.index("orders") + 1]
     with endpoint(says(json.dumps({"tables": chosen}))) as server:
         llm = OpenAILLM("tiny", workers=1, environ=server.environ)
@@ -85,7 +88,7 @@ def test_the_json_is_as_documented(shop: Path) -> None:
 
 
 def test_what_is_shown(shop: Path) -> None:
-    shown = ask(shop, "--k", "3", COLUMNS="200")
+    shown = ask(shop, "--k", "3", "--selector", "search", COLUMNS="200")
     assert shown.returncode == 0
     assert re.search(
         r"shop\.sqlite::orders +0\.\d\d +search +search ranking, rank \d", shown.stdout
@@ -122,8 +125,8 @@ def test_tables_that_do_not_join_are_warned_of(sample: dovetail.Catalog) -> None
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--selector", "llm"], 2, "selector 'llm' asks a language model and none is set: give"),
-        (["--selector", "guess"], 2, "selector 'guess' is not known; there are: auto, llm, search"),
+        (["--selector", "llm"], 2, "this selector asks a language model and none is set: give"),
+        (["--selector", "guess"], 2, "selector 'guess' is not known; there are: auto, graph, llm,"),
         (["--prompt", "long"], 2, "prompt 'long' is not known; there are: full, compact"),
         (["--llm", "openai:"], 2, "openai: needs the name of a model"),
         (["-C", "nowhere"], 1, "nowhere"),
@@ -144,7 +147,46 @@ def test_an_update_gives_a_catalog_that_can_be_asked(shop: Path, tmp_path: Path)
     shutil.copytree(shop, tmp_path / "catalog")
     report = dovetail.update(into=tmp_path / "catalog", settings=WORDS)
     assert isinstance(report.catalog, dovetail.Catalog)
-    assert names(report.catalog.ask("orders", k=1)) == ["orders"]
+    assert names(report.catalog.ask("orders", k=1, selector="search")) == ["orders"]
+
+
+def test_without_a_model_the_graph_chooses(shop: Path) -> None:
+    catalog = dovetail.open(shop, WORDS)
+    found = catalog.ask(QUESTION)
+    assert {chosen.stage for chosen in found.tables} <= {"select", "bridge"}
+    assert names(found) == names(catalog.ask(QUESTION, selector="graph"))
+    every = catalog.ask(QUESTION, recall=1.0)
+    assert set(names(found)) < set(names(every))
+
+
+def test_hybrid_asks_a_model_where_the_graph_is_unsure(shop: Path) -> None:
+    catalog = dovetail.open(shop, WORDS)
+    with endpoint(says(json.dumps({"tables": [1]}))) as server:
+        llm = OpenAILLM("tiny", workers=1, environ=server.environ)
+        searcher = catalog.searcher
+        graph = GraphRetriever(searcher)
+        margin = graph.retrieve(QUESTION).trace[-1]["margin"]
+        assert isinstance(margin, float)
+        other = CoreTRetriever(searcher, llm)
+        sure = HybridRetriever(graph, other, unsure=margin).retrieve(QUESTION)
+        assert (sure.trace[0]["asked"], len(server.asked)) == (False, 0)
+        assert sure.ids == graph.retrieve(QUESTION).ids
+        unsure = HybridRetriever(graph, other, unsure=margin + 0.1).retrieve(QUESTION)
+        assert (unsure.trace[0]["asked"], len(server.asked)) == (True, 1)
+        assert unsure.ids == other.retrieve(QUESTION).ids
+
+
+def test_rows_come_back_for_a_question(shop: Path) -> None:
+    written = "SELECT count(*) AS n FROM orders"
+    with endpoint(says(f"```sql\n{written}\n```")) as server:
+        shown = ask(shop, "--selector", "search", "--k", "3", "--llm", "openai:tiny",
+                    "--sql", "--json", **server.environ)  # fmt: skip
+        ran = ask(shop, "--selector", "search", "--k", "3", "--llm", "openai:tiny",
+                  "--run", "--json", **server.environ)  # fmt: skip
+    assert json.loads(shown.stdout)["sql"] == written
+    assert "answer" not in json.loads(shown.stdout)
+    answered = json.loads(ran.stdout)["answer"]
+    assert answered["rows"] == [[dovetail.open(shop, WORDS)["orders"].rows]]
 
 
 def bench(*arguments: str, folder: Path) -> Any:
