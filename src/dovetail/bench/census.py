@@ -37,7 +37,7 @@ def census(
     dataset: Dataset, settings: Settings | None = None, watch: Watch | None = None
 ) -> Census:
     """Count a dataset over its pooled catalog."""
-    tables = list(dataset.catalog(settings, watch))
+    tables = list(dataset.catalog(settings, watch, search=False))
     asked = dataset.asked().over(table.id for table in tables)
     questions = asked.questions
     sizes = [len(question.gold) for question in questions]

@@ -20,7 +20,7 @@ from dovetail.catalog.manifest import read_manifest
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableId
 from dovetail.errors import CatalogError, DatasetError, NotFoundError, UsageError, VersionError
-from dovetail.offline.build import Watch, build
+from dovetail.offline.build import Watch, update
 from dovetail.ports import Json
 from dovetail.settings import Settings
 
@@ -84,8 +84,17 @@ class Dataset:
             if (key.database, key.table.lower()) != (key.ref_database, key.ref_table.lower())
         ]
 
-    def catalog(self, settings: Settings | None = None, watch: Watch | None = None) -> Catalog:
-        """All sources pooled into one catalog, kept beside them and brought up to date."""
+    def catalog(
+        self,
+        settings: Settings | None = None,
+        watch: Watch | None = None,
+        *,
+        search: bool = True,
+    ) -> Catalog:
+        """All sources pooled into one catalog, kept beside them and brought up to date.
+
+        Without `search`, nothing is embedded.
+        """
         if not self.sources:
             return Catalog.open(self.home)
         chosen = settings or Settings()
@@ -93,7 +102,7 @@ class Dataset:
         into = self.home / f".dovetail-{chosen.comparison}"
         if _moved(into, self.sources):
             shutil.rmtree(into)  # it came along with a copy of the corpus, or is an older one
-        return build(*sources, into=into, settings=chosen, watch=watch)
+        return update(sources, into=into, settings=chosen, search=search, watch=watch).catalog
 
 
 def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:

@@ -38,7 +38,7 @@ def bench_joins(
     With an embedder, what headers mean counts as well as how they are written.
     """
     model = open_embedder(embedder)
-    catalog = dataset.catalog(Settings(comparison=comparison), watch)
+    catalog = dataset.catalog(Settings(comparison=comparison), watch, search=False)
     started = time.perf_counter()
     edges = work_out(catalog, name, embedder=model and Kept(model, catalog.path / VECTORS))
     seconds = time.perf_counter() - started
