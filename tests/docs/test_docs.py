@@ -71,7 +71,7 @@ def test_the_command_page_is_the_help_of_the_commands() -> None:
 def test_every_command_is_documented() -> None:
     text = PAGE.read_text("utf-8")
     assert command_names() == [
-        "index", "tables", "show", "joins", "demo", "bench", "bench joins",
+        "index", "ask", "tables", "show", "joins", "demo", "bench", "bench joins",
         "bench retrieval", "bench data", "bench import", "bench export",
     ]  # fmt: skip
     assert all(f"## dovetail {name}\n" in text for name in command_names())

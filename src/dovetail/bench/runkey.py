@@ -23,7 +23,7 @@ _APART = (
 )  # fmt: skip
 _PACKAGE = Path(__file__).parents[1]
 # Parts of the package that no retriever reaches.
-_BESIDE = ("bench", "cli", "sample", "server", "answer", "testing.py")
+_BESIDE = ("api.py", "bench", "cli", "sample", "server", "answer", "testing.py")
 
 
 @dataclass(frozen=True, slots=True)
