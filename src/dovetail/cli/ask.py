@@ -97,17 +97,19 @@ def print_set(found: FoundSet) -> None:
 def _print_stage(entry: Mapping[str, object]) -> None:
     """A stage's facts: what is short on one line, each list of things as a table of its own."""
     screen = console()
-    facts = {name: value for name, value in entry.items() if name != "stage" and value}
+    facts = {
+        name: value for name, value in entry.items() if name != "stage" and value not in (0, {})
+    }
     short = [f"{name} {value}" for name, value in facts.items() if not _is_nested(value)]
     head = f"{entry['stage']}: {', '.join(short)}" if short else str(entry["stage"])
     screen.print(printable(head), highlight=False, markup=False, soft_wrap=True)
     for name, value in facts.items():
         if not _is_nested(value):
             continue
-        if isinstance(value, Sequence) and all(isinstance(item, Mapping) for item in value):
+        if value and isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
             screen.print(_things(value))
         else:
-            line = f"  {name}: {json.dumps(value, ensure_ascii=False)}"
+            line = f"  {name}: {json.dumps(value, ensure_ascii=False) if value else 'none'}"
             screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
 
 
