@@ -199,7 +199,9 @@ class _Crew:
             self._news.put(_News(error=EngineError(f"a worker failed: {answer['error']}")))
 
     def _end(self, process: subprocess.Popen[str]) -> str:
-        """Let a worker finish, and say how it did."""
+        """Let a worker finish, and say how it did; ended once, there is nothing more to say."""
+        if process not in self._processes:
+            return "ended before"
         if process.stdin is not None:
             try:
                 process.stdin.close()
