@@ -726,7 +726,8 @@ def flip(content: bytes) -> bytes:
 
 
 def one(catalog: Path, name: str) -> Path:
-    (path,) = catalog.glob(f"*/*/{name}")
+    found = catalog.glob(f"*/*/{name}")
+    (path,) = [path for path in found if path.parts[-3] in ("segments", "generations")]
     return path
 
 
