@@ -148,12 +148,11 @@ def test_without_an_embedder_words_values_and_joins_remain(shop: Catalog) -> Non
             HashEmbedder("hashed", 64),
             "hashed of 256 numbers, not with the embedder hashed of 64 numbers",
         ),
-        (HashEmbedder(), None, "the embedder hashed of 256 numbers, not with no embedder"),
         (None, HashEmbedder(), "with no embedder, not with the embedder hashed"),
     ],
 )
 def test_another_embedder_is_refused_with_the_remedy(
-    shop: Catalog, first: HashEmbedder | None, then: HashEmbedder | None, told: str
+    shop: Catalog, first: HashEmbedder | None, then: HashEmbedder, told: str
 ) -> None:
     bring_up_to_date(shop, Makings(first))
     with pytest.raises(ModelError, match=told) as raised:
@@ -161,6 +160,11 @@ def test_another_embedder_is_refused_with_the_remedy(
     assert "dovetail index --embedder NAME" in str(raised.value)
     bring_up_to_date(shop, Makings(HashEmbedder("other")))
     assert len(results(Searcher(shop, Makings(HashEmbedder("other"))))) == len(QUESTIONS)
+
+
+def test_going_without_vectors_is_allowed(shop: Catalog) -> None:
+    bring_up_to_date(shop, Makings(HashEmbedder()))
+    assert Searcher(shop, Makings(None)).search("orders", 1)[0].parts["dense"] == 0
 
 
 def _no_weights(name: str) -> None:

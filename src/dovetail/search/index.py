@@ -90,7 +90,8 @@ def open_index(catalog: Catalog, makings: Makings, done: Done | None = None) -> 
     path = _path(catalog, makings)
     with suppress(OSError, ValueError, KeyError, RuntimeError):
         return _load(catalog, path, makings)
-    _refuse_other_models(catalog, makings)
+    if makings.embedder is not None:  # to go without vectors takes no waiting
+        refuse_other_models(catalog, makings)
     made = _make(catalog, makings, done)
     with suppress(OSError):  # a catalog that cannot be written to is read all the same
         keep(made, catalog, makings)
@@ -112,21 +113,16 @@ def _path(catalog: Catalog, makings: Makings) -> Path:
     return catalog.path / FOLDER / f"{catalog.contents}-{makings.key}"
 
 
-def _refuse_other_models(catalog: Catalog, makings: Makings) -> None:
-    """Nobody waits for a catalog to be embedded again because of an option at a question.
-
-    To go without vectors takes no waiting.
-    """
-    if makings.embedder is None:
-        return
+def refuse_other_models(catalog: Catalog, makings: Makings) -> None:
+    """Nobody waits for a catalog to be embedded again because of an option at a question."""
     for other in (catalog.path / FOLDER).glob(f"{catalog.contents}-*/{_ABOUT}"):
         model = makings.model
         with suppress(OSError, ValueError, KeyError):
             model = json.loads(other.read_text("utf-8"))["model"]
         if model != makings.model:
             raise ModelError(
-                f"{catalog.path} was indexed with {_named(model)}, not with the embedder "
-                f"{makings.model}; choose that one, or index again with this one: "
+                f"{catalog.path} was indexed with {_named(model)}, not with "
+                f"{_named(makings.model)}; choose that one, or index again with this one: "
                 "dovetail index --embedder NAME"
             )
 

@@ -11,7 +11,7 @@ from dovetail.errors import ModelError
 from dovetail.joins.lake import Thresholds
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder
-from dovetail.search.index import Done, Makings, bring_up_to_date
+from dovetail.search.index import Done, Makings, bring_up_to_date, refuse_other_models
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
@@ -19,8 +19,11 @@ from dovetail.settings import Settings
 def open_searcher(catalog: Catalog, settings: Settings, done: Done | None = None) -> Searcher:
     """A catalog, ready to be asked; what it lacks for that is made first."""
     embedder, note = chosen_embedder(settings)
+    makings = _makings(catalog, settings, embedder)
     try:
-        return Searcher(catalog, _makings(catalog, settings, embedder), done=done)
+        if note:
+            refuse_other_models(catalog, makings)
+        return Searcher(catalog, makings, done=done)
     except ModelError as error:
         # Indexed with the usual embedder, whose weights are missing here: that is what to mend.
         raise ModelError(f"{error}; {note}") if note else error from None
