@@ -31,7 +31,6 @@ from dovetail.settings import Settings
 
 if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
-    from dovetail.answer.results import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +148,11 @@ class Catalog(reader.Catalog):
         """
         from dovetail.answer.answer import answer
         from dovetail.answer.execute import Executor
+        from dovetail.answer.results import Limits
 
         model = self._needed_model(llm)
         chosen = self.ask(found, llm=model) if isinstance(found, str) else found
-        with Executor(self, limits=self._limits(), workers=1) as executor:
+        with Executor(self, limits=Limits.of(self.settings), workers=1) as executor:
             repair = self.settings.sql_repair
             return answer(executor, self, model, chosen.set, repair=repair)
 
@@ -166,15 +166,6 @@ class Catalog(reader.Catalog):
         model = self._needed_model(llm)
         return generate(model, found.question, shown, found.joins, repair=repair).sql
 
-    def _limits(self) -> Limits:
-        from dovetail.answer.results import Limits
-
-        return Limits(
-            seconds=self.settings.query_seconds,
-            memory=self.settings.query_memory_mb << 20,
-            rows=self.settings.query_rows,
-        )
-
     def _needed_model(self, llm: LLM | str | None) -> LLM:
         model = self._model(llm)
         if model is None:
@@ -187,7 +178,7 @@ class Catalog(reader.Catalog):
     def _model(self, llm: LLM | str | None) -> LLM | None:
         if not isinstance(llm, str | None):
             return llm
-        return open_model(self, self.settings.but(llm=llm))
+        return open_model(self.path, self.settings.but(llm=llm))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +214,7 @@ def build(
     >>> catalog["order_items"].rows
     1288
     """
-    return Catalog.over(
-        offline.build(*sources, into=into, settings=settings, watch=watch), settings
-    )
+    return update(sources, into=into, settings=settings, watch=watch).catalog
 
 
 def update(

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 if TYPE_CHECKING:
     from dovetail.ports import Json
+    from dovetail.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,15 @@ class Limits:
     memory: int = 1 << 30
     rows: int = 100_000
     bytes: int = 64 << 20
+
+    @classmethod
+    def of(cls, settings: Settings) -> Limits:
+        """Those that are set."""
+        return cls(
+            seconds=settings.query_seconds,
+            memory=settings.query_memory_mb << 20,
+            rows=settings.query_rows,
+        )
 
     def to_json(self) -> Json:
         return {

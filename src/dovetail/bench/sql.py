@@ -23,7 +23,6 @@ from dovetail.joins.graph import JoinGraph
 from dovetail.joins.lake import Thresholds
 from dovetail.ports import LLM, Json
 from dovetail.retrieve.opening import open_model
-from dovetail.settings import Settings
 
 # Runs that went on to SQL stand in a folder of their own: they are other files of the same form.
 FOLDER = "sql"
@@ -47,13 +46,13 @@ def bench_sql(
         raise UsageError("no retriever is named; name one with --retriever")
     trial = Trial.of(dataset, choice, lab)
     keys = [trial.key(name) for name in retrievers]
-    llm = open_model(trial.catalog, lab.settings)
+    llm = open_model(trial.catalog.path, lab.settings)
     if llm is None:
         raise UsageError("there is no language model to write SQL; name one with --llm")
     chosen = engine or _engine(dataset, trial.catalog)
     if chosen not in ENGINES:
         raise UsageError(f"engine {chosen!r} is not known; there are: {', '.join(ENGINES)}")
-    with Executor(trial.catalog, limits=_limits(lab.settings), workers=lab.workers) as executor:
+    with Executor(trial.catalog, limits=Limits.of(lab.settings), workers=lab.workers) as executor:
         bench = _Bench.of(dataset, trial, llm, executor, chosen)
         results = [row for key in keys for row in bench.results(key, ks)]
     return {
@@ -197,11 +196,3 @@ def _engine(dataset: Dataset, catalog: Catalog) -> str:
     sources = {table.source for table in catalog.ids}
     own = dataset.dialects[0] != "duckdb" and sources <= sqlite_sources(catalog)
     return "sqlite" if own else "duckdb"
-
-
-def _limits(settings: Settings) -> Limits:
-    return Limits(
-        seconds=settings.query_seconds,
-        memory=settings.query_memory_mb << 20,
-        rows=settings.query_rows,
-    )

@@ -16,7 +16,6 @@ from dovetail.cli.options import (
     LLMOption,
     QuietOption,
     open_catalog,
-    open_model,
     settings_for,
 )
 from dovetail.cli.output import console, plain, print_json, printable, rich_table
@@ -85,6 +84,7 @@ def index(
     """
     from dovetail.offline.build import searchable, update
     from dovetail.offline.purpose import Prices, write_purposes
+    from dovetail.retrieve.opening import open_model
 
     settings = settings_for(
         catalog,
@@ -98,7 +98,7 @@ def index(
         embedder=embedder,
         llm=llm,
     )
-    model = open_model(settings)
+    model = open_model(Path(settings.catalog), settings)
     with progress_bar(show=not (quiet or as_json)) as watch:
         report = update(
             sources or settings.sources,

@@ -9,7 +9,6 @@ import typer
 
 if TYPE_CHECKING:
     from dovetail.catalog.reader import Catalog
-    from dovetail.ports import LLM
     from dovetail.settings import Settings
 
 CatalogOption = Annotated[
@@ -51,14 +50,3 @@ def open_catalog(catalog: Path | None) -> Catalog:
     from dovetail.catalog.reader import Catalog
 
     return Catalog.open(settings_for(catalog).catalog)
-
-
-def open_model(settings: Settings) -> LLM | None:
-    """The language model that the settings name, if any; its replies are kept in the catalog."""
-    if not settings.llm:
-        return None
-    from dovetail.models.cache import CachedLLM
-    from dovetail.plugins import open_llm
-
-    model = open_llm(settings.llm, workers=settings.llm_workers)
-    return CachedLLM(model, Path(settings.catalog) / "replies")

@@ -50,12 +50,7 @@ def sql(
     settings = settings_for(catalog, query_seconds=timeout, query_rows=limit_rows)
     opened = open_catalog(catalog)
     chosen = [opened[name.strip()] for name in tables.split(",") if name.strip()]
-    limits = Limits(
-        seconds=settings.query_seconds,
-        memory=settings.query_memory_mb << 20,
-        rows=settings.query_rows,
-    )
-    with Executor(opened, limits=limits, workers=1) as executor:
+    with Executor(opened, limits=Limits.of(settings), workers=1) as executor:
         found = execute(executor, query, chosen, engine=engine)
     if as_json:
         print_json(answer_json(found))

@@ -57,27 +57,6 @@ class Report:
     note: str = ""
 
 
-def build(
-    *sources: str,
-    into: str | Path = ".dovetail",
-    settings: Settings | None = None,
-    watch: Watch | None = None,
-) -> Catalog:
-    """Bring the catalog at `into` up to date with sources, and open it.
-
-    Each source is a SQLite or DuckDB file, a CSV, TSV, Parquet or JSON file, a folder or glob of
-    them, or a `postgresql://` or `mysql://` URL; `name=…` gives it a label. Their tables are
-    added, read again where they changed, or dropped; sources of earlier calls stay. Without any
-    source, all of those are brought up to date.
-
-    >>> import dovetail
-    >>> catalog = dovetail.build("shop.sqlite", "exports", into="catalog")
-    >>> catalog["order_items"].rows
-    1288
-    """
-    return update(sources, into=into, settings=settings, watch=watch).catalog
-
-
 def update(
     sources: Sequence[str] = (),
     *,
@@ -89,7 +68,7 @@ def update(
     search: bool = True,
     watch: Watch | None = None,
 ) -> Report:
-    """Do what `build` does, and say what it came to.
+    """Bring a catalog up to date with sources (those it has, if none is named), and say how.
 
     `forget` drops sources by label; `check` reads every table again, whatever its source says.
     Without `joins`, join evidence is left to whoever asks for it first; without `search`, so is

@@ -20,7 +20,7 @@ class BaselineFactory:
 
     def __call__(self, catalog: Catalog, *, k: int, settings: Settings) -> Retriever:
         searcher = searcher_of(catalog, settings)
-        return baseline(self.name, searcher, k=k, llm=open_model(catalog, settings))
+        return baseline(self.name, searcher, k=k, llm=open_model(catalog.path, settings))
 
 
 DENSE = BaselineFactory("dense", ranks=True)

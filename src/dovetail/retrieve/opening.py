@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 
 from dovetail.catalog.reader import Catalog
 from dovetail.errors import UsageError
@@ -22,17 +23,17 @@ def searcher_of(catalog: Catalog, settings: Settings) -> Searcher:
     return open_searcher(catalog, settings)
 
 
-def open_model(catalog: Catalog, settings: Settings) -> LLM | None:
-    """The language model that the settings name, if any; its replies are kept in the catalog."""
+def open_model(catalog: Path, settings: Settings) -> LLM | None:
+    """The language model that is set, if any; its replies are kept in the catalog's folder."""
     if not settings.llm:
         return None
     model = open_llm(settings.llm, workers=settings.llm_workers)
-    return CachedLLM(model, catalog.path / REPLIES)
+    return CachedLLM(model, catalog / REPLIES)
 
 
 def needed_model(catalog: Catalog, settings: Settings, what: str) -> LLM:
     """The language model, or an error that says who needs it."""
-    model = open_model(catalog, settings)
+    model = open_model(catalog.path, settings)
     if model is None:
         raise UsageError(
             f"{what} asks a language model and none is set: give --llm NAME, or set llm in "
