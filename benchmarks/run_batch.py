@@ -19,13 +19,16 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 REQUESTS, RESPONSES = "requests.jsonl", "responses.jsonl"
 DEFAULT_BUDGET = 65_536
 DEFAULT_MOST = 1_024
+# Most replies are shorter than this. Those that go on are gone on with together at the end, so that
+# a batch does not wait for the longest reply in it.
+FIRST_TURN = 192
 
 Json = dict[str, Any]
 
@@ -41,11 +44,20 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A request as the model reads it."""
+    """A request as the model reads it, with what it has written so far."""
 
     id: str
     tokens: tuple[int, ...]
     most: int
+    written: tuple[int, ...] = ()
+
+    @property
+    def read(self) -> tuple[int, ...]:
+        return self.tokens + self.written
+
+    @property
+    def left(self) -> int:
+        return self.most - len(self.written)
 
     @property
     def length(self) -> int:
@@ -54,14 +66,14 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model wrote; `ended` says that it came to an end by itself."""
+    """What the model wrote, its end included; `ended` says that it came to one by itself."""
 
     text: str
-    tokens: int
+    tokens: tuple[int, ...]
     ended: bool
 
 
-Respond = Callable[[Sequence[Prompt]], list[Reply]]
+Respond = Callable[[Sequence[Prompt], int], list[Reply]]
 
 
 def read_requests(file: Path) -> list[Request]:
@@ -85,19 +97,22 @@ def answered(file: Path) -> set[str]:
     }
 
 
-def batches(prompts: Sequence[Prompt], budget: int) -> Iterator[list[Prompt]]:
+def batches(
+    prompts: Sequence[Prompt], budget: int, turn: int = DEFAULT_MOST
+) -> Iterator[list[Prompt]]:
     """Prompts of like length together, the longest first: what does not fit shows at once.
 
-    A batch is filled up to `budget` tokens, prompts and replies and padding counted; a prompt that
-    is longer by itself is a batch of its own.
+    A batch is filled up to `budget` tokens, prompts and padding and up to `turn` more tokens of
+    reply counted; a prompt that is longer by itself is a batch of its own.
     """
+    length = {prompt.id: len(prompt.read) + min(turn, prompt.left) for prompt in prompts}
     batch: list[Prompt] = []
     longest = 0
-    for prompt in sorted(prompts, key=lambda prompt: (-prompt.length, prompt.id)):
-        longest = max(longest, prompt.length)
+    for prompt in sorted(prompts, key=lambda prompt: (-length[prompt.id], prompt.id)):
+        longest = max(longest, length[prompt.id])
         if batch and longest * (len(batch) + 1) > budget:
             yield batch
-            batch, longest = [], prompt.length
+            batch, longest = [], length[prompt.id]
         batch.append(prompt)
     if batch:
         yield batch
@@ -112,8 +127,8 @@ def response(prompt: Prompt, reply: Reply, model: str) -> Json:
     }
     usage = {
         "prompt_tokens": len(prompt.tokens),
-        "completion_tokens": reply.tokens,
-        "total_tokens": len(prompt.tokens) + reply.tokens,
+        "completion_tokens": len(reply.tokens),
+        "total_tokens": len(prompt.tokens) + len(reply.tokens),
     }
     body = {"object": "chat.completion", "model": model, "choices": [choice], "usage": usage}
     return {
@@ -131,16 +146,22 @@ def answer_all(
     done, began = 0, time.monotonic()
     _cut_torn_line(into)
     with into.open("ab") as file:
-        for batch in batches(prompts, budget):
-            replies = respond(batch)
-            for prompt, reply in zip(batch, replies, strict=True):
-                line = json.dumps(response(prompt, reply, model), ensure_ascii=False)
-                file.write(line.encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-            done += len(batch)
-            seconds = time.monotonic() - began
-            print(f"{done} of {len(prompts)} answered, {seconds:.0f} s", flush=True)
+        waiting = list(prompts)
+        for turn in (FIRST_TURN, max((prompt.most for prompt in prompts), default=0)):
+            unfinished: list[Prompt] = []
+            for batch in batches(waiting, budget, turn):
+                for prompt, reply in zip(batch, respond(batch, turn), strict=True):
+                    if not reply.ended and len(reply.tokens) < prompt.most:
+                        unfinished.append(replace(prompt, written=reply.tokens))
+                        continue
+                    line = json.dumps(response(prompt, reply, model), ensure_ascii=False)
+                    file.write(line.encode() + b"\n")
+                    done += 1
+                file.flush()
+                os.fsync(file.fileno())
+                seconds = time.monotonic() - began
+                print(f"{done} of {len(prompts)} answered, {seconds:.0f} s", flush=True)
+            waiting = unfinished
 
 
 class Weights:
@@ -175,34 +196,34 @@ class Weights:
         tokens = self._tokenizer(text, add_special_tokens=False)["input_ids"]
         return Prompt(request.id, tuple(tokens), request.most)
 
-    def respond(self, batch: Sequence[Prompt]) -> list[Reply]:
-        """Answer a batch; one that does not fit into memory is halved."""
+    def respond(self, batch: Sequence[Prompt], turn: int) -> list[Reply]:
+        """Let a batch go on for so many tokens; one that does not fit into memory is halved."""
         try:
-            return self._respond(batch)
+            return self._respond(batch, turn)
         except self._torch.OutOfMemoryError:
             if len(batch) == 1:
                 raise
         self._torch.cuda.empty_cache()
         half = len(batch) // 2
-        return self.respond(batch[:half]) + self.respond(batch[half:])
+        return self.respond(batch[:half], turn) + self.respond(batch[half:], turn)
 
-    def _respond(self, batch: Sequence[Prompt]) -> list[Reply]:
+    def _respond(self, batch: Sequence[Prompt], turn: int) -> list[Reply]:
         torch = self._torch
         from transformers import GenerationConfig
 
-        width = max(len(prompt.tokens) for prompt in batch)
+        width = max(len(prompt.read) for prompt in batch)
         padding = min(self._ends) if self._ends else 0
         tokens = torch.full((len(batch), width), padding, dtype=torch.long)
         mask = torch.zeros((len(batch), width), dtype=torch.long)
         for row, prompt in enumerate(batch):  # on the left, so that all replies begin together
-            tokens[row, width - len(prompt.tokens) :] = torch.tensor(prompt.tokens)
-            mask[row, width - len(prompt.tokens) :] = 1
+            tokens[row, width - len(prompt.read) :] = torch.tensor(prompt.read)
+            mask[row, width - len(prompt.read) :] = 1
         # Weights may come with sampling and penalties of their own; greedy means none of them.
         greedy = GenerationConfig(
             do_sample=False,
             num_beams=1,
             repetition_penalty=1.0,
-            max_new_tokens=max(prompt.most for prompt in batch),
+            max_new_tokens=max(min(turn, prompt.left) for prompt in batch),
             eos_token_id=sorted(self._ends) or None,
             pad_token_id=padding,
         )
@@ -213,15 +234,16 @@ class Weights:
                 generation_config=greedy,
             )
         rows = out[:, width:].tolist()
-        return [self._reply(row, prompt.most) for row, prompt in zip(rows, batch, strict=True)]
+        return [self._reply(prompt, row) for prompt, row in zip(batch, rows, strict=True)]
 
-    def _reply(self, tokens: Sequence[int], most: int) -> Reply:
+    def _reply(self, prompt: Prompt, tokens: Sequence[int]) -> Reply:
         """What was written up to its end, or as much of it as was asked for."""
         end = next((at for at, token in enumerate(tokens) if token in self._ends), None)
-        ended = end is not None and end < most
-        kept = list(tokens[: end if ended else most])
-        text = self._tokenizer.decode(kept, skip_special_tokens=True)
-        return Reply(text, len(kept) + ended, ended)
+        ended = end is not None and end < prompt.left
+        kept = tokens[: prompt.left] if end is None or not ended else tokens[: end + 1]
+        written = (*prompt.written, *kept)
+        text = self._tokenizer.decode(written, skip_special_tokens=True)
+        return Reply(text, written, ended)
 
 
 def _rows(file: Path) -> Iterator[Json]:

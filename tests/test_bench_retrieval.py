@@ -19,7 +19,7 @@ from dovetail.bench.retrieval import Choice, Lab, bench_retrieval
 from dovetail.bench.runfile import read_run
 from dovetail.cli import app
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError, UsageError
+from dovetail.errors import DatasetError, PendingError, UsageError
 from dovetail.plugins import open_retriever
 from dovetail.settings import Settings
 from tests.corpora import Words, many, question, register, write_corpus
@@ -207,6 +207,39 @@ def test_wrong_usage_is_one_line(folder: Path, arguments: list[str], expected: s
     assert expected in done.stderr
 
 
+def test_only_questions_about_some_sources(folder: Path) -> None:
+    result = measure(folder, "words", sources=("wood",))
+    assert (result["questions"], result["tables"]) == (1, 14)
+    assert measure(folder, "words", sources=("wood", "farm"))["questions"] == 3
+    with pytest.raises(UsageError, match="there is no source 'sea'; there are: farm, wood"):
+        measure(folder, "words", sources=("sea",))
+
+
+def test_purposes_that_a_model_wrote_are_searched_and_make_another_run(tmp_path: Path) -> None:
+    """Only the purpose says the word that is asked for; the replies are recorded ones."""
+    register()
+    folder = write_corpus(tmp_path / "farms", [question(0, "zyzzyva", ["farm_cat"])])
+    record = tmp_path / "record"
+    lab = Lab(tmp_path / "runs", Settings(embedder="none", llm=f"replay:{record}"))
+
+    def found(choice: Choice) -> float:
+        (row,) = bench_retrieval(open_dataset(folder), ["search"], [1], choice, lab)["results"]
+        return float(row["pr"])
+
+    with pytest.raises(PendingError, match=r"purposes of 14 tables wait for replies"):
+        found(Choice(purposes=True))
+    with (record / "responses.jsonl").open("w") as replies:
+        for line in (record / "requests.jsonl").read_text().splitlines():
+            request = json.loads(line)
+            ours = "Table: farm_cat" in request["body"]["messages"][-1]["content"]
+            reply = {"content": "Where the zyzzyva sleeps." if ours else "None"}
+            response = {"status_code": 200, "body": {"choices": [{"message": reply}]}}
+            answer = {"custom_id": request["custom_id"], "response": response}
+            replies.write(json.dumps(answer) + "\n")
+    assert (found(Choice()), found(Choice(purposes=True))) == (0.0, 1.0)
+    assert len(list(lab.runs.glob("*-search.k1.*[0-9a-f].jsonl"))) == 2
+
+
 def test_a_thousand_questions_cost_little_beyond_the_retriever(tmp_path: Path) -> None:
     folder = write_corpus(tmp_path / "farms", many(1000))
     result = measure(folder, "words", k=(1,))
@@ -216,14 +249,14 @@ def test_a_thousand_questions_cost_little_beyond_the_retriever(tmp_path: Path) -
 def test_a_run_keeps_its_command_and_its_questions(folder: Path) -> None:
     settings = Settings(embedder="none", llm="replay:it's here", catalog="mine")
     lab = Lab(folder.parent / "runs", settings, corpus="some farms")
-    choice = Choice(evidence=True, share=Fraction(2, 3), limit=2, skip_bad=True)
+    choice = Choice(evidence=True, share=Fraction(2, 3), limit=2, skip_bad=True, sources=("farm",))
     bench_retrieval(open_dataset(folder), ["words"], [1, 2], choice, lab)
     (file,) = (file for file in lab.runs.glob("*-words.k2*") if "traces" not in file.name)
     run = read_run(file)
     assert run.made == {
         "command": "DOVETAIL_EMBEDDER=none 'DOVETAIL_LLM=replay:it'\"'\"'s here' "
         "dovetail bench retrieval 'some farms' --retriever words --k 2 --evidence --skip-bad "
-        "--share 2/3 --seed 42 --limit 2 -C mine",
+        "--source farm --share 2/3 --seed 42 --limit 2 -C mine",
         "ranks": True,
         "evidence": True,
     }

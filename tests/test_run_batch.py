@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from benchmarks.run_batch import (
+    FIRST_TURN,
     Prompt,
     Reply,
     answer_all,
@@ -32,8 +33,9 @@ def prompts(*lengths: int, most: int = 10) -> list[Prompt]:
     return [Prompt(f"r{at}", tuple(range(length)), most) for at, length in enumerate(lengths)]
 
 
-def shout(batch: Sequence[Prompt]) -> list[Reply]:
-    return [Reply(f"{len(prompt.tokens)}!", 2, ended=True) for prompt in batch]
+def shout(batch: Sequence[Prompt], turn: int) -> list[Reply]:
+    assert turn > 0
+    return [Reply(f"{len(prompt.tokens)}!", (1, 2), ended=True) for prompt in batch]
 
 
 def test_what_dovetail_writes_down_is_read_and_what_is_written_is_a_reply(tmp_path: Path) -> None:
@@ -52,7 +54,7 @@ def test_what_dovetail_writes_down_is_read_and_what_is_written_is_a_reply(tmp_pa
 
 def test_a_response_is_one_of_the_batch_api() -> None:
     (prompt,) = prompts(4)
-    line = response(prompt, Reply("SELECT", 10, ended=False), "qwen")
+    line = response(prompt, Reply("SELECT", tuple(range(10)), ended=False), "qwen")
     assert (line["custom_id"], line["error"]) == ("r0", None)
     assert line["response"]["status_code"] == 200
     assert line["response"]["body"] == {
@@ -93,14 +95,37 @@ def test_what_is_answered_is_not_asked_again(tmp_path: Path) -> None:
 
 
 def test_batches_before_a_failure_are_kept(tmp_path: Path) -> None:
-    def fail(batch: Sequence[Prompt]) -> list[Reply]:
+    def fail(batch: Sequence[Prompt], turn: int) -> list[Reply]:
         if batch[0].id == "r1":
             raise MemoryError
-        return shout(batch)
+        return shout(batch, turn)
 
     with pytest.raises(MemoryError):
         answer_all(prompts(9, 5, 1), fail, tmp_path / "out", model="m", budget=1)
     assert answered(tmp_path / "out") == {"r0"}
+
+
+def test_long_replies_are_gone_on_with_together_at_the_end(tmp_path: Path) -> None:
+    """One of three ends early, one late, one never; each is written once, as a whole."""
+    ends = {"r0": 3, "r1": FIRST_TURN + 50, "r2": 10**6}
+    seen: list[list[tuple[str, int]]] = []
+
+    def count(batch: Sequence[Prompt], turn: int) -> list[Reply]:
+        seen.append([(prompt.id, len(prompt.written)) for prompt in batch])
+        replies = []
+        for prompt in batch:
+            stop = min(len(prompt.written) + turn, prompt.most, ends[prompt.id])
+            replies.append(Reply(str(stop), tuple(range(stop)), ended=stop == ends[prompt.id]))
+        return replies
+
+    file = tmp_path / "responses.jsonl"
+    answer_all(prompts(3, 2, 1, most=1_000), count, file, model="m", budget=10**6)
+    assert seen == [[("r0", 0), ("r1", 0), ("r2", 0)], [("r1", FIRST_TURN), ("r2", FIRST_TURN)]]
+    bodies = [json.loads(line)["response"]["body"] for line in file.read_text().splitlines()]
+    said = [
+        (body["choices"][0]["finish_reason"], body["usage"]["completion_tokens"]) for body in bodies
+    ]
+    assert said == [("stop", 3), ("stop", FIRST_TURN + 50), ("length", 1_000)]
 
 
 def test_a_request_that_is_there_twice_is_asked_once(tmp_path: Path) -> None:

@@ -90,16 +90,17 @@ class Dataset:
         watch: Watch | None = None,
         *,
         search: bool = True,
+        variant: str = "",
     ) -> Catalog:
         """All sources pooled into one catalog, kept beside them and brought up to date.
 
-        Without `search`, nothing is embedded.
+        Without `search`, nothing is embedded. A `variant` is a catalog of its own.
         """
         if not self.sources:
             return Catalog.open(self.home)
         chosen = settings or Settings()
         sources = [f"{name}={path}" for name, path in self.sources.items()]
-        into = self.home / f".dovetail-{chosen.comparison}"
+        into = self.home / f".dovetail-{chosen.comparison}{variant}"
         if _moved(into, self.sources):
             shutil.rmtree(into)  # it came along with a copy of the corpus, or is an older one
         return update(sources, into=into, settings=chosen, search=search, watch=watch).catalog

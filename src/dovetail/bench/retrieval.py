@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dovetail.bench.datasets import Dataset
+from dovetail.bench.described import described_catalog
 from dovetail.bench.measures import retrieval, score
 from dovetail.bench.questionfile import write_questions
 from dovetail.bench.questions import Question, stratified
@@ -28,13 +29,19 @@ ALL, TREC = "all", "trec:"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which questions are asked, and how: with evidence, a share of them, the first so many."""
+    """Which questions are asked, and how: with evidence, a share of them, the first so many.
+
+    Of `sources`, if any, are all gold tables of what is asked. With `purposes`, the language model
+    has described the tables first.
+    """
 
     evidence: bool = False
     share: Fraction = Fraction(1)
     seed: int = 42
     limit: int | None = None
     skip_bad: bool = False
+    sources: tuple[str, ...] = ()
+    purposes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,10 @@ class Trial:
     @classmethod
     def of(cls, dataset: Dataset, choice: Choice, lab: Lab) -> Trial:
         """Bring the catalog up to date and hold the questions against it."""
-        catalog = dataset.catalog(lab.settings, lab.watch)
+        if choice.purposes:
+            catalog = described_catalog(dataset, lab.settings, watch=lab.watch, note=lab.note)
+        else:
+            catalog = dataset.catalog(lab.settings, lab.watch)
         asked = dataset.asked().over(catalog.ids)
         if choice.skip_bad:
             for problem in asked.problems:
@@ -111,7 +121,10 @@ class Trial:
         every = asked.questions
         if choice.evidence:
             every = tuple(question.with_evidence() for question in every)
-        chosen = stratified(every, choice.share, choice.seed)[: choice.limit]
+        chosen = stratified(every, choice.share, choice.seed)
+        if choice.sources:
+            chosen = _about(choice.sources, chosen, catalog)
+        chosen = chosen[: choice.limit]
         if not chosen:
             raise UsageError(f"{dataset.name} has no question to ask")
         return cls(dataset.name, catalog, every, chosen, choice, lab)
@@ -176,6 +189,8 @@ class Trial:
         words = ["dovetail", "bench", bench, self.lab.corpus or self.dataset]
         words += ["--retriever", retriever, "--k", str(k)]
         words += ["--evidence"] * choice.evidence + ["--skip-bad"] * choice.skip_bad
+        words += ["--purposes"] * choice.purposes
+        words += ["--source", ",".join(choice.sources)] if choice.sources else []
         if choice.share != 1:
             words += ["--share", str(choice.share), "--seed", str(choice.seed)]
         words += ["--limit", str(choice.limit)] if choice.limit else []
@@ -225,6 +240,22 @@ class Trial:
             "fallbacks": sum(record.fallback for record in records),
             "seconds_per_question": _mean(record.seconds for record in records),
         }
+
+
+def _about(
+    sources: Sequence[str], questions: Sequence[Question], catalog: Catalog
+) -> tuple[Question, ...]:
+    """The questions whose gold tables all stand in some sources."""
+    known = {table.source for table in catalog.ids}
+    if unknown := sorted(set(sources) - known):
+        raise UsageError(
+            f"there is no source {unknown[0]!r}; there are: {', '.join(sorted(known))}"
+        )
+    return tuple(
+        question
+        for question in questions
+        if {table.source for table in question.gold} <= {*sources}
+    )
 
 
 def _ranks(retriever: str) -> bool:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from dovetail.bench.questions import Question
+from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import Catalog
 from dovetail.plugins import RETRIEVERS, load
 from dovetail.ports import Json
@@ -77,7 +78,7 @@ def key_of(
         questions=digest([(question.id, question.text) for question in questions]),
         retriever=retriever,
         settings=settings_in(settings),
-        catalog=digest([(str(table.id), table.digest) for table in catalog]),
+        catalog=_contents_of(catalog),
         code=_code(retriever),
     )
 
@@ -104,6 +105,13 @@ def digest(document: object) -> str:
     """A short name for the contents of a document."""
     text = json.dumps(document, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _contents_of(catalog: Catalog) -> str:
+    """A digest of the tables and, where there are any, of what they are said to be for."""
+    tables = [(str(table.id), table.digest) for table in catalog]
+    told = sorted((str(table), purpose.text) for table, purpose in purposes(catalog).items())
+    return digest([tables, told] if told else tables)
 
 
 def _code(retriever: str) -> str:

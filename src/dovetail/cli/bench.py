@@ -12,7 +12,16 @@ from dovetail.cli.bench_data import data, export, import_release
 from dovetail.cli.bench_options import (
     DataArgument,
     EvidenceOption,
+    KOption,
+    LimitOption,
+    PurposesOption,
+    RunsOption,
+    SeedOption,
+    ShareOption,
     SkipBadOption,
+    SourceOption,
+    WorkersOption,
+    named,
     numbers,
     share_of,
 )
@@ -82,27 +91,18 @@ def bench_retrieval(
             "all for each that can run.",
         ),
     ] = "all",
-    k: Annotated[str, typer.Option("--k", metavar="NUMBERS", help="Candidates to ask for.")] = "10",
+    k: KOption = "10",
     evidence: EvidenceOption = False,
-    share: Annotated[
-        str,
-        typer.Option(
-            metavar="SHARE", help="Only so many questions, like 1/3, of each number of gold tables."
-        ),
-    ] = "1",
-    seed: Annotated[int, typer.Option(metavar="N", help="Draws the share.")] = 42,
-    limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only the first N questions.")
-    ] = None,
+    share: ShareOption = "1",
+    seed: SeedOption = 42,
+    limit: LimitOption = None,
+    source: SourceOption = "",
     skip_bad: SkipBadOption = False,
     llm: LLMOption = None,
+    purposes: PurposesOption = False,
     catalog: CatalogOption = None,
-    runs: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where runs are kept and gone on with.")
-    ] = Path("runs"),
-    workers: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Questions asked at the same time.")
-    ] = 1,
+    runs: RunsOption = Path("runs"),
+    workers: WorkersOption = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Hold the tables that retrievers find against the gold tables of questions."""
@@ -110,12 +110,13 @@ def bench_retrieval(
     from dovetail.bench.retrieval import Choice, Lab
     from dovetail.bench.retrieval import bench_retrieval as measure
 
-    choice = Choice(evidence, share_of(share), seed, limit, skip_bad)
-    names = [name.strip() for name in retriever.split(",") if name.strip()]
+    choice = Choice(
+        evidence, share_of(share), seed, limit, skip_bad, tuple(named(source)), purposes
+    )
     dataset = open_dataset(data, catalog=catalog)
     with progress_bar(show=not as_json) as watch:
         lab = Lab(runs, settings_for(catalog, llm=llm), workers, watch, note, str(data))
-        result = measure(dataset, names, numbers(k), choice, lab)
+        result = measure(dataset, named(retriever), numbers(k), choice, lab)
     if as_json:
         print_json(result)
     else:

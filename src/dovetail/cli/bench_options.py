@@ -26,6 +26,38 @@ SkipBadOption = Annotated[
     typer.Option("--skip-bad", help="Leave out questions that cannot be scored, and name them."),
 ]
 
+SourceOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAMES", help="Only questions whose gold tables all stand in these sources."
+    ),
+]
+PurposesOption = Annotated[
+    bool, typer.Option("--purposes", help="Have the model describe every table first.")
+]
+ShareOption = Annotated[
+    str,
+    typer.Option(
+        metavar="SHARE", help="Only so many questions, like 1/3, of each number of gold tables."
+    ),
+]
+SeedOption = Annotated[int, typer.Option(metavar="N", help="Draws the share.")]
+LimitOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Only the first N questions.")
+]
+KOption = Annotated[str, typer.Option("--k", metavar="NUMBERS", help="Candidates to ask for.")]
+RunsOption = Annotated[
+    Path, typer.Option(metavar="FOLDER", help="Where runs are kept and gone on with.")
+]
+WorkersOption = Annotated[
+    int, typer.Option(min=1, metavar="N", help="Questions asked at the same time.")
+]
+
+
+def named(text: str) -> list[str]:
+    """The names of a list like `dense,graph`."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
 
 def numbers(text: str) -> list[int]:
     """The numbers of a list like `5,10`, ascending, each once."""

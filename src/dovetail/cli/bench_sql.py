@@ -10,7 +10,16 @@ import typer
 from dovetail.cli.bench_options import (
     DataArgument,
     EvidenceOption,
+    KOption,
+    LimitOption,
+    PurposesOption,
+    RunsOption,
+    SeedOption,
+    ShareOption,
     SkipBadOption,
+    SourceOption,
+    WorkersOption,
+    named,
     numbers,
     share_of,
 )
@@ -42,8 +51,9 @@ def bench_sql(
             help="Retrievers, separated by commas; oracle stands for the gold tables.",
         ),
     ],
-    k: Annotated[str, typer.Option("--k", metavar="NUMBERS", help="Candidates to ask for.")] = "5",
+    k: KOption = "5",
     llm: LLMOption = None,
+    purposes: PurposesOption = False,
     engine: Annotated[
         str | None,
         typer.Option(
@@ -60,24 +70,14 @@ def bench_sql(
         ),
     ] = None,
     evidence: EvidenceOption = False,
-    share: Annotated[
-        str,
-        typer.Option(
-            metavar="SHARE", help="Only so many questions, like 1/3, of each number of gold tables."
-        ),
-    ] = "1",
-    seed: Annotated[int, typer.Option(metavar="N", help="Draws the share.")] = 42,
-    limit: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only the first N questions.")
-    ] = None,
+    share: ShareOption = "1",
+    seed: SeedOption = 42,
+    limit: LimitOption = None,
+    source: SourceOption = "",
     skip_bad: SkipBadOption = False,
     catalog: CatalogOption = None,
-    runs: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where runs are kept and gone on with.")
-    ] = Path("runs"),
-    workers: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Questions asked at the same time.")
-    ] = 1,
+    runs: RunsOption = Path("runs"),
+    workers: WorkersOption = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Hold the rows of SQL that a model writes against those of the gold SQL."""
@@ -85,13 +85,14 @@ def bench_sql(
     from dovetail.bench.retrieval import Choice, Lab
     from dovetail.bench.sql import bench_sql as measure
 
-    choice = Choice(evidence, share_of(share), seed, limit, skip_bad)
-    names = [name.strip() for name in retriever.split(",") if name.strip()]
+    choice = Choice(
+        evidence, share_of(share), seed, limit, skip_bad, tuple(named(source)), purposes
+    )
     settings = settings_for(catalog, llm=llm, sql_repair=repair)
     with progress_bar(show=not as_json) as watch:
         lab = Lab(runs, settings, workers, watch, note)
         dataset = open_dataset(data, catalog=catalog)
-        result = measure(dataset, names, numbers(k), choice, lab, engine=engine)
+        result = measure(dataset, named(retriever), numbers(k), choice, lab, engine=engine)
     if as_json:
         print_json(result)
     else:

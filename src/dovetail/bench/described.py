@@ -1,0 +1,44 @@
+"""A corpus whose tables a language model has described, beside the one that nobody described."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dovetail.bench.datasets import Dataset
+from dovetail.catalog.reader import Catalog
+from dovetail.errors import PendingError, UsageError
+from dovetail.offline.build import Progress, Watch
+from dovetail.offline.purpose import write_purposes
+from dovetail.retrieve.opening import needed_model
+from dovetail.search.opening import make_searchable
+from dovetail.settings import Settings
+
+_VARIANT = "-purposes"
+
+
+def described_catalog(
+    dataset: Dataset,
+    settings: Settings,
+    *,
+    watch: Watch | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> Catalog:
+    """The pooled catalog with a purpose for each table that the model could tell one of."""
+    if not dataset.sources:
+        raise UsageError(
+            f"{dataset.name} is over a catalog of its own: dovetail index --llm gives its tables "
+            "purposes, and they are always read"
+        )
+    catalog = dataset.catalog(settings, watch, search=False, variant=_VARIANT)
+    model = needed_model(catalog, settings, "--purposes")
+    report = write_purposes(catalog, model, watch=watch, workers=settings.llm_workers)
+    if report.pending:
+        raise PendingError(
+            f"the purposes of {report.pending} tables wait for replies; have the requests of "
+            f"{settings.llm} answered, then run this again"
+        )
+    for skipped in report.failed:
+        note(f"no purpose for {skipped}")
+    seen = watch or (lambda _: None)
+    make_searchable(catalog, settings, lambda done, all_: seen(Progress("embed", done, all_)))
+    return catalog
