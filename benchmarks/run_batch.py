@@ -29,6 +29,7 @@ DEFAULT_MOST = 1_024
 # Most replies are shorter than this. Those that go on are gone on with together at the end, so that
 # a batch does not wait for the longest reply in it.
 FIRST_TURN = 192
+_GROUPED = "grouped"
 
 Json = dict[str, Any]
 
@@ -164,13 +165,44 @@ def answer_all(
             waiting = unfinished
 
 
+def grouped_attention(
+    module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **given: Any
+) -> tuple[Any, None]:
+    """Attention as transformers has it, but one token more does not copy keys for every head.
+
+    Where several heads share keys, the heads stand in for tokens: the keys, which are most of what
+    a long prompt takes up, are then read once as they are.
+    """
+    from torch.nn.functional import scaled_dot_product_attention
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    groups = getattr(module, "num_key_value_groups", 1)
+    batch, heads, tokens, width = query.shape
+    if tokens > 1 or groups == 1:
+        out, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **given)
+        return out, None
+    together = query.reshape(batch, heads // groups, groups, width)
+    out = scaled_dot_product_attention(
+        together, key, value, attn_mask=attention_mask, scale=given.get("scaling")
+    )
+    return out.reshape(batch, 1, heads, width), None
+
+
 class Weights:
     """A causal language model of transformers, in half precision where there is a GPU."""
 
     def __init__(self, place: Path, device: str | None = None) -> None:
         import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers import (
+            AttentionInterface,
+            AttentionMaskInterface,
+            AutoModelForCausalLM,
+            AutoTokenizer,
+        )
+        from transformers.masking_utils import sdpa_mask
 
+        AttentionInterface.register(_GROUPED, grouped_attention)
+        AttentionMaskInterface.register(_GROUPED, sdpa_mask)
         if not place.exists():
             raise SystemExit(f"there are no weights at {place}")
         gguf = {"gguf_file": place.name} if place.suffix == ".gguf" else {}
@@ -180,7 +212,11 @@ class Weights:
         precision = torch.float32 if self._device == "cpu" else torch.bfloat16
         self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **gguf)
         self._model = AutoModelForCausalLM.from_pretrained(
-            folder, local_files_only=True, dtype=precision, **gguf
+            folder,
+            local_files_only=True,
+            dtype=precision,
+            attn_implementation=_GROUPED,
+            **gguf,
         )
         self._model.to(self._device).eval()
         ends = self._model.generation_config.eos_token_id
@@ -226,6 +262,8 @@ class Weights:
             max_new_tokens=max(min(turn, prompt.left) for prompt in batch),
             eos_token_id=sorted(self._ends) or None,
             pad_token_id=padding,
+            cache_implementation="static",
+            disable_compile=True,
         )
         with torch.inference_mode():
             out = self._model.generate(
