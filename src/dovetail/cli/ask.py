@@ -84,7 +84,7 @@ def ask(
         print_json(found.to_dict() | more, output)
         return
     if answer and form.fills_output:
-        note(f"ran {answer.ran}")
+        note(f"ran {' '.join(written.split())}")
     else:
         _print_found(found, written, trace=trace, as_ddl=ddl)
     if answer:
