@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +17,11 @@ from dovetail.sample import write_corpus
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("dovetail", deadline=None)
 settings.load_profile("dovetail")
+
+# In the background of a shell a process ignores interrupts, and so does all it starts: not here,
+# where some tests send them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import dovetail
@@ -130,6 +131,9 @@ def test_tables_that_do_not_join_are_warned_of(sample: dovetail.Catalog) -> None
         (["--prompt", "long"], 2, "prompt 'long' is not known; there are: full, compact"),
         (["--llm", "openai:"], 2, "openai: needs the name of a model"),
         (["-C", "nowhere"], 1, "nowhere"),
+        (["--csv"], 2, "--csv and --parquet are for rows: add --run"),
+        (["--run", "--csv", "--ddl"], 2, "--csv prints rows alone: leave out --trace and --ddl"),
+        (["--run"], 2, "to write SQL a language model is asked and none is set: give --llm NAME"),
     ],
 )
 def test_errors_are_one_line(shop: Path, arguments: list[str], code: int, message: str) -> None:
@@ -176,17 +180,26 @@ def test_hybrid_asks_a_model_where_the_graph_is_unsure(shop: Path) -> None:
         assert unsure.ids == other.retrieve(QUESTION).ids
 
 
-def test_rows_come_back_for_a_question(shop: Path) -> None:
-    written = "SELECT count(*) AS n FROM orders"
+def test_rows_come_back_for_a_question(shop: Path, tmp_path: Path) -> None:
+    written = "SELECT count(*) AS n\nFROM orders"
+    given = ["--selector", "search", "--k", "3", "--llm", "openai:tiny"]
+    count = dovetail.open(shop, WORDS)["orders"].rows
+    file = tmp_path / "rows.parquet"
     with endpoint(says(f"```sql\n{written}\n```")) as server:
-        shown = ask(shop, "--selector", "search", "--k", "3", "--llm", "openai:tiny",
-                    "--sql", "--json", **server.environ)  # fmt: skip
-        ran = ask(shop, "--selector", "search", "--k", "3", "--llm", "openai:tiny",
-                  "--run", "--json", **server.environ)  # fmt: skip
+        shown = ask(shop, *given, "--sql", "--json", **server.environ)
+        ran = ask(shop, *given, "--run", "--json", **server.environ)
+        table = ask(shop, *given, "--run", **server.environ)
+        comma = ask(shop, *given, "--run", "--csv", **server.environ)
+        parquet = ask(shop, *given, "--run", "--parquet", str(file), **server.environ)
     assert json.loads(shown.stdout)["sql"] == written
     assert "answer" not in json.loads(shown.stdout)
-    answered = json.loads(ran.stdout)["answer"]
-    assert answered["rows"] == [[dovetail.open(shop, WORDS)["orders"].rows]]
+    assert json.loads(ran.stdout)["answer"]["rows"] == [[count]]
+    assert f"\n{written}\n" in table.stdout
+    assert "1 row (" in table.stdout
+    assert comma.stdout == f"n\n{count}\n"
+    assert comma.stderr == "dovetail: ran SELECT count(*) AS n FROM orders\n"
+    assert parquet.stdout.endswith(f"1 row in {file}\n")
+    assert pq.read_table(file).to_pylist() == [{"n": count}]
 
 
 def bench(*arguments: str, folder: Path) -> Any:

@@ -260,6 +260,52 @@ def test_interrupted_it_says_so_and_leaves_nobody_behind(tmp_path: Path) -> None
     assert contents(dovetail.open(into)) == scratch(lake, tmp_path / "scratch")
 
 
+# A command of which an interrupt comes where exceptions get lost, and then goes on for long.
+LOSING = """
+import os, signal, sys, time
+from dovetail.cli import app, main
+
+class Dropped:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+@app.command()
+def lose(how: str) -> None:
+    if how == "dropped":
+        Dropped()
+        time.sleep(60)
+    else:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+        except BaseException:
+            if how == "failed":
+                raise RuntimeError("some library: interrupted")
+    print("went on")
+
+main()
+"""
+
+
+def lose(how: str, *shell: str) -> tuple[int, str, str]:
+    command = [*shell, sys.executable, "-c", LOSING, "lose", how]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_an_interrupt_is_not_lost_where_exceptions_are() -> None:
+    said = "dovetail: interrupted; finished tables are kept for the next run\n"
+    assert lose("dropped") == (130, "", said)
+    assert lose("failed") == (130, "", said)
+    assert lose("caught") == (130, "went on\n", said)
+
+
+def test_a_command_in_the_background_leaves_interrupts_to_those_in_front() -> None:
+    background = ("sh", "-c", """trap "" INT; exec "$@" """, "sh")
+    assert lose("caught", *background) == (0, "went on\n", "")
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of two megabytes."""

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -36,6 +37,7 @@ from dovetail.errors import (
     DovetailError,
     GuardError,
     LimitError,
+    MissingExtraError,
     QueryError,
     SourceError,
     UsageError,
@@ -246,22 +248,6 @@ def test_sqlite_reads_a_view_and_what_it_is_made_of_through_it_alone(
     ):
         with pytest.raises(QueryError, match=r"prohibited|not authorized"):
             in_sqlite.run(sql, described, Limits())
-
-
-def test_sqlite_leaves_a_database_with_a_write_ahead_log_as_it_is(tmp_path: Path) -> None:
-    folder = tmp_path / "logged"
-    folder.mkdir()
-    with closing(sqlite3.connect(folder / "w.db")) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("CREATE TABLE t (a)")
-        connection.execute("INSERT INTO t VALUES (1)")
-        connection.commit()
-    catalog = dovetail.build(str(folder / "w.db"), into=tmp_path / "catalog")
-    for left in folder.glob("w.db-*"):
-        left.unlink()
-    with Executor(catalog, workers=1) as running:
-        assert running.run("SELECT a FROM t", list(catalog), engine="sqlite").tuples() == [(1,)]
-    assert [path.name for path in folder.iterdir()] == ["w.db"]
 
 
 def test_large_tables_are_streamed_as_often_as_they_are_read(
@@ -569,24 +555,90 @@ def test_the_command_prints_a_table_or_a_format(run_sql: Any, tmp_path: Path) ->
     shown = run_sql(query, *tables)
     assert shown.exit_code == 0
     assert "status" in shown.output
-    assert "2 rows" in shown.output
-    document = json.loads(run_sql(query, *tables, "--json").output)
+    assert "2 rows (" in shown.output
+    printed = run_sql(query, *tables, "--json").stdout
+    document = json.loads(printed)
     assert document["columns"] == ["status", "label"]
     assert document["tables"] == ["shop.sqlite::status"]
     assert len(document["rows"]) == 2
     assert document["truncated"] is False
-    lines = run_sql(query, *tables, "--csv").output.splitlines()
-    assert lines == ["status,label", *(",".join(row) for row in document["rows"])]
-    file = tmp_path / "rows.parquet"
-    assert run_sql(query, *tables, "--parquet", str(file)).exit_code == 0
-    assert [list(row.values()) for row in pq.read_table(file).to_pylist()] == document["rows"]
+    comma = run_sql(query, *tables, "--csv").stdout
+    assert comma.splitlines() == ["status,label", *(",".join(row) for row in document["rows"])]
+    files = [tmp_path / f"rows.{kind}" for kind in ("csv", "json", "parquet")]
+    for file, form in zip(files, (["--csv", "-o"], ["--json", "-o"], ["--parquet"]), strict=True):
+        written = run_sql(query, *tables, *form, str(file))
+        said = "" if "--json" in form else f"2 rows in {file}\n"
+        assert (written.exit_code, written.stdout) == (0, said)
+    assert files[0].read_text() == comma
+    assert json.loads(files[1].read_text())["rows"] == document["rows"]
+    assert [list(row.values()) for row in pq.read_table(files[2]).to_pylist()] == document["rows"]
+
+
+def test_every_kind_of_cell_can_be_printed(run_sql: Any, tmp_path: Path) -> None:
+    query = r"""
+        SELECT 1 AS i, CAST(2.50 AS DECIMAL(9, 2)) AS d, 0.1 + CAST(0.2 AS DOUBLE) AS f, true AS b,
+               DATE '2024-02-29' AS day, NULL AS n, 'a,"b"' AS i, CAST('\xC3\xA9' AS BLOB) AS raw
+    """
+    given = ["--tables", "shop.sqlite::status"]
+    (row,) = json.loads(run_sql(query, *given, "--json").stdout)["rows"]
+    assert row == [1, 2.5, 0.30000000000000004, True, "2024-02-29", None, 'a,"b"', "c3a9"]
+    lines = run_sql(query, *given, "--csv").stdout.splitlines()
+    assert lines == [
+        "i,d,f,b,day,n,i,raw",
+        '1,2.50,0.30000000000000004,true,2024-02-29,,"a,""b""",c3a9',
+    ]
+    assert "1 row (" in run_sql(query, *given).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--csv", "--json"], "--json, --csv and --parquet: choose one"),
+        (["-o", "rows.csv"], "--output is where --csv or --json go"),
+        (["--csv", "-o", "nowhere/rows.csv"], "cannot write nowhere/rows.csv: there is no such"),
+        (["--parquet", "nowhere/rows.pq"], "cannot write nowhere/rows.pq: there is no such folder"),
+        (["--csv", "-o", "."], "cannot write .: Is a directory"),
+        (["--parquet", "."], "cannot write .: "),
+    ],
+)
+def test_where_rows_cannot_go(
+    run_sql: Any, tmp_path: Path, arguments: list[str], said: str, here: Path
+) -> None:
+    refused = run_sql("SELECT 1 AS a", "--tables", "shop.sqlite::status", *arguments)
+    assert isinstance(refused.exception, UsageError)
+    assert str(refused.exception).startswith(said)
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_rows_as_a_data_frame(
+    executor: Executor, sample: dovetail.Catalog, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if library == "polars":
+        monkeypatch.setitem(sys.modules, "pandas", None)
+    sql = "SELECT status, label, 7 AS status FROM status ORDER BY status LIMIT 2"
+    found = execute(executor, sql, pick(sample, "shop.sqlite::status"))
+    frame = found.df()
+    assert type(frame).__module__.split(".")[0] == library
+    assert list(frame.columns) == ["status", "label", "status_"]
+    rows = [tuple(row.values()) for row in found.rows.rename_columns(["a", "b", "c"]).to_pylist()]
+    told = frame.itertuples(index=False) if library == "pandas" else frame.iter_rows()
+    assert [tuple(row) for row in told] == rows
+
+
+def test_a_data_frame_needs_a_library(
+    executor: Executor, sample: dovetail.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for library in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, library, None)
+    found = execute(executor, "SELECT 1 AS a", [])
+    with pytest.raises(MissingExtraError, match=r"Answer\.df\(\) needs .* 'dovetail\[pandas\]'"):
+        found.df()
 
 
 def test_the_command_refuses_and_limits(run_sql: Any) -> None:
     refused = run_sql("DROP TABLE status", "--tables", "shop.sqlite::status")
     assert isinstance(refused.exception, GuardError)
-    both = run_sql("SELECT 1", "--tables", "shop.sqlite::status", "--csv", "--json")
-    assert isinstance(both.exception, UsageError)
     cut = run_sql(
         "SELECT * FROM orders", "--tables", "shop.sqlite::orders", "--limit-rows", "3", "--json"
     )

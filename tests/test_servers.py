@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import sqlite3
 import time
@@ -16,8 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dovetail.answer.execute import Executor
+from dovetail.answer.results import Limits
 from dovetail.domain import TableId
-from dovetail.errors import SourceError, UsageError
+from dovetail.errors import LimitError, SourceError, UsageError
 from dovetail.sources import postgres as postgres_source
 from dovetail.sources import server
 from dovetail.sources.resolve import root
@@ -306,3 +309,50 @@ def test_schemes_have_one_spelling() -> None:
 def test_a_url_without_host_or_database(url: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=f"^{url}: a server's URL is scheme://"):
         index(url, into=tmp_path / "c")
+
+
+# Views that begin to write, or to take their time, only once they are indexed.
+HARMLESS = "CREATE OR REPLACE VIEW {} AS SELECT 1 AS a"
+CHANGES = {
+    "postgresql": (
+        "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'INSERT INTO t VALUES (2) RETURNING 1'",
+        "CREATE OR REPLACE VIEW sly AS SELECT f() AS a",
+        "CREATE OR REPLACE VIEW slow AS SELECT 1 AS a FROM pg_sleep(60)",
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+        "AND state = 'active' AND pid <> pg_backend_pid()",
+    ),
+    "mysql": (
+        "CREATE FUNCTION f() RETURNS int MODIFIES SQL DATA BEGIN "
+        "INSERT INTO t VALUES (2); RETURN 1; END",
+        "CREATE OR REPLACE VIEW sly AS SELECT f() AS a",
+        "CREATE OR REPLACE VIEW slow AS SELECT BENCHMARK(200000000, MD5('x')) AS a",
+        "SELECT count(*) FROM information_schema.processlist WHERE db = DATABASE() "
+        "AND command <> 'Sleep' AND id <> CONNECTION_ID()",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mysql"])
+def test_a_server_only_reads_for_us_and_not_for_ever(
+    kind: str, pg: PostgresDatabase, my: MysqlDatabase, tmp_path: Path
+) -> None:
+    database: PostgresDatabase | MysqlDatabase = pg if kind == "postgresql" else my
+    database.run("CREATE TABLE t (a int)", *(HARMLESS.format(view) for view in ("sly", "slow")))
+    catalog = index(f"s={database.url}", into=tmp_path / "c", views=True).catalog
+    function, sly, slow, busy = CHANGES[kind]
+    database.run(function, sly, slow)
+    with Executor(catalog, workers=1) as executor:
+        with pytest.raises(SourceError, match=r"(?i)read.only tran"):
+            executor.run("SELECT a FROM sly", [catalog["sly"]])
+        began = time.monotonic()
+        with pytest.raises(LimitError, match="ran longer than 2 seconds"):
+            executor.run("SELECT a FROM slow", [catalog["slow"]], limits=Limits(seconds=2))
+        # The process is gone and cannot tell the server: it stops by itself.
+        while tuple(database.ask(busy)[0]) != (0,):
+            assert time.monotonic() - began < 20
+            time.sleep(0.05)
+    assert list(database.ask("SELECT * FROM t")) == []
+    database.run(HARMLESS.format("slow"))
+    again = index(into=tmp_path / "c", views=True)
+    assert re.search(r"(?i)read.only tran", again.skipped["sly"])
+    assert list(database.ask("SELECT * FROM t")) == []

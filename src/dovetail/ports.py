@@ -28,7 +28,8 @@ class SourceSpec:
 
     `label` is the source's part of every `TableId`; `root` is the label of what the user named
     (a folder, when this is one database in it). `credentials` stay in memory: `stored` leaves
-    them out, and nothing else writes a spec down.
+    them out, and nothing else writes a spec down. `seconds` is how long a server may take over
+    one statement, if that is bounded.
     """
 
     label: str
@@ -39,6 +40,7 @@ class SourceSpec:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
+    seconds: float | None = None
 
     def wants(self, table: str) -> bool:
         """Whether the include and exclude patterns let a table through.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -49,18 +50,15 @@ class Answer:
 
     def df(self) -> Any:
         """The rows as a data frame of pandas, or of Polars where only that is installed."""
-        flat = plain_rows(self.rows)
-        try:
-            import pandas as pd
-        except ImportError:
-            pass
-        else:
-            return pd.DataFrame({name: column.to_pandas() for name, column in _columns(flat)})
-        try:
+        rows = plain_rows(self.rows)
+        rows = rows.rename_columns(_told_apart(rows.column_names))
+        if find_spec("pandas"):
+            return rows.to_pandas()
+        if find_spec("polars"):
             import polars
-        except ImportError:
-            raise MissingExtraError("Answer.df()", "pandas") from None
-        return polars.from_arrow(flat)
+
+            return polars.from_arrow(rows)
+        raise MissingExtraError("Answer.df()", "pandas")
 
 
 def answer(
@@ -132,14 +130,18 @@ def _text(cell: Any) -> str:
     return cell.hex() if isinstance(cell, bytes) else str(cell)
 
 
-def _columns(rows: pa.Table) -> Iterable[tuple[str, Any]]:
-    """Columns under names that differ: a data frame would keep only the last of two."""
-    taken: set[str] = set()
-    for name, column in zip(rows.column_names, rows.columns, strict=True):
+def _told_apart(names: Iterable[str]) -> list[str]:
+    """Names that differ, for a data frame takes no two that are alike.
+
+    >>> _told_apart(["a", "b", "a"])
+    ['a', 'b', 'a_']
+    """
+    taken: dict[str, None] = {}
+    for name in names:
         while name in taken:
             name += "_"
-        taken.add(name)
-        yield name, column
+        taken[name] = None
+    return list(taken)
 
 
 def _warnings(

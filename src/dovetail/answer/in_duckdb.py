@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 
 import duckdb
 import pyarrow as pa
@@ -31,7 +32,7 @@ def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
     """Run a query; a source that must be read another way is read again."""
     began = time.perf_counter()
     with ExitStack() as sources:
-        opened = _open(relations, sources)
+        opened = _open(relations, limits, sources)
         for _ in range(_ATTEMPTS):
             try:
                 rows, truncated, ready = _run(sql, relations, opened, limits)
@@ -42,10 +43,10 @@ def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
     raise SourceError(_UNSTEADY)
 
 
-def _open(relations: list[Json], sources: ExitStack) -> dict[str, Source]:
+def _open(relations: list[Json], limits: Limits, sources: ExitStack) -> dict[str, Source]:
     opened: dict[str, Source] = {}
     for relation in relations:
-        spec = SourceSpec.from_json(relation["spec"])
+        spec = replace(SourceSpec.from_json(relation["spec"]), seconds=limits.seconds)
         if spec.label not in opened:
             with _named(spec.label):
                 opened[spec.label] = open_source(spec)

@@ -9,23 +9,20 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
-from urllib.parse import quote
 
 import pyarrow as pa
 
 from dovetail.answer.functions import SQLITE_FUNCTIONS
 from dovetail.answer.results import Limits, Ran, collect
-from dovetail.errors import LimitError, QueryError
+from dovetail.errors import LimitError, QueryError, SourceError
 from dovetail.ports import Json
 from dovetail.sources import duck
+from dovetail.sources.untouched import Untouched
 
 _BATCH_ROWS = 1 << 10
 _LENGTH = 10 << 20
-# Where a SQLite file says how it is written, and the word for a write-ahead log.
-_VERSION_AT, _LOGGED = 18, b"\x02"
 _MIXED = {int: pa.int64(), float: pa.float64(), str: pa.string(), bytes: pa.binary()}
 # SQLite's numbers for what it asks to be let do; sqlite3 has names for few of them.
 _READ, _SELECT, _FUNCTION, _RECURSIVE = 20, 21, 31, 33
@@ -34,9 +31,12 @@ _READ, _SELECT, _FUNCTION, _RECURSIVE = 20, 21, 31, 33
 def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
     """Run a query whose tables stand in databases named `s0`, `s1`, ..."""
     began = time.perf_counter()
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+    with (
+        _files(relations) as files,
+        closing(sqlite3.connect("file::memory:", uri=True, isolation_level=None)) as connection,
+    ):
         try:
-            _attach(connection, relations)
+            _attach(connection, files)
             _lock(connection, relations)
         except sqlite3.Error as error:
             raise QueryError(f"the tables cannot be read: {error}; index again") from None
@@ -49,24 +49,35 @@ def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
             raise _failure(error) from None
         except MemoryError:
             raise _too_much() from None
+        if not all(file.settled() for file in files.values()):
+            raise QueryError("the tables were written while they were read; run the query again")
     rows = pa.Table.from_arrays([_column(cells) for cells in values], names=names)
     table, cut = collect(rows.to_batches(_BATCH_ROWS), rows.schema, limits)
     seconds = {"open": ready - began, "run": time.perf_counter() - ready}
     return Ran(table, truncated or cut, seconds)
 
 
-def _attach(connection: sqlite3.Connection, relations: list[Json]) -> None:
-    places = {relation["place"][0]: relation["spec"]["location"] for relation in relations}
-    for name, path in places.items():
-        uri = f"file:{quote(path)}?mode=ro" + ("&immutable=1" if _at_rest(path) else "")
-        connection.execute(f"ATTACH {duck.literal(uri)} AS {duck.identifier(name)}")
+@contextmanager
+def _files(relations: list[Json]) -> Iterator[dict[str, Untouched]]:
+    """The files of a query, by the names they are attached under."""
+    with ExitStack() as opened:
+        files: dict[str, Untouched] = {}
+        for relation in relations:
+            name, path = relation["place"][0], relation["spec"]["location"]
+            if name in files:
+                continue
+            try:
+                files[name] = Untouched(path)
+            except OSError as error:
+                label = relation["spec"]["label"]
+                raise SourceError(f"{label}: {error.strerror or error}") from None
+            opened.callback(files[name].close)
+        yield files
 
 
-def _at_rest(path: str) -> bool:
-    """Whether a database lacks its write-ahead log, being open nowhere: SQLite would make one."""
-    with Path(path).open("rb") as file:
-        head = file.read(_VERSION_AT + 1)
-    return head[_VERSION_AT:] == _LOGGED and not Path(f"{path}-wal").exists()
+def _attach(connection: sqlite3.Connection, files: dict[str, Untouched]) -> None:
+    for name, file in files.items():
+        connection.execute(f"ATTACH {duck.literal(file.uri)} AS {duck.identifier(name)}")
 
 
 def _lock(connection: sqlite3.Connection, relations: list[Json]) -> None:

@@ -27,7 +27,6 @@ _ROOM = 1 << 30
 # A process that has grown beyond this is not kept for the next query.
 _GROWN = 1 << 29
 _GRACE = 5.0
-_PGOPTIONS = os.environ.get("PGOPTIONS", "")
 # The sizes of this process in pages: all that is mapped, then what is in memory.
 _STATM = Path("/proc/self/statm")
 
@@ -50,7 +49,7 @@ def main() -> None:
 
 
 def _answer(request: Json, limits: Limits) -> tuple[Json, bytes]:
-    _bound(limits, request["relations"])
+    _bound(limits)
     try:
         ran = _ENGINES[request["engine"]](request["sql"], request["relations"], limits)
         body = _arrow(ran)
@@ -68,14 +67,11 @@ def _answer(request: Json, limits: Limits) -> tuple[Json, bytes]:
     return {"truncated": ran.truncated, "seconds": seconds, "warnings": list(ran.warnings)}, body
 
 
-def _bound(limits: Limits, relations: list[Json]) -> None:
-    """Bound the memory of this process, and what servers do for it."""
+def _bound(limits: Limits) -> None:
+    """Bound the memory of this process."""
     with suppress(OSError, ValueError):  # macOS has no such limit; DuckDB keeps its own
         most = _pages(0) + limits.memory + _ROOM
         resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
-    if any(relation["spec"]["kind"] == "postgresql" for relation in relations):
-        patience = f"-c statement_timeout={int(limits.seconds * 1000)}"
-        os.environ["PGOPTIONS"] = f"{_PGOPTIONS} -c default_transaction_read_only=on {patience}"
 
 
 def _arrow(ran: Ran) -> bytes:

@@ -10,11 +10,15 @@ import typer
 from dovetail.cli.ask import ask
 from dovetail.cli.bench import bench
 from dovetail.cli.catalog import demo, index, show, tables
+from dovetail.cli.interrupts import heed_interrupts
 from dovetail.cli.joins import joins
 from dovetail.cli.output import printable
 from dovetail.cli.search import search
 from dovetail.cli.sql import sql
 from dovetail.errors import DovetailError, UsageError
+
+# What a shell takes for the end by Ctrl-C; typer makes it of one, and says nothing.
+_INTERRUPTED = 130
 
 app = typer.Typer(
     name="dovetail",
@@ -51,15 +55,24 @@ def _options(
 
 def main() -> None:
     """Run the command line; every error of ours is one line and an exit code."""
+    interrupted = heed_interrupts()
     try:
         app()
     except DovetailError as error:
-        sys.stderr.write(f"dovetail: {printable(str(error))}\n")
-        sys.exit(2 if isinstance(error, UsageError) else 1)
+        if not interrupted():  # else that is all the error is about
+            sys.stderr.write(f"dovetail: {printable(str(error))}\n")
+            sys.exit(2 if isinstance(error, UsageError) else 1)
     except SystemExit as end:
-        if end.code == 130:  # typer makes this of a Ctrl-C, and says nothing
-            sys.stderr.write("dovetail: interrupted; finished tables are kept for the next run\n")
-        raise
+        if end.code != _INTERRUPTED and not interrupted():
+            raise
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except (KeyboardInterrupt, Exception):
+        if not interrupted():
+            raise
+    else:
+        if not interrupted():
+            return
+    sys.stderr.write("dovetail: interrupted; finished tables are kept for the next run\n")
+    sys.exit(_INTERRUPTED)

@@ -9,9 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dovetail.cli.options import CatalogOption, JsonOption, LLMOption, settings_for
-from dovetail.cli.output import console, plain, print_json, printable, rich_table
-from dovetail.cli.sql import answer_json, print_answer
+from dovetail.cli.options import (
+    CatalogOption,
+    CsvOption,
+    JsonOption,
+    LimitRowsOption,
+    LLMOption,
+    OutputOption,
+    ParquetOption,
+    TimeoutOption,
+    settings_for,
+)
+from dovetail.cli.output import console, note, plain, print_json, print_lines, printable, rich_table
+from dovetail.cli.rows import Form, answer_json, give
+from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
     from dovetail.api import FoundSet
@@ -41,6 +52,11 @@ def ask(
     ] = None,
     sql: Annotated[bool, typer.Option("--sql", help="Have a language model write SQL.")] = False,
     run: Annotated[bool, typer.Option("--run", help="Run that SQL; it can only read.")] = False,
+    limit_rows: LimitRowsOption = None,
+    timeout: TimeoutOption = None,
+    csv: CsvOption = False,
+    parquet: ParquetOption = None,
+    output: OutputOption = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Show stage by stage how the set came about.")
     ] = False,
@@ -51,7 +67,12 @@ def ask(
     """Find the tables that a question needs, and how they join."""
     from dovetail.api import Catalog
 
-    settings = settings_for(catalog, llm=llm)
+    form = Form(csv, as_json, parquet, output)
+    if (csv or parquet) and not run:
+        raise UsageError("--csv and --parquet are for rows: add --run")
+    if csv and form.fills_output and (trace or ddl):
+        raise UsageError("--csv prints rows alone: leave out --trace and --ddl, or add --output")
+    settings = settings_for(catalog, llm=llm, query_seconds=timeout, query_rows=limit_rows)
     opened = Catalog.open(settings.catalog, settings)
     found = opened.ask(question, k=k, selector=selector, prompt=prompt, recall=recall)
     answer = opened.answer(found) if run else None
@@ -60,9 +81,20 @@ def ask(
         more: dict[str, Any] = {"ddl": found.ddl()} if ddl else {}
         more |= {"sql": written} if written else {}
         more |= {"answer": answer_json(answer)} if answer else {}
-        print_json(found.to_dict() | more)
+        print_json(found.to_dict() | more, output)
         return
-    if ddl:
+    if answer and form.fills_output:
+        note(f"ran {' '.join(written.split())}")
+    else:
+        _print_found(found, written, trace=trace, as_ddl=ddl)
+    if answer:
+        give(answer, form)
+    if found.warning:
+        note(found.warning)
+
+
+def _print_found(found: FoundSet, written: str, *, trace: bool, as_ddl: bool) -> None:
+    if as_ddl:
         sys.stdout.write(found.ddl())
     else:
         if trace:
@@ -70,11 +102,7 @@ def ask(
                 _print_stage(entry)
         print_set(found)
     if written:
-        console().print(printable(written), highlight=False, markup=False, soft_wrap=True)
-    if answer:
-        print_answer(answer)
-    if found.warning:
-        sys.stderr.write(f"dovetail: {printable(found.warning)}\n")
+        print_lines(written)
 
 
 def print_set(found: FoundSet) -> None:

@@ -22,6 +22,21 @@ CatalogOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Print the rows as CSV, and nothing else.")]
+ParquetOption = Annotated[
+    Path | None,
+    typer.Option("--parquet", metavar="FILE", help="Write the rows to a Parquet file."),
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Where --csv or --json go, if to a file."),
+]
+LimitRowsOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Return at most so many rows [100000].")
+]
+TimeoutOption = Annotated[
+    float | None, typer.Option(min=0.1, metavar="SECONDS", help="Run at most so long [60].")
+]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar, no summary.")]
 LLMOption = Annotated[
     str | None,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -14,9 +17,20 @@ _NUMBERS = (
 )  # fmt: skip
 
 
-def print_json(document: dict[str, Any]) -> None:
-    """One JSON document on standard output, and nothing else."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
+def print_json(document: dict[str, Any], to: Path | None = None) -> None:
+    """One JSON document on standard output or in a file, and nothing else there."""
+    write(json.dumps(document, ensure_ascii=False, indent=1) + "\n", to)
+
+
+def write(text: str, to: Path | None = None) -> None:
+    """A text on standard output, or in a file."""
+    if to is None:
+        sys.stdout.write(text)
+        return
+    try:
+        to.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise UsageError(f"cannot write {to}: {error.strerror or error}") from None
 
 
 def console() -> Any:
@@ -49,6 +63,13 @@ def plain(text: str) -> str:
 def printable(text: str) -> str:
     """Text in which nothing steers the terminal or ends the line."""
     return "".join(char if char.isprintable() else "�" for char in text)
+
+
+def print_lines(text: str) -> None:
+    """A text of several lines as it is, but for what steers the terminal."""
+    screen = console()
+    for line in text.splitlines():
+        screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
 
 
 def note(text: str) -> None:

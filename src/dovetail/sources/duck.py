@@ -77,9 +77,14 @@ def cursor() -> duckdb.DuckDBPyConnection:
 @cache
 def load_extension(name: str) -> None:
     """Load an extension from its wheel."""
+    run(f"LOAD {literal(str(extension_file(name)))}")
+
+
+def extension_file(name: str) -> Path:
+    """Where the wheel of an extension has it."""
     package = importlib.import_module(f"duckdb_extension_{name}")
     folder = Path(str(package.__file__)).parent / "extensions" / f"v{duckdb.__version__}"
-    run(f"LOAD {literal(str(folder / f'{name}.duckdb_extension'))}")
+    return folder / f"{name}.duckdb_extension"
 
 
 def identifier(name: str) -> str:

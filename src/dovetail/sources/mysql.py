@@ -60,7 +60,8 @@ class MysqlSource:
         duck.load_extension("mysql_scanner")
         for name, value in _OPTIONS.items():
             duck.set_option(name, value=value)
-        self._server = Server("mysql", at, port=3306, target=_TARGET, remedy=_REMEDY)
+        before = _bounds(spec.seconds)
+        self._server = Server("mysql", at, port=3306, target=_TARGET, before=before, remedy=_REMEDY)
         self._database = at.database
         self._kinds = (*_STORED, "VIEW") if spec.views else _STORED
 
@@ -123,6 +124,16 @@ class MysqlSource:
             for table, kind, _, at, settled, _ in self._tables
             if kind in _STORED and table in shapes
         }
+
+
+def _bounds(seconds: float | None) -> str:
+    """What every statement begins with: MariaDB then only reads, and not for longer than that.
+
+    DuckDB passes statements on outside of any transaction, and a setting of the session would be
+    gone with the next one. To MySQL this is a comment: it has no such bounds for a statement.
+    """
+    patience = "" if seconds is None else f", max_statement_time = {seconds:.3f}"
+    return f"/*M! SET STATEMENT tx_read_only = 1{patience} FOR */ "
 
 
 def _shape(columns: Sequence[tuple[str, str, str, int]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from functools import cached_property
@@ -102,7 +103,8 @@ class PostgresSource:
 
     def __init__(self, spec: SourceSpec) -> None:
         at = server.address(spec.location, spec.credentials, _ENVIRONMENT)
-        self._server = Server("postgres", at, port=5432, target=_TARGET, remedy=_REMEDY)
+        target = _TARGET + _bounds(spec.seconds)
+        self._server = Server("postgres", at, port=5432, target=target, remedy=_REMEDY)
         self._kinds = "'r', 'p', 'm', 'f', 'v'" if spec.views else "'r', 'p', 'm', 'f'"
 
     def tables(self) -> Sequence[Listing]:
@@ -150,6 +152,20 @@ class PostgresSource:
             for schema, table, counters, shape in self._server.ask(_STATES)
         }
         return quiet, states
+
+
+def _bounds(seconds: float | None) -> str:
+    """For a session whose statements may not take longer, after what PGOPTIONS asks for.
+
+    DuckDB begins read-only transactions by itself; a proxy may take no options at all.
+    """
+    if seconds is None:
+        return ""
+    patience = max(int(seconds * 1000), 1)
+    wanted = os.environ.get("PGOPTIONS", "")
+    wanted += f" -c default_transaction_read_only=on -c statement_timeout={patience}"
+    escaped = wanted.replace("\\", "\\\\").replace("'", "\\'")
+    return f" options='{escaped}'"
 
 
 def _quoted(table: Listing) -> str:

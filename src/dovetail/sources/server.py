@@ -135,12 +135,23 @@ class Asked:
 
 
 class Server:
-    """A connection to one database: `kind` is DuckDB's word for its server."""
+    """A connection to one database: `kind` is DuckDB's word for its server.
+
+    `before` is put before every statement that the server is sent.
+    """
 
     def __init__(
-        self, kind: str, at: Address, *, port: int, target: str = "", remedy: str = ""
+        self,
+        kind: str,
+        at: Address,
+        *,
+        port: int,
+        target: str = "",
+        before: str = "",
+        remedy: str = "",
     ) -> None:
         self._at = at
+        self._before = before
         self._function = f"{kind}_query"
         duck.load_extension(f"{kind}_scanner")
         with self.explained(remedy), _secret(kind, at, port) as login:
@@ -188,7 +199,7 @@ class Server:
             raise SourceError(f"{text}; {advice}" if advice else text) from None
 
     def _relation(self, sql: str) -> str:
-        return f"{self._function}({duck.literal(self._alias)}, {duck.literal(sql)})"
+        return f"{self._function}({duck.literal(self._alias)}, {duck.literal(self._before + sql)})"
 
 
 @contextmanager

@@ -1,0 +1,159 @@
+"""The rows of an answer: a table on the terminal, CSV, JSON, or a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dovetail.cli.output import console, note, plain, rich_table, write
+from dovetail.errors import UsageError
+
+if TYPE_CHECKING:
+    from dovetail.answer.answer import Answer
+
+_SHOWN = 50
+# So many digits of a decimal are exact as a number of JSON.
+_DOUBLE_DIGITS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How rows are wanted: `csv` or `json` on standard output or in `to`, or a file of Parquet.
+
+    With none of them they are shown as a table.
+    """
+
+    csv: bool = False
+    json: bool = False
+    parquet: Path | None = None
+    to: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.csv + self.json + (self.parquet is not None) > 1:
+            raise UsageError("--json, --csv and --parquet: choose one")
+        if self.to and not (self.csv or self.json):
+            raise UsageError("--output is where --csv or --json go: choose one of them")
+        file = self.parquet or self.to
+        if file and not file.absolute().parent.is_dir():  # before anything is spent on rows
+            raise UsageError(f"cannot write {file}: there is no such folder")
+
+    @property
+    def fills_output(self) -> bool:
+        """Whether standard output is for the rows alone."""
+        return (self.csv or self.json) and self.to is None
+
+
+def give(found: Answer, form: Form) -> None:
+    """Print or write the rows as CSV, Parquet or a table; what to know about them goes beside."""
+    if form.csv:
+        write(_csv(found), form.to)
+    elif form.parquet is not None:
+        _write_parquet(found, form.parquet)
+    else:
+        _print_table(found)
+        return
+    for warning in found.warnings:
+        note(warning)
+    if file := form.parquet or form.to:
+        console().print(plain(f"{_counted(found)} in {file}"), highlight=False, soft_wrap=True)
+
+
+def answer_json(found: Answer) -> dict[str, Any]:
+    """An answer as a JSON document."""
+    joins = [
+        {
+            "left": str(join.left),
+            "right": str(join.right),
+            "columns": [list(p) for p in join.columns],
+        }
+        for join in found.joins
+    ]
+    rows = [[_json_value(cell) for cell in row] for row in _rows(found)]
+    return {
+        "sql": found.sql,
+        "ran": found.ran,
+        "tables": [str(table) for table in found.tables],
+        "names": {str(table): name for table, name in found.names.items()},
+        "joins": joins,
+        "columns": list(found.columns),
+        "rows": rows,
+        "truncated": found.truncated,
+        "warnings": list(found.warnings),
+        "tokens_in": found.tokens_in,
+        "tokens_out": found.tokens_out,
+        "seconds": {stage: round(taken, 4) for stage, taken in found.seconds.items()},
+    }
+
+
+def _print_table(found: Answer) -> None:
+    import pyarrow as pa
+
+    screen = console()
+    for table, name in found.names.items():
+        if name != table.name:
+            screen.print(plain(f"{table} is called {name} here"), highlight=False)
+    listing = rich_table(*found.columns)
+    for column, field in zip(listing.columns, found.rows.schema, strict=True):
+        number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        if number or pa.types.is_decimal(field.type):
+            column.justify = "right"
+    for row in _rows(found, _SHOWN):
+        listing.add_row(*(plain(_text(cell)) for cell in row))
+    screen.print(listing)
+    shown = f", the first {_SHOWN} shown" if found.rows.num_rows > _SHOWN else ""
+    seconds = sum(found.seconds.values())
+    screen.print(f"{_counted(found)}{shown} ({seconds:.2f} s)", highlight=False)
+    for warning in found.warnings:
+        screen.print(plain(f"Note: {warning}"), highlight=False, soft_wrap=True)
+
+
+def _counted(found: Answer) -> str:
+    count = found.rows.num_rows
+    return f"{count:,} row{'s' * (count != 1)}"
+
+
+def _rows(found: Answer, most: int | None = None) -> list[tuple[Any, ...]]:
+    rows = found.rows.slice(0, most)
+    columns = [column.to_pylist() for column in rows.columns]
+    return list(zip(*columns, strict=True)) if columns else []
+
+
+def _json_value(cell: Any) -> Any:
+    if cell is None or isinstance(cell, (bool, int, str)):
+        return cell
+    if isinstance(cell, float):  # JSON has no NaN
+        return cell if cell - cell == 0 else str(cell)
+    if isinstance(cell, Decimal) and len(cell.as_tuple().digits) <= _DOUBLE_DIGITS:
+        return float(cell)
+    return _text(cell)
+
+
+def _text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return cell.hex() if isinstance(cell, bytes) else str(cell)
+
+
+def _csv(found: Answer) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(found.columns)
+    writer.writerows(map(_text, row) for row in _rows(found))
+    return text.getvalue()
+
+
+def _write_parquet(found: Answer, file: Path) -> None:
+    import pyarrow.parquet as pq
+
+    from dovetail.answer.answer import plain_rows
+
+    try:
+        pq.write_table(plain_rows(found.rows), file)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror or error}") from None
