@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableSet
 from dovetail.ports import Retriever
-from dovetail.retrieve.graph import GraphRetriever
+from dovetail.retrieve.core_t import open_core_t
+from dovetail.retrieve.graph import CANDIDATES, GraphRetriever
+from dovetail.retrieve.opening import searcher_of
+from dovetail.retrieve.select_llm import FULL
+from dovetail.settings import Settings
 
 # Below this margin one table more or less was close to a toss (docs/graph.md has F1 by margin).
 UNSURE = 0.5
@@ -33,3 +38,13 @@ class HybridRetriever:
 def _margin(stage: Mapping[str, object]) -> float:
     margin = stage["margin"]
     return margin if isinstance(margin, float) else 0.0
+
+
+def open_hybrid(
+    catalog: Catalog, *, k: int, settings: Settings, argument: str = FULL
+) -> HybridRetriever:
+    """The retriever as `dovetail bench` names it: `hybrid`, or with words of `core-t`."""
+    other = open_core_t(catalog, k=k, settings=settings, argument=argument)
+    searcher = searcher_of(catalog, settings)
+    graph = GraphRetriever(searcher, recall=settings.recall, k=max(k, CANDIDATES))
+    return HybridRetriever(graph, other)
