@@ -86,7 +86,7 @@ class Frontier:
     name: str
     questions: int
     points: Sequence[Point]
-    by_margin: Sequence[Retrieval]
+    by_confidence: Sequence[Retrieval]
 
     @property
     def rivals(self) -> Sequence[Rival]:
@@ -99,7 +99,7 @@ def frontier(folder: Path, *, evidence: bool = False) -> Frontier:
     if corpus.name == FITTED_ON:
         corpus = corpus.out_of_sample()
     name = corpus.name + (EVIDENCE if evidence else "")
-    return Frontier(name, len(corpus.seen), corpus.points(DIAL), corpus.by_margin(RECALL))
+    return Frontier(name, len(corpus.seen), corpus.points(DIAL), corpus.by_confidence(RECALL))
 
 
 def markdown(results: Sequence[Frontier]) -> str:
@@ -111,8 +111,11 @@ def markdown(results: Sequence[Frontier]) -> str:
         lines += [f"| {point.recall:g} | {_cells(point.measured)} |" for point in each.points]
         read = [*ASKED.get(each.name, ()), *(rival.pr for rival in each.rivals[:2])]
         found = ", ".join(f"{100 * at(each.points, pr / 100):.1f} @ {pr:g}" for pr in read)
-        parts = " / ".join(f"{100 * part.f1:.0f}" for part in each.by_margin)
-        lines += ["", f"F1 @ PR: {found}; by margin, the surest quarter first: {parts}", ""]
+        lines += ["", f"F1 @ PR: {found}; by quarters, the surest first:", ""]
+        for name in ("f1", "pr"):
+            parts = [f"{100 * getattr(part, name):.0f}" for part in each.by_confidence]
+            lines.append(f"- {name.upper()} {' / '.join(parts)}")
+        lines.append("")
     return "\n".join(lines)
 
 

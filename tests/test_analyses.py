@@ -195,16 +195,16 @@ def test_bridges_dropped_and_recovered(folder: Path) -> None:
     assert "core-t@4 0.600" in table.note
 
 
-def sure(margin: float, **more: object) -> list[dict[str, object]]:
+def sure(confidence: float, **more: object) -> list[dict[str, object]]:
     """The trace of a question that graph chose for."""
-    return [{"stage": "search"}, {"stage": "select", "margin": margin, **more}]
+    return [{"stage": "search"}, {"stage": "select", "confidence": confidence, **more}]
 
 
 def test_asking_where_graph_is_unsure(tmp_path: Path) -> None:
-    """The margins order q2 and q4 (together), q3, q1; the model gains 0 and 1, -0.2, 0."""
+    """Confidence orders q2 and q4 (together), q3, q1; the model gains 0 and 1, -0.2, 0."""
     free = {"q1": "a", "q2": "ax", "q3": "abc", "q4": "x"}
-    margins = {"q1": 0.9, "q2": 0.2, "q3": 0.5, "q4": 0.2}
-    traces = {name: sure(margin) for name, margin in margins.items()}
+    known = {"q1": 0.9, "q2": 0.2, "q3": 0.5, "q4": 0.2}
+    traces = {name: sure(value) for name, value in known.items()}
     records = [record(name, tables) for name, tables in free.items()]
     write_run(tmp_path, "graph", QUESTIONS, records, traces=traces)
     paid = {"q1": "b", "q2": "ax", "q3": "ab", "q4": "d"}
@@ -239,12 +239,12 @@ def test_runs_of_hybrid_stand_beside_the_curve(tmp_path: Path) -> None:
     write_run(tmp_path, "graph", QUESTIONS, [record("q1", "a"), record("q2", "a")],
               traces={"q1": sure(0.1), "q2": sure(0.6)})  # fmt: skip
     write_run(tmp_path, "core-t", QUESTIONS, records[:1])
-    note = {"stage": "hybrid", "margin": 0.1, "unsure": 0.3, "asked": True}
+    note = {"stage": "hybrid", "confidence": 0.1, "unsure": 0.3, "asked": True}
     traces = {"q1": [note, *TRACES["q1"]], "q2": [{**note, "asked": False}, *sure(0.6)]}
     write_run(tmp_path, "hybrid", QUESTIONS, records, traces=traces)
-    own = values(asking(measured(tmp_path)), "by its margin")
+    own = values(asking(measured(tmp_path)), "by its own")
     assert list(own.values()) == [
-        "hybrid@4", "by its margin", 50, 0.3, 1.5, 100, 100, 40,
+        "hybrid@4", "by its own", 50, 0.3, 1.5, 100, 100, 40,
     ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.measures import Retrieval, Score, retrieval, score
 from dovetail.bench.questions import Question
 from dovetail.offline.build import Progress, Watch
-from dovetail.retrieve.graph import GraphRetriever, Look, believed, margin
+from dovetail.retrieve.graph import GraphRetriever, Look, believed
 from dovetail.retrieve.opening import searcher_of
 from dovetail.settings import Settings
 
@@ -91,10 +91,14 @@ class Corpus:
         """The frontier."""
         return [Point(recall, retrieval(self.scores(recall))) for recall in recalls]
 
-    def by_margin(self, recall: float, parts: int = 4) -> list[Retrieval]:
+    def confidences(self, recall: float) -> list[float]:
+        """How sure the selector is of each question."""
+        choose, sure = self.retriever.choose, self.retriever.confidence
+        return [sure(one.look, choose(one.look, recall)) for one in self.seen]
+
+    def by_confidence(self, recall: float, parts: int = 4) -> list[Retrieval]:
         """The questions in equal parts, the surest first."""
-        sure = [margin(one.look.beliefs, recall) for one in self.seen]
-        scores = self.scores(recall)
+        sure, scores = self.confidences(recall), self.scores(recall)
         order = sorted(range(len(sure)), key=lambda place: -sure[place])
         cuts = [len(order) * part // parts for part in range(parts + 1)]
         return [

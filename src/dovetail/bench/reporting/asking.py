@@ -24,7 +24,7 @@ from dovetail.bench.reporting.tabular import (
     measures,
 )
 
-MARGIN, HYBRID = "margin", "hybrid"
+CONFIDENCE, HYBRID = "confidence", "hybrid"
 _SHARES = (0, 0.25, 0.5, 0.75, 1)
 _POINTS = 20
 _ROUNDING = 1e-9
@@ -32,7 +32,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """So many questions asked, all with a margin below a bound; tokens are means per question."""
+    """So many questions asked, all those with a confidence `below`; tokens are per question."""
 
     asked: int
     of: int
@@ -49,7 +49,7 @@ class Mixed:
 class Mixture:
     """The scores of two runs on the same questions, the least sure first, and what a call costs."""
 
-    margins: Sequence[float]
+    sure: Sequence[float]
     free: Sequence[Score]
     paid: Sequence[Score]
     tokens: Sequence[int]
@@ -57,12 +57,12 @@ class Mixture:
     @classmethod
     def of(cls, free: Measured, paid: Measured) -> Mixture:
         """The questions that both runs asked."""
-        known = margins_of(free)
+        known = confidences_of(free)
         names = [name for name in shared(free, paid) if name in known]
         names.sort(key=lambda name: (known[name], name))
         records = [paid.records[name] for name in names]
         return cls(
-            margins=[known[name] for name in names],
+            sure=[known[name] for name in names],
             free=[free.scores[name] for name in names],
             paid=[paid.scores[name] for name in names],
             tokens=[record.tokens_in + record.tokens_out for record in records],
@@ -70,18 +70,18 @@ class Mixture:
 
     def at(self, asked: int) -> Mixed:
         """The model's sets for so many questions, the graph's for the others."""
-        of = len(self.margins)
+        of = len(self.sure)
         return Mixed(
             asked=asked,
             of=of,
-            below=self.margins[asked] if asked < of else None,
+            below=self.sure[asked] if asked < of else None,
             measured=retrieval([*self.paid[:asked], *self.free[asked:]]),
             tokens=sum(self.tokens[:asked]) / of,
         )
 
     def near(self, share: float) -> Mixed:
         """The most questions that can be asked without exceeding a share of them."""
-        most = share * len(self.margins)
+        most = share * len(self.sure)
         return self.at(max(cut for cut in self._cuts if cut <= most + _ROUNDING))
 
     def equal(self) -> Mixed:
@@ -97,10 +97,10 @@ class Mixture:
 
     @property
     def _cuts(self) -> list[int]:
-        """How many can be asked: questions of one margin are asked together or not at all."""
-        margins = self.margins
-        between = [n for n in range(1, len(margins)) if margins[n - 1] < margins[n]]
-        return [0, *between, len(margins)]
+        """How many can be asked: those of one confidence are asked together or not at all."""
+        sure = self.sure
+        between = [n for n in range(1, len(sure)) if sure[n - 1] < sure[n]]
+        return [0, *between, len(sure)]
 
     @property
     def _gains(self) -> list[float]:
@@ -112,19 +112,19 @@ class Mixture:
 def asking(measured: Sequence[Measured]) -> Table:
     """F1 and PR by the share of questions asked, and the fewest calls for the model's own F1."""
     name, title = "asking", "Asking where graph is unsure"
-    free = [one for one in measured if margins_of(one) and not _calls(one)]
+    free = [one for one in measured if confidences_of(one) and not _calls(one)]
     paid = [one for one in measured if _calls(one) and not _thresholds(one)]
     mixtures = {
         (one.label, other.label, one.number, other.number): mixture
         for one, other in product(free, paid)
-        if (mixture := Mixture.of(one, other)).margins
+        if (mixture := Mixture.of(one, other)).sure
     }
     if not mixtures:
         missing = "It needs a run of graph and one that always asks a model, on the same questions."
         return empty(name, title, missing)
     columns = (
-        Column("systems"), Column("asked"), Column("asked %", LOW),
-        Column("margin below", digits=3), *measures("tables", "F1", "PR"), Column("tokens", LOW),
+        Column("systems"), Column("asked"), Column("asked %", LOW), Column("below", digits=3),
+        *measures("tables", "F1", "PR"), Column("tokens", LOW),
     )  # fmt: skip
     rows: list[Row] = []
     lines: list[Line] = []
@@ -139,20 +139,20 @@ def asking(measured: Sequence[Measured]) -> Table:
         lines.append(Line(f"{label}, asked at random", ends))
     rows += [_own(one, bound) for one in measured if (bound := _thresholds(one))]
     note = (
-        "The least sure questions get the set of the run that asks. For equal F1: the fewest calls "
-        "that reach the F1 of asking always; the others are saved."
+        "Where the confidence of graph is below the bound, the set is that of the run that asks. "
+        "For equal F1: the fewest calls that reach the F1 of asking always; the others are saved."
     )
     plot = Plot("F1 over questions asked", "asked %", "F1 %", tuple(lines))
     return Table(name, title, columns, tuple(rows), note=note, plots=(plot,))
 
 
-def margins_of(one: Measured) -> Mapping[str, float]:
+def confidences_of(one: Measured) -> Mapping[str, float]:
     """How sure the graph was of each question, as its traces have it."""
     return {
-        question: float(stage[MARGIN])
+        question: float(stage[CONFIDENCE])
         for question, stages in one.traces.items()
         for stage in stages
-        if stage.get("stage") == "select" and isinstance(stage.get(MARGIN), float | int)
+        if stage.get("stage") == "select" and isinstance(stage.get(CONFIDENCE), float | int)
     }
 
 
@@ -161,7 +161,7 @@ def _calls(one: Measured) -> int:
 
 
 def _thresholds(one: Measured) -> set[float]:
-    """The margins below which a run of `hybrid` asked; none for others."""
+    """The confidences below which a run of `hybrid` asked; none for others."""
     stages = (stage for stages in one.traces.values() for stage in stages)
     return {float(stage["unsure"]) for stage in stages if stage.get("stage") == HYBRID}
 
@@ -183,4 +183,4 @@ def _own(one: Measured, bounds: set[float]) -> Row:
     asked = sum(record.llm_calls > 0 for record in records)
     tokens = sum(record.tokens_in + record.tokens_out for record in records) / len(records)
     mixed = Mixed(asked, len(records), max(bounds), one.means, tokens)
-    return _row(one.label, "by its margin", mixed, (one.number,))
+    return _row(one.label, "by its own", mixed, (one.number,))
