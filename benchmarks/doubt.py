@@ -1,9 +1,9 @@
 """Questions at the edge: the name of a table and no more, and questions that no table fits.
 
-    python benchmarks/doubt.py DATA DATA [DATA ...] [--limit 300]
+    python benchmarks/doubt.py DATA DATA [DATA ...] [--limit 150]
 
-Of every corpus, each table's name is asked for as it is spelled, as "list the …" and as "How many …
-are there?". `found` is the share of sets that hold a table of the name, `silent` the share of those
+Of every corpus, names of tables are asked for as they are spelled, as "list the …" and as "How many
+… are there?". `found` is the share of sets that hold a table of the name, `silent` the share of those
 with a neighbour that says no word of the question; bridges are not counted.
 
 Questions of each corpus are also asked over every other one, where hardly a table fits them. `AUC`
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.measures import area_under_curve
@@ -27,6 +28,8 @@ from dovetail.search.searcher import Searcher
 from dovetail.search.texts import spelled
 from dovetail.search.words import asked
 from dovetail.settings import Settings
+
+T = TypeVar("T")
 
 FORMS = ("{}", "list the {}", "How many {} are there?")
 
@@ -50,10 +53,11 @@ class Graph:
         found = self.retriever.choose(look, RECALL)
         return found, self.retriever.confidence(look, found)
 
-    def short(self) -> tuple[int, float, float]:
+    def short(self, limit: int) -> tuple[int, float, float]:
         """How many short questions, and the shares `found` and `silent`."""
         names = sorted({spelled(table.name) for table in self.searcher.catalog.ids})
-        questions = [(name, form.format(name)) for name in names if asked(name) for form in FORMS]
+        every = [(name, form.format(name)) for name in names if asked(name) for form in FORMS]
+        questions = spaced(every, limit)
         hits, silent = 0, 0
         for name, question in questions:
             found, _ = self.chosen(question)
@@ -64,25 +68,25 @@ class Graph:
         return len(questions), hits / len(questions), silent / len(questions)
 
 
-def spaced(dataset: Dataset, limit: int) -> list[str]:
-    """So many questions of a corpus, evenly spaced."""
-    texts = [question.text for question in dataset.questions()]
-    count = min(limit, len(texts))
-    return [texts[len(texts) * place // count] for place in range(count)]
+def spaced(items: Sequence[T], limit: int) -> list[T]:
+    """So many of them, evenly spaced."""
+    count = min(limit, len(items))
+    return [items[len(items) * place // count] for place in range(count)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", nargs="+", help="corpora, as `dovetail bench` takes them")
-    parser.add_argument("--limit", type=int, default=300, help="questions of each corpus")
+    parser.add_argument("--limit", type=int, default=150, help="questions of each kind and corpus")
     given = parser.parse_args(arguments)
     datasets = [open_dataset(data) for data in given.data]
-    questions = [spaced(dataset, given.limit) for dataset in datasets]
+    texts = [[question.text for question in dataset.questions()] for dataset in datasets]
+    questions = [spaced(listed, given.limit) for listed in texts]
     print("| corpus | short questions | found | silent | AUC | unsure: own | strangers |")
     print("|---|---|---|---|---|---|---|")
     for place, dataset in enumerate(datasets):
         graph = Graph.over(dataset)
-        count, found, silent = graph.short()
+        count, found, silent = graph.short(given.limit)
         own = [graph.chosen(text)[1] for text in questions[place]]
         others = [text for at, listed in enumerate(questions) if at != place for text in listed]
         strange = [graph.chosen(text)[1] for text in others]

@@ -31,7 +31,7 @@ from dovetail.bench.reporting.spending import (
 from dovetail.bench.reporting.stages import ablation, bridges, recovery
 from dovetail.bench.reporting.tabular import BEST, SECOND, Table
 from dovetail.errors import DatasetError, NotFoundError, UsageError
-from tests.runs import add_answers, asked, candidates, record, write_run
+from tests.runs import Stages, add_answers, asked, candidates, record, write_run
 
 QUESTIONS = [
     asked(1, "ab", "simple"), asked(2, "a", "simple"), asked(3, "abc", "hard"),
@@ -240,7 +240,10 @@ def test_runs_of_hybrid_stand_beside_the_curve(tmp_path: Path) -> None:
               traces={"q1": sure(0.1), "q2": sure(0.6)})  # fmt: skip
     write_run(tmp_path, "core-t", QUESTIONS, records[:1])
     note = {"stage": "hybrid", "confidence": 0.1, "unsure": 0.3, "asked": True}
-    traces = {"q1": [note, *TRACES["q1"]], "q2": [{**note, "asked": False}, *sure(0.6)]}
+    traces: dict[str, Stages] = {
+        "q1": [note, *TRACES["q1"]],
+        "q2": [{**note, "asked": False}, *sure(0.6)],
+    }
     write_run(tmp_path, "hybrid", QUESTIONS, records, traces=traces)
     own = values(asking(measured(tmp_path)), "by its own")
     assert list(own.values()) == [
