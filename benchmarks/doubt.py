@@ -2,9 +2,9 @@
 
     python benchmarks/doubt.py DATA DATA [DATA ...] [--limit 150]
 
-Of every corpus, names of tables are asked for as they are spelled, as "list the …" and as "How many
-… are there?". `found` is the share of sets that hold a table of the name, `silent` the share of those
-with a neighbour that says no word of the question; bridges are not counted.
+Names of tables are asked for as they are spelled, as "list the …" and as "How many … are there?".
+`found` is the share of sets that hold a table of the name, `silent` the share of those with a
+neighbour that says no word of the question; bridges are not counted.
 
 Questions of each corpus are also asked over every other one, where hardly a table fits them. `AUC`
 is the chance that the selector is surer of a question of the corpus than of such a stranger, and
