@@ -6,9 +6,9 @@ Names of tables are asked for as they are spelled, as "list the …" and as "How
 `found` is the share of sets that hold a table of the name, `silent` the share of those with a
 neighbour that says no word of the question; bridges are not counted.
 
-Questions of each corpus are also asked over every other one, where hardly a table fits them. `AUC`
-is the chance that the selector is surer of a question of the corpus than of such a stranger, and
-`unsure` the share of both that `hybrid` asks a model about.
+Questions of each corpus are also asked over every other one that does not hold their database,
+where hardly a table fits them. `AUC` is the chance that the selector is surer of a question of the
+corpus than of such a stranger, and `unsure` the share of both that `hybrid` asks a model about.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from dovetail.bench.datasets import Dataset, open_dataset
+from dovetail.bench.datasets import Dataset, database_of, open_dataset
 from dovetail.bench.measures import area_under_curve
 from dovetail.retrieve.graph import RECALL, GraphRetriever
 from dovetail.retrieve.graph_bridges import Bridged
@@ -80,16 +80,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=int, default=150, help="questions of each kind and corpus")
     given = parser.parse_args(arguments)
     datasets = [open_dataset(data) for data in given.data]
-    texts = [[question.text for question in dataset.questions()] for dataset in datasets]
-    questions = [spaced(listed, given.limit) for listed in texts]
+    questions = [spaced(dataset.questions(), given.limit) for dataset in datasets]
     print("| corpus | short questions | found | silent | AUC | unsure: own | strangers |")
     print("|---|---|---|---|---|---|---|")
     for place, dataset in enumerate(datasets):
         graph = Graph.over(dataset)
         count, found, silent = graph.short(given.limit)
-        own = [graph.chosen(text)[1] for text in questions[place]]
-        others = [text for at, listed in enumerate(questions) if at != place for text in listed]
-        strange = [graph.chosen(text)[1] for text in others]
+        others = [one for at, listed in enumerate(questions) if at != place for one in listed]
+        strangers = [one for one in others if database_of(one.gold[0]) not in dataset.sources]
+        own = [graph.chosen(one.text)[1] for one in questions[place]]
+        strange = [graph.chosen(one.text)[1] for one in strangers]
         shares = [found, silent, *(_below(sure) for sure in (own, strange))]
         percent = [f"{100 * share:.1f}" for share in shares]
         auc = f"{area_under_curve(own, strange):.3f}"
