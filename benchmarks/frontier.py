@@ -17,7 +17,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from dovetail.bench.datasets import open_dataset
-from dovetail.bench.frontier import Corpus, Point, at
+from dovetail.bench.frontier import Corpus, Part, Point, at
 from dovetail.bench.measures import Retrieval
 from dovetail.retrieve.graph import RECALL
 from dovetail.settings import Settings
@@ -86,7 +86,7 @@ class Frontier:
     name: str
     questions: int
     points: Sequence[Point]
-    by_margin: Sequence[Retrieval]
+    by_confidence: Sequence[Part]
 
     @property
     def rivals(self) -> Sequence[Rival]:
@@ -99,7 +99,7 @@ def frontier(folder: Path, *, evidence: bool = False) -> Frontier:
     if corpus.name == FITTED_ON:
         corpus = corpus.out_of_sample()
     name = corpus.name + (EVIDENCE if evidence else "")
-    return Frontier(name, len(corpus.seen), corpus.points(DIAL), corpus.by_margin(RECALL))
+    return Frontier(name, len(corpus.seen), corpus.points(DIAL), corpus.by_confidence(RECALL))
 
 
 def markdown(results: Sequence[Frontier]) -> str:
@@ -111,9 +111,19 @@ def markdown(results: Sequence[Frontier]) -> str:
         lines += [f"| {point.recall:g} | {_cells(point.measured)} |" for point in each.points]
         read = [*ASKED.get(each.name, ()), *(rival.pr for rival in each.rivals[:2])]
         found = ", ".join(f"{100 * at(each.points, pr / 100):.1f} @ {pr:g}" for pr in read)
-        parts = " / ".join(f"{100 * part.f1:.0f}" for part in each.by_margin)
-        lines += ["", f"F1 @ PR: {found}; by margin, the surest quarter first: {parts}", ""]
+        lines += ["", f"F1 @ PR: {found}; by quarters, the surest first:", ""]
+        parts = each.by_confidence
+        lines += [
+            _listed("expected", [part.confidence for part in parts]),
+            _listed("F1", [part.measured.f1 for part in parts]),
+            _listed("PR", [part.measured.pr for part in parts]),
+            "",
+        ]
     return "\n".join(lines)
+
+
+def _listed(name: str, shares: Sequence[float]) -> str:
+    return f"- {name} {' / '.join(f'{100 * share:.0f}' for share in shares)}"
 
 
 def _cells(measured: Retrieval) -> str:

@@ -13,6 +13,7 @@ from dovetail.bench.reporting.answering import (
     execution_accuracy,
     paired_execution,
 )
+from dovetail.bench.reporting.asking import asking
 from dovetail.bench.reporting.cases import cases
 from dovetail.bench.reporting.comparison import paired_f1, reference, strata
 from dovetail.bench.reporting.dials import frontier, sweep
@@ -30,7 +31,7 @@ from dovetail.bench.reporting.spending import (
 from dovetail.bench.reporting.stages import ablation, bridges, recovery
 from dovetail.bench.reporting.tabular import BEST, SECOND, Table
 from dovetail.errors import DatasetError, NotFoundError, UsageError
-from tests.runs import add_answers, asked, candidates, record, write_run
+from tests.runs import Stages, add_answers, asked, candidates, record, write_run
 
 QUESTIONS = [
     asked(1, "ab", "simple"), asked(2, "a", "simple"), asked(3, "abc", "hard"),
@@ -192,6 +193,62 @@ def test_bridges_dropped_and_recovered(folder: Path) -> None:
     row = values(table, "core-t@4")
     assert list(row.values())[1:] == [about(200 / 3), 2, 3, 100, 50]
     assert "core-t@4 0.600" in table.note
+
+
+def sure(confidence: float, **more: object) -> list[dict[str, object]]:
+    """The trace of a question that graph chose for."""
+    return [{"stage": "search"}, {"stage": "select", "confidence": confidence, **more}]
+
+
+def test_asking_where_graph_is_unsure(tmp_path: Path) -> None:
+    """Confidence orders q2 and q4 (together), q3, q1; the model gains 0 and 1, -0.2, 0."""
+    free = {"q1": "a", "q2": "ax", "q3": "abc", "q4": "x"}
+    known = {"q1": 0.9, "q2": 0.2, "q3": 0.5, "q4": 0.2}
+    traces = {name: sure(value) for name, value in known.items()}
+    records = [record(name, tables) for name, tables in free.items()]
+    write_run(tmp_path, "graph", QUESTIONS, records, traces=traces)
+    paid = {"q1": "b", "q2": "ax", "q3": "ab", "q4": "d"}
+    records = [
+        record(name, tables, tokens_in=90, tokens_out=10, llm_calls=1)
+        for name, tables in paid.items()
+    ]
+    write_run(tmp_path, "core-t", QUESTIONS, records, traces=TRACES)
+    table = asking(measured(tmp_path))
+    rows = [[cell.value for cell in row.cells[1:]] for row in table.rows]
+    assert {row.cells[0].value for row in table.rows} == {"graph@4, core-t@4"}
+    none, half, most, every = [
+        (2 / 3 + 2 / 3 + 1 + 0) * 25, (2 / 3 + 2 / 3 + 1 + 1) * 25, (2 / 3 + 2 / 3 + 0.8 + 1) * 25,
+        (2 / 3 + 2 / 3 + 0.8 + 1) * 25,
+    ]  # fmt: skip
+    assert rows == [
+        ["a share", 0, 0.2, 1.75, about(none), 50, 0],
+        ["a share", 0, 0.2, 1.75, about(none), 50, 0],  # q2 and q4 cannot be told apart
+        ["a share", 50, 0.5, 1.75, about(half), 75, 50],
+        ["a share", 75, 0.9, 1.5, about(most), 50, 75],
+        ["a share", 100, None, 1.5, about(every), 50, 100],
+        ["for equal F1", 50, 0.5, 1.75, about(half), 75, 50],
+        ["for the best F1", 50, 0.5, 1.75, about(half), 75, 50],
+    ]
+    curve, random = table.plots[0].lines
+    assert len(curve.points) == 21
+    assert random.points == ((0, about(none)), (100, about(every)))
+
+
+def test_runs_of_hybrid_stand_beside_the_curve(tmp_path: Path) -> None:
+    records = [record("q1", "ab", llm_calls=1, tokens_in=80), record("q2", "a")]
+    write_run(tmp_path, "graph", QUESTIONS, [record("q1", "a"), record("q2", "a")],
+              traces={"q1": sure(0.1), "q2": sure(0.6)})  # fmt: skip
+    write_run(tmp_path, "core-t", QUESTIONS, records[:1])
+    note = {"stage": "hybrid", "confidence": 0.1, "unsure": 0.3, "asked": True}
+    traces: dict[str, Stages] = {
+        "q1": [note, *TRACES["q1"]],
+        "q2": [{**note, "asked": False}, *sure(0.6)],
+    }
+    write_run(tmp_path, "hybrid", QUESTIONS, records, traces=traces)
+    own = values(asking(measured(tmp_path)), "by its own")
+    assert list(own.values()) == [
+        "hybrid@4", "by its own", 50, 0.3, 1.5, 100, 100, 40,
+    ]  # fmt: skip
 
 
 def test_cases_are_found_by_rule(folder: Path) -> None:

@@ -169,13 +169,13 @@ def test_hybrid_asks_a_model_where_the_graph_is_unsure(shop: Path) -> None:
         llm = OpenAILLM("tiny", workers=1, environ=server.environ)
         searcher = catalog.searcher
         graph = GraphRetriever(searcher)
-        margin = graph.retrieve(QUESTION).trace[-1]["margin"]
-        assert isinstance(margin, float)
+        known = graph.retrieve(QUESTION).trace[-1]["confidence"]
+        assert isinstance(known, float)
         other = CoreTRetriever(searcher, llm)
-        sure = HybridRetriever(graph, other, unsure=margin).retrieve(QUESTION)
+        sure = HybridRetriever(graph, other, unsure=known).retrieve(QUESTION)
         assert (sure.trace[0]["asked"], len(server.asked)) == (False, 0)
         assert sure.ids == graph.retrieve(QUESTION).ids
-        unsure = HybridRetriever(graph, other, unsure=margin + 0.1).retrieve(QUESTION)
+        unsure = HybridRetriever(graph, other, unsure=known + 0.1).retrieve(QUESTION)
         assert (unsure.trace[0]["asked"], len(server.asked)) == (True, 1)
         assert unsure.ids == other.retrieve(QUESTION).ids
 

@@ -18,7 +18,7 @@ from dovetail.domain import TableSet
 from dovetail.errors import UsageError
 from dovetail.models.endpoint import Patience
 from dovetail.models.llm_openai import OpenAILLM
-from dovetail.plugins import open_llm, open_retriever
+from dovetail.plugins import open_retriever
 from dovetail.ports import LLM, Completion, Json, Retriever
 from dovetail.retrieve.adjust import AdjustOptions
 from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
@@ -317,16 +317,3 @@ def test_without_a_model_there_is_a_remedy(catalog: dovetail.Catalog) -> None:
         CoreTOptions(index="sparse")
     with pytest.raises(UsageError, match="prompt 'long' is not known; there are: full, compact"):
         SelectOptions("long")
-
-
-def test_a_real_model_selects(smollm: Path, catalog: dovetail.Catalog) -> None:
-    """The smallest of models: whatever it says, there is a set and an account of it."""
-    searcher = Ranked(catalog, [0.9, 0.8, 0.7], {"ab": 0.9})
-    options = CoreTOptions(select=SelectOptions("compact", reply=32))
-    llm = open_llm(f"local:{smollm}")
-    found = CoreTRetriever(searcher, llm, options).retrieve("What are the names of all a and b?")
-    select = stages(found)["select"]
-    assert select["llm_calls"] == 1
-    assert 100 < select["tokens_in"] < 400
-    assert bool(select["selected"]) != bool(select["fallback"])
-    assert {chosen.table.name for chosen in found.tables} <= set("abc")

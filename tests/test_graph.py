@@ -24,8 +24,7 @@ from dovetail.retrieve.graph import (
     WEIGHTS,
     GraphRetriever,
     believed,
-    cut,
-    margin,
+    confidence,
     pick,
 )
 from dovetail.retrieve.graph_bridges import Bridged, Islands
@@ -74,13 +73,17 @@ def test_ties_stay_in_the_order_of_the_search() -> None:
     assert pick(np.array([0.3, 0.5, 0.3, 0.5]), 0.9) == [1, 3, 0, 2]
 
 
-def test_margin_is_the_distance_to_the_cut() -> None:
-    assert cut(0.6) == pytest.approx(0.16)
-    assert margin(np.array([0.5, 0.04]), 0.6) == pytest.approx(math.log(2))
-    assert margin(np.array([0.5, 0.08]), 0.6) == pytest.approx(0, abs=1e-7)
-    assert margin(np.array([0.5]), 0.6) == pytest.approx(-math.log(0.16))
-    assert margin(np.array([0.5, 0.1]), 1.0) == math.inf
-    assert margin(np.array([]), 0.6) == math.inf
+def test_confidence_is_the_f1_to_expect() -> None:
+    beliefs = np.array([0.9, 0.5, 0.2], dtype=np.float32)
+    assert confidence([0.9], beliefs) == pytest.approx(2 * 0.9 / (1 + 1.6))
+    assert confidence([0.9, 0.5], beliefs) == pytest.approx(2 * 1.4 / (2 + 1.6))
+    assert confidence([0.9, 0.5, 0.0], beliefs) == pytest.approx(2 * 1.4 / (3 + 1.6))  # a bridge
+    assert confidence([], beliefs[:0]) == 0
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(1, 12))
+def test_confidence_is_a_share(values: list[float], count: int) -> None:
+    assert 0 <= confidence(values[:count], np.array(values)) <= 1
 
 
 def names(found: Bridged) -> tuple[str, str, str]:
@@ -263,7 +266,8 @@ def test_the_trace_has_all_that_decided(shop: Searcher) -> None:
     assert list(candidates[0]["features"]) == list(FEATURES)
     chosen = {str(one.table) for one in found.tables if one.stage == "select"}
     assert {c["table"] for c in candidates if c["belief"] >= selected["cut"]} == chosen
-    assert selected["margin"] == pytest.approx(margin(look.beliefs, 0.3), abs=1e-4)
+    expected = confidence([one.relevance for one in found.tables], look.beliefs)
+    assert selected["confidence"] == pytest.approx(expected, abs=1e-4)
     assert selected["bridges"] == selected["left_out"] == []
     assert found.tables[0].relevance == max(look.beliefs)
 

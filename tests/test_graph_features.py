@@ -49,6 +49,13 @@ def drawn(seed: int) -> Evidence:
     )
 
 
+def covered(known: Evidence, one: int) -> float:
+    """The share of the question that a candidate covers by itself."""
+    words = float(known.word_weights @ known.words[:, one])
+    literals = float(known.literal_weights @ known.literals[:, one])
+    return words / max(1e-6, float(known.word_weights.sum())) + literals / known.mass
+
+
 def slowly(known: Evidence) -> list[list[float]]:
     """The same by the words of docs/graph.md, one number at a time."""
     candidates = range(len(known.scores))
@@ -90,6 +97,7 @@ def slowly(known: Evidence) -> list[list[float]]:
         own = [v for v in literals if known.literals[v, one]]
         return sum(5 * held[v] * float(known.speech[v]) for v in own)
 
+    left = max(0.0, 1 - max(covered(known, one) for one in candidates))
     groups = [group(one) for one in candidates]
     return [
         [
@@ -100,7 +108,7 @@ def slowly(known: Evidence) -> list[list[float]]:
             known.names[one],
             known.columns[one],
             known.headers[one] - max(known.headers),
-            known.gains[one],
+            min(float(known.gains[one]), left),
             groups[one] - max(groups),
             lone(one),
         ]

@@ -334,14 +334,3 @@ def test_a_model_that_cannot_be_opened_stops_before_anything_is_read(tmp_path: P
     assert done.returncode == 2
     assert done.stderr == "dovetail: llm 'gpt' is not known; there are: local, openai, replay\n"
     assert not (tmp_path / ".dovetail").exists()
-
-
-def test_a_real_model_writes_a_purpose(smollm: Path, tmp_path: Path) -> None:
-    make(tmp_path / "a.sqlite", book_loans="(1, 'returned late'), (2, 'lost')")
-    catalog = dovetail.build(str(tmp_path / "a.sqlite"), into=tmp_path / "catalog")
-    report = write_purposes(catalog, open_llm(f"local:{smollm}"))
-    assert (report.written, report.failed) == (1, ())
-    assert 200 < report.tokens_in < 500
-    (written,) = purposes(catalog).values()
-    assert written.model == report.model
-    assert len(written.text) <= 600

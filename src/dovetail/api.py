@@ -138,7 +138,7 @@ class Catalog(reader.Catalog):
         model = self._model(llm)
         options = SelectOptions(prompt, self.settings.llm_context)
         dial = self.settings.recall if recall is None else recall
-        means = Means(self.searcher, model, k, dial, options)
+        means = Means(self.searcher, model, k, dial, self.settings.unsure, options)
         found = open_selector(selector, means).retrieve(question)
         return FoundSet(found, tuple(self[table] for table in found.ids))
 

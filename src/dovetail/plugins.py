@@ -42,6 +42,7 @@ _BUILT_IN = {
     RETRIEVERS: {
         "core-t": "dovetail.retrieve.core_t:open_core_t",
         "graph": "dovetail.retrieve.graph:open_graph",
+        "hybrid": "dovetail.retrieve.hybrid:open_hybrid",
         **{
             name: f"dovetail.retrieve.factories:{name.upper()}"
             for name in ("dense", "search", "react", "jar", "arm", "rear", "steiner", "ppr")

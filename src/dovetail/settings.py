@@ -34,6 +34,7 @@ class Settings:
     workers: int | None = None
     embedder: str = "minilm"
     recall: float = 0.6
+    unsure: float = 0.7
     llm: str | None = None
     llm_workers: int = 8
     llm_context: int = 16_384

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from statistics import fmean
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.measures import Retrieval, Score, retrieval, score
 from dovetail.bench.questions import Question
 from dovetail.offline.build import Progress, Watch
-from dovetail.retrieve.graph import GraphRetriever, Look, believed, margin
+from dovetail.retrieve.graph import GraphRetriever, Look, believed
 from dovetail.retrieve.opening import searcher_of
 from dovetail.settings import Settings
 
@@ -49,6 +50,14 @@ class Point:
     """What is measured at one recall."""
 
     recall: float
+    measured: Retrieval
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Questions of like confidence: the F1 that was to be expected of them, and what came."""
+
+    confidence: float
     measured: Retrieval
 
 
@@ -91,15 +100,20 @@ class Corpus:
         """The frontier."""
         return [Point(recall, retrieval(self.scores(recall))) for recall in recalls]
 
-    def by_margin(self, recall: float, parts: int = 4) -> list[Retrieval]:
+    def confidences(self, recall: float) -> list[float]:
+        """How sure the selector is of each question."""
+        choose, sure = self.retriever.choose, self.retriever.confidence
+        return [sure(one.look, choose(one.look, recall)) for one in self.seen]
+
+    def by_confidence(self, recall: float, parts: int = 4) -> list[Part]:
         """The questions in equal parts, the surest first."""
-        sure = [margin(one.look.beliefs, recall) for one in self.seen]
-        scores = self.scores(recall)
+        sure, scores = self.confidences(recall), self.scores(recall)
         order = sorted(range(len(sure)), key=lambda place: -sure[place])
         cuts = [len(order) * part // parts for part in range(parts + 1)]
         return [
-            retrieval([scores[place] for place in order[start:end]])
-            for start, end in pairwise(cuts)
+            Part(fmean(sure[place] for place in some), retrieval([scores[place] for place in some]))
+            for some in (order[start:end] for start, end in pairwise(cuts))
+            if some
         ]
 
     def out_of_sample(self) -> Corpus:

@@ -32,7 +32,11 @@ _LEAST_MATCH = 0.1
 def features(known: Evidence) -> Floats:
     """A row for each candidate, a column for each of `FEATURES`."""
     said = known.word_weights / max(1e-6, float(known.word_weights.sum()))
-    group = _groups(known, said)
+    mentions = np.vstack([known.words, known.literals])
+    weights = np.concatenate([said, known.literal_weights / known.mass])
+    group = _groups(weights, mentions, known.joins)
+    # A table that covers all that a question says leaves nothing for the neighbours of others.
+    left = max(0.0, 1 - float((weights @ mentions).max(initial=0)))
     found: Floats = np.stack(
         [
             known.scores - known.scores[0],
@@ -42,7 +46,7 @@ def features(known: Evidence) -> Floats:
             known.names,
             known.columns,
             known.headers - known.headers.max(),
-            known.gains,
+            np.minimum(known.gains, left),
             group - group.max(),
             (_RARE * known.literal_weights * known.speech) @ known.literals,
         ],
@@ -66,12 +70,10 @@ def _best(said: Floats, match: Floats) -> Floats:
     return shared
 
 
-def _groups(known: Evidence, said: Floats) -> Floats:
+def _groups(weights: Floats, mentions: Floats, joins: Floats) -> Floats:
     """The share of the question that each candidate and those within two joins of it cover."""
     # A way of two joins is as sure as the weaker one.
-    near = np.minimum(known.joins[:, :, None], known.joins[None]).max(axis=1)
-    mentions = np.vstack([known.words, known.literals])
-    weights = np.concatenate([said, known.literal_weights / known.mass])
+    near = np.minimum(joins[:, :, None], joins[None]).max(axis=1)
     matched = mentions.any(axis=1)
     reached = (mentions[matched][:, None, :] * near[None]).max(axis=2, initial=0)
     covered: Floats = weights[matched] @ reached

@@ -10,7 +10,7 @@ from dovetail.ports import LLM, Retriever
 from dovetail.retrieve.baselines.ranking import RankingRetriever
 from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
 from dovetail.retrieve.graph import CANDIDATES, RECALL, GraphRetriever
-from dovetail.retrieve.hybrid import HybridRetriever
+from dovetail.retrieve.hybrid import UNSURE, HybridRetriever
 from dovetail.retrieve.select_llm import SelectOptions
 from dovetail.search.searcher import Searcher
 
@@ -25,6 +25,7 @@ class Means:
     llm: LLM | None
     k: int = 10
     recall: float = RECALL
+    unsure: float = UNSURE
     select: SelectOptions = field(default_factory=SelectOptions)
 
 
@@ -46,7 +47,7 @@ def _graph(means: Means) -> GraphRetriever:
 
 
 def _hybrid(means: Means) -> Retriever:
-    return HybridRetriever(_graph(means), _llm(means))
+    return HybridRetriever(_graph(means), _llm(means), means.unsure)
 
 
 SELECTORS: dict[str, Callable[[Means], Retriever]] = {

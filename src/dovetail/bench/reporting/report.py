@@ -12,6 +12,7 @@ from dovetail.bench.reporting.answering import (
     execution_accuracy,
     paired_execution,
 )
+from dovetail.bench.reporting.asking import asking
 from dovetail.bench.reporting.cases import cases
 from dovetail.bench.reporting.comparison import paired_f1, reference, strata
 from dovetail.bench.reporting.dials import frontier, sweep
@@ -133,6 +134,7 @@ def _about_sets(every: Sequence[Measured], options: Options) -> list[Table]:
         bridges(measured, options.quantile),
         sweep(measured),
         frontier(every),
+        asking(measured),
         errors(measured),
         cases(measured, against),
         tokens(measured),

@@ -1,0 +1,50 @@
+"""A real language model from end to end: purposes, and sets by the full and the compact prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from dovetail.catalog.purposes import purposes
+from dovetail.offline.purpose import write_purposes
+from dovetail.plugins import open_llm
+from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
+from dovetail.retrieve.select_llm import SelectOptions
+from dovetail.settings import Settings
+
+TABLES = ("orders", "status")
+
+
+def test_a_real_model_describes_tables_and_selects_among_them(
+    smollm: Path, corpus: tuple[Path, ...], tmp_path: Path
+) -> None:
+    """The smallest of models: whatever it says, there is a set and an account of it."""
+    (shop,) = [path for path in corpus if path.name == "shop.sqlite"]
+    settings = Settings(include=TABLES, embedder="none")
+    catalog = dovetail.build(str(shop), into=tmp_path / "catalog", settings=settings)
+    llm = open_llm(f"local:{smollm}")
+    report = write_purposes(catalog, llm)
+    assert (report.written, report.failed) == (2, ())
+    assert 2 * 150 < report.tokens_in < 2 * 600
+    told = {table.name: one for table, one in purposes(catalog).items()}
+    assert tuple(sorted(told)) == TABLES
+    assert all(one.model == llm.model_id and len(one.text) <= 600 for one in told.values())
+    searcher = dovetail.open(catalog.path, settings).searcher
+    sizes = {}
+    for prompt in ("full", "compact"):
+        options = CoreTOptions(select=SelectOptions(prompt, reply=48))
+        found = CoreTRetriever(searcher, llm, options).retrieve("How many orders are final?")
+        stages = {stage["stage"]: stage for stage in found.trace}
+        select = stages["select"]
+        assert (select["prompt"], select["model"], select["llm_calls"]) == (prompt, llm.model_id, 1)
+        sizes[prompt] = int(str(select["tokens_in"]))
+        assert 0 < int(str(select["tokens_out"])) <= 48
+        # The reply is understood, or the fallback to all candidates is counted.
+        assert bool(select["selected"]) != bool(select["fallback"])
+        if select["fallback"]:
+            assert sorted(table.name for table in found.ids) == list(TABLES)
+        assert {table.name for table in found.ids} <= set(TABLES)
+    assert sizes["compact"] == pytest.approx(280, abs=80)
+    assert sizes["full"] > 3 * sizes["compact"]
