@@ -131,7 +131,11 @@ def test_subquestions_reach_the_retriever_and_make_another_run(folder: Path) -> 
     other = split(folder, [["cat"], ["farm dog"], ["wood fox"]])
     measure(folder, "given", k=(1,), subquestions=other, evidence=True)
     assert Words.asked[asked + 1] == "farm dog and farm hen owl farm dog"
-    runs = [read_run(path) for path in (folder.parent / "runs").glob("*-given*") if "tr" not in path.name]
+    runs = [
+        read_run(path)
+        for path in (folder.parent / "runs").glob("*-given*")
+        if "tr" not in path.name
+    ]
     commands = {run.made["command"].partition("--k 1")[2] for run in runs}
     assert commands == {"", f" --subquestions {file}", f" --subquestions {file} --evidence"}
 
@@ -153,7 +157,7 @@ def test_gaps_in_subquestions_are_counted_and_named(folder: Path) -> None:
         ([["cat"]], "has 1 lists and the dataset 3 questions"),
         ("cat", "must hold an object of lists of texts by question"),
         ({"farm cat": "cat"}, "question 'farm cat' has \"cat\""),
-        ([["cat"], ["dog", 3], []], r"question '1' has \["dog", 3\]"),
+        ([["cat"], ["dog", 3], []], "question '1' has .\"dog\", 3"),
         ({"cow": ["cow"]}, "names no question of this dataset"),
     ],
 )
