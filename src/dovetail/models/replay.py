@@ -22,7 +22,8 @@ class ReplayLLM:
     """The recorded replies of one model, and a list of what is still to be asked.
 
     A request is known by its conversation, schema and limit alone, so a record answers whatever
-    the model is called, and whether log-probabilities are in it or not. `DIR?model=NAME` puts the name into the requests.
+    the model is called, with log-probabilities or without. `DIR?model=NAME` puts the name into the
+    requests.
     """
 
     def __init__(self, place: str, *, workers: int) -> None:

@@ -166,7 +166,7 @@ class _Model:
     def run(
         self, places: Sequence[int], start: Sequence[float], limits: Limits
     ) -> tuple[highspy.HighsModelStatus, list[float]]:
-        """Solve, some variables beginning with values; their values then, none if none are known."""
+        """Solve from values that some variables begin with; theirs in the end, none if unknown."""
         solver = highspy.Highs()  # type: ignore[no-untyped-call]
         for option, value in (
             ("output_flag", False),
