@@ -49,16 +49,14 @@ class Problem:
     compatibility: Mapping[Pair, float]
     size: int
 
-    def among(self, places: Sequence[int]) -> Problem:
-        """The problem of some candidates alone, numbered anew in their order."""
+    def among(self, places: Sequence[int], edges: Sequence[Pair]) -> Problem:
+        """The problem of some candidates and edges alone, numbered anew in their order."""
         new = {place: number for number, place in enumerate(places)}
         return Problem(
             relevance=self.relevance[list(places)],
             fit=self.fit[:, list(places)],
             compatibility={
-                (new[low], new[high]): score
-                for (low, high), score in self.compatibility.items()
-                if low in new and high in new
+                (new[low], new[high]): self.compatibility[low, high] for low, high in edges
             },
             size=self.size,
         )
@@ -79,7 +77,7 @@ class Worth:
         edges = self.tree(tables)
         if len(edges) < len(tables) - 1:
             return _NEVER
-        relevance = sum(self._relevance[table] for table in tables)
+        relevance = sum(self.relevance[table] for table in tables)
         return relevance + sum(self.joins[a][b] for a, b in edges) + self.cover(tables)
 
     def cover(self, tables: Sequence[int]) -> float:
@@ -118,31 +116,13 @@ class Worth:
         return rows
 
     @cached_property
-    def _relevance(self) -> list[float]:
+    def relevance(self) -> list[float]:
+        """What the relevance of each candidate counts."""
         return [self.weights.coarse * value for value in self.problem.relevance.tolist()]
 
     @cached_property
     def _fits(self) -> list[list[float]]:
         return (self.weights.fine * self.problem.fit).tolist()  # type: ignore[no-any-return]
-
-    def best_with(self) -> list[float]:
-        """For each candidate, a bound on the worth of the sets that hold it.
-
-        In a tree with the candidate as its root, every other table has one edge towards it, which
-        counts no more than its best; and no set covers more than all candidates do.
-        """
-        count = len(self._relevance)
-        alone = [
-            relevance + max(row, default=_NEVER)
-            for relevance, row in zip(self._relevance, self.joins, strict=True)
-        ]
-        order = sorted(range(count), key=lambda place: -alone[place])
-        covered = self.cover(range(count)) if count else 0.0
-        bounds = []
-        for place in range(count):
-            others = [other for other in order if other != place][: self.problem.size - 1]
-            bounds.append(self._relevance[place] + sum(alone[other] for other in others) + covered)
-        return bounds
 
 
 def good_set(worth: Worth) -> tuple[int, ...]:
@@ -163,9 +143,54 @@ def good_set(worth: Worth) -> tuple[int, ...]:
         best, inside = top, trials[values.index(top)]
 
 
-def hopeful(worth: Worth, least: float) -> list[int]:
-    """The candidates that a set of at least so much worth can hold."""
-    return [place for place, bound in enumerate(worth.best_with()) if bound >= least - _SLACK]
+def hopeful(worth: Worth, known: Sequence[int]) -> tuple[list[int], list[Pair]]:
+    """The candidates and the edges that a set worth as much as a known one can hold.
+
+    Seen from any of its tables, every other table of a tree has one edge towards it. What a table
+    adds to the cover is most over the known set and less over others: the cover is submodular. So
+    a set is worth no more than its tables, each with its best edge and what it adds there; and this
+    is less for fewer candidates, wherefore it is asked until nothing more falls away.
+    """
+    size = worth.problem.size
+    covered = worth.cover(known)
+    least = worth.of(known) - covered - _SLACK
+    alone = [
+        relevance + worth.cover([*{*known, place}]) - covered
+        for place, relevance in enumerate(worth.relevance)
+    ]
+    places = list(range(len(alone)))
+    edges = list(worth.problem.compatibility) if size > 1 else []
+    while True:
+        before = (len(places), len(edges))
+        ranked = _with_best_edges(worth, alone, places, edges)
+        places = [one for one in places if alone[one] + _most(ranked, size - 1, one) >= least]
+        edges = [
+            (one, other)
+            for one, other in edges
+            if one in places
+            and other in places
+            and alone[one] + alone[other] + worth.joins[one][other]
+            + _most(ranked, size - 2, one, other) >= least
+        ]  # fmt: skip
+        if (len(places), len(edges)) == before:
+            return places, edges
+
+
+def _with_best_edges(
+    worth: Worth, alone: Sequence[float], places: Sequence[int], edges: Sequence[Pair]
+) -> list[tuple[float, int]]:
+    """What each candidate counts together with its best edge, the most first."""
+    best = dict.fromkeys(places, _NEVER)
+    for one, other in edges:
+        best[one] = max(best[one], worth.joins[one][other])
+        best[other] = max(best[other], worth.joins[one][other])
+    return sorted(((alone[place] + best[place], place) for place in places), reverse=True)
+
+
+def _most(ranked: Sequence[tuple[float, int]], count: int, *without: int) -> float:
+    """The sum of so many of the largest, without some."""
+    rest = [value for value, place in ranked[: count + len(without)] if place not in without]
+    return sum(rest[:count])
 
 
 def _grown(worth: Worth) -> tuple[int, ...]:
