@@ -19,7 +19,7 @@ from dovetail.bench.retrieval import Choice, Lab, bench_retrieval
 from dovetail.bench.runfile import read_run
 from dovetail.cli import app
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError, PendingError, UsageError
+from dovetail.errors import DatasetError, NotFoundError, PendingError, UsageError
 from dovetail.plugins import open_retriever
 from dovetail.settings import Settings
 from tests.corpora import Words, many, question, register, write_corpus
@@ -166,6 +166,8 @@ def test_subquestions_in_another_shape_are_refused(
 ) -> None:
     with pytest.raises(DatasetError, match=expected):
         measure(folder, "given", subquestions=split(folder, content))
+    with pytest.raises(NotFoundError, match="there is no file of sub-questions absent"):
+        measure(folder, "given", subquestions=Path("absent"))
 
 
 def test_an_argument_after_a_colon_reaches_the_retriever(folder: Path) -> None:
@@ -261,7 +263,6 @@ def test_the_table_for_people(folder: Path, tmp_path: Path) -> None:
         (["--share", "2"], "--share must be above 0 and at most 1"),
         (["--share", "1/0"], "--share must be a number"),
         (["--retriever", "nobody"], "retriever 'nobody' is not known"),
-        (["--subquestions", "absent.json"], "there is no file of sub-questions absent.json"),
     ],
 )
 def test_wrong_usage_is_one_line(folder: Path, arguments: list[str], expected: str) -> None:

@@ -146,7 +146,8 @@ def test_a_size_beyond_the_candidates_is_infeasible(size: int) -> None:
 def test_a_set_is_worth_its_best_tree_and_its_best_assignments() -> None:
     rng = np.random.default_rng(11)
     for _ in range(40):
-        weights = Weights(*rng.uniform(0.1, 8.0, 4).tolist(), spread=float(rng.choice([0.5, 1, 2])))
+        coarse, fine, coverage, join = rng.uniform(0.1, 8.0, 4).tolist()
+        weights = Weights(coarse, fine, coverage, join, spread=float(rng.choice([0.5, 1.0, 2.0])))
         problem = drawn(rng, 6, 4, int(rng.integers(3)), 0.6)
         worth = Worth(problem, weights)
         for tables in combinations(range(6), 4):

@@ -78,11 +78,10 @@ def read_subquestions(file: Path, rows: Sequence[Json]) -> Subquestions:
 def _checked(file: Path, given: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     found = {}
     for name, listed in given.items():
-        texts = listed if isinstance(listed, list) else [None]
-        if not all(isinstance(text, str) for text in texts):
+        if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
             shown = json.dumps(listed, ensure_ascii=False)[:60]
             raise DatasetError(f"{file} must hold {_SHAPE}; question {name[:60]!r} has {shown}")
-        found[name] = tuple(text.strip() for text in texts if text.strip())
+        found[name] = tuple(text.strip() for text in listed if text.strip())
     return found
 
 
