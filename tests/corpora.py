@@ -74,6 +74,24 @@ class Named(Words):
         return super().retrieve(f"{question} {self._word}")
 
 
+class Given(Words):
+    """Adds the sub-questions that it is given to the words of a question."""
+
+    def __init__(
+        self,
+        catalog: dovetail.Catalog,
+        *,
+        k: int,
+        settings: Any,
+        subquestions: dict[str, tuple[str, ...]] | None = None,
+    ) -> None:
+        super().__init__(catalog, k=k, settings=settings)
+        self._given = subquestions or {}
+
+    def retrieve(self, question: str) -> TableSet:
+        return super().retrieve(" ".join([question, *self._given.get(question, ())]))
+
+
 class Unpaid(Words):
     """Cannot be opened."""
 
@@ -87,6 +105,7 @@ RETRIEVERS = {
     "slow": "tests.corpora:SlowWords",
     "halves": "tests.corpora:Halves",
     "named": "tests.corpora:Named",
+    "given": "tests.corpora:Given",
     "unpaid": "tests.corpora:Unpaid",
 }
 

@@ -154,10 +154,15 @@ class HttpLLM:
     model_id: str = "scripted"
 
     def complete(
-        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
     ) -> Completion:
         turns = [{"role": message.role, "content": message.content} for message in messages]
-        body = {"messages": turns, "max_tokens": max_tokens, "schema": schema}
+        body = {"messages": turns, "max_tokens": max_tokens, "schema": schema, "logprobs": logprobs}
         request = urllib.request.Request(
             self.url, json.dumps(body).encode(), {"Content-Type": "application/json"}
         )

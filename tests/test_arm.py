@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from typing import cast
 
 import pytest
 
 from dovetail.domain import TableSet
+from dovetail.models.llm_openai import OpenAILLM
 from dovetail.ports import Completion, Json
 from dovetail.retrieve.baselines.alignment import Alignment, Bm25
-from dovetail.retrieve.baselines.arm import ArmRetriever, Drafting, certainties
+from dovetail.retrieve.baselines.arm import ArmRetriever, Drafting, certainties, start_of
+from dovetail.retrieve.baselines.mip import Limits
 from dovetail.search.searcher import Searcher
+from tests.endpoint import Play, endpoint, fails, says
 from tests.scripted import Said, Script, playing, shop_searcher
 
 QUESTION = "Which customers in Oslo bought products?"
@@ -24,9 +28,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
 
 
 def converse(shop: Searcher, script: Script | list[Said]) -> tuple[TableSet, list[Json]]:
-    with playing(script) as endpoint:
-        found = ArmRetriever(shop, endpoint.llm, k=3).retrieve(QUESTION)
-    return found, endpoint.asked
+    with playing(script) as scripted:
+        found = ArmRetriever(shop, scripted.llm, k=3).retrieve(QUESTION)
+    return found, scripted.asked
 
 
 def numbered(body: Json) -> dict[int, str]:
@@ -98,14 +102,54 @@ def test_logprobs_outweigh_votes_where_they_are_told(shop: Searcher) -> None:
     def reply(first: float, second: float) -> Json:
         return told(('{"tables": [', 1.0), ("1", first), (", ", 1.0), ("2", second), ("]}", 1.0))
 
-    with playing([KEYWORDS, reply(0.9, 0.3)]) as endpoint:
-        arm = ArmRetriever(shop, endpoint.llm, drafting=Drafting(sizes=(2,)))
+    with playing([KEYWORDS, reply(0.9, 0.3)]) as scripted:
+        arm = ArmRetriever(shop, scripted.llm, drafting=Drafting(sizes=(2,)))
         found = arm.retrieve(QUESTION)
     verify = found.trace[2]
     assert (verify["by"], verify["fallback"]) == ("logprobs", 0)
     (chosen,) = found.tables
-    assert chosen.table.name == numbered(endpoint.asked[1])[1]
+    assert chosen.table.name == numbered(scripted.asked[1])[1]
     assert chosen.reason == "support 0.90"
+
+
+def test_one_reply_without_logprobs_makes_all_picks_votes(shop: Searcher) -> None:
+    unsure = told(('{"tables": [', 1.0), ("1", 0.1), ("]}", 1.0))
+    found, asked = converse(shop, [KEYWORDS, unsure, '{"tables": [1]}', unsure])
+    assert found.trace[2]["by"] == "votes"
+    assert found.tables[0].reason == "support 1.00"
+    assert [body["logprobs"] for body in asked] == [False, True, True, True]
+
+
+def test_an_endpoint_that_refuses_logprobs_is_asked_for_votes(shop: Searcher) -> None:
+    """The real client: refused once, it does not ask for them again."""
+
+    def answer(body: Json) -> Play:
+        if "logprobs" in body:
+            return fails(400, "logprobs are not supported with this model")
+        return says(KEYWORDS if len(server.asked) == 1 else '{"tables": [1, 2]}')
+
+    with endpoint(answer) as server:
+        llm = OpenAILLM("tiny", workers=1, environ=server.environ)
+        found = ArmRetriever(shop, llm, k=3).retrieve(QUESTION)
+    assert ["logprobs" in body for body in server.asked] == [False, True, False, False, False]
+    verify = found.trace[2]
+    assert (verify["by"], verify["llm_calls"], verify["fallback"]) == ("votes", 3, 0)
+
+
+def test_an_endpoint_that_tells_logprobs_is_heard(shop: Searcher) -> None:
+    """The real client again; [1] is surer than [2] in every draft."""
+    reply = told(('{"tables": [', 1.0), ("1", 0.9), (", ", 1.0), ("2", 0.3), ("]}", 1.0))
+
+    def answer(body: Json) -> Play:
+        choice = reply if "logprobs" in body else {"message": {"content": KEYWORDS}}
+        return Play(body=json.dumps({"choices": [choice]}).encode())
+
+    with endpoint(answer) as server:
+        llm = OpenAILLM("tiny", workers=1, environ=server.environ)
+        found = ArmRetriever(shop, llm, drafting=Drafting(sizes=(2,))).retrieve(QUESTION)
+    assert [body.get("logprobs") for body in server.asked] == [None, True]
+    assert found.trace[2]["by"] == "logprobs"
+    assert [chosen.reason for chosen in found.tables] == ["support 0.90"]
 
 
 def test_a_number_of_several_tokens_is_as_sure_as_all_of_them() -> None:
@@ -113,8 +157,11 @@ def test_a_number_of_several_tokens_is_as_sure_as_all_of_them() -> None:
     text = "".join(token for token, _ in tokens)
     reply = Completion(text, 1, 1, 0.0, logprobs=tokens)
     assert certainties(reply, "tables") == {12: 0.25, 3: 0.8}
-    other = Completion(text, 1, 1, 0.0, logprobs=tokens[:-1])
-    assert certainties(other, "tables") == {12: 1.0, 3: 1.0}
+    thoughts, end = ("I think 3, no: ", math.log(0.1)), ("<end>", math.log(0.1))
+    around = Completion(text, 1, 1, 0.0, logprobs=(thoughts, *tokens, end))
+    assert certainties(around, "tables") == {12: 0.25, 3: 0.8}
+    assert start_of(around) == len(thoughts[0])
+    assert start_of(Completion(text, 1, 1, 0.0, logprobs=tokens[:-1])) is None
 
 
 @pytest.mark.parametrize("reply", ["", "None of them.", '{"tables": []}', '{"tables": [0, 99]}'])
@@ -133,13 +180,13 @@ def test_useless_keywords_leave_the_question(shop: Searcher) -> None:
     assert len(found.tables) >= 1
 
 
-def test_a_draft_that_cannot_be_found_in_time_is_the_ranking(shop: Searcher) -> None:
-    with playing([KEYWORDS, '{"tables": [1]}', '{"tables": [1]}']) as endpoint:
-        drafting = Drafting(sizes=(2, 3), seconds=0.0)
-        found = ArmRetriever(shop, endpoint.llm, drafting=drafting).retrieve(QUESTION)
-    assert found.trace[1]["fallback"] == 1
-    assert found.trace[1]["reason"] == "a draft of 3 is timeout: the first 3 stand"
-    assert len(found.tables) == 1
+def test_drafts_that_the_clock_ended_are_counted(shop: Searcher) -> None:
+    with playing(lambda _: '{"tables": [1]}') as scripted:
+        drafting = Drafting(sizes=(2, 3), limits=Limits(seconds=0.0))
+        found = ArmRetriever(shop, scripted.llm, drafting=drafting).retrieve(QUESTION)
+    draft = found.trace[1]
+    assert (draft["timeout"], draft["fallback"]) == (2, 0)
+    assert [len(one) for one in cast(list[list[str]], draft["drafts"])] == [2, 3]
 
 
 def test_keywords_become_words_of_the_corpus(shop: Searcher) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from dovetail.bench.run import record_of
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableId, TableSet
 from dovetail.errors import MissingExtraError, UsageError
+from dovetail.offline.build import update
 from dovetail.ports import Json, Message, Retriever
 from dovetail.retrieve.baselines import BASELINES, baseline
+from dovetail.retrieve.baselines.connected import Weights
 from dovetail.retrieve.baselines.jar import JarRetriever
-from dovetail.retrieve.baselines.mip import Weights
+from dovetail.retrieve.baselines.mip import Limits
 from dovetail.retrieve.baselines.outcome import Stage
 from dovetail.retrieve.baselines.ppr import PprRetriever
 from dovetail.retrieve.baselines.ranking import RankingRetriever
@@ -274,11 +279,26 @@ def test_jar_without_a_model_says_that_the_question_is_its_own_subquestion(shop:
     assert (found.trace[0]["llm_calls"], found.trace[0]["fallback"]) == (0, 0)
 
 
-def test_jar_falls_back_to_the_ranking_when_time_runs_out(shop: Searcher) -> None:
-    found = JarRetriever(shop, k=3, seconds=0.0).retrieve("orders")
-    assert found.ids == tuple(c.table for c in shop.dense("orders", 3))
-    assert found.trace[1]["fallback"] == 1
-    assert found.trace[1]["status"] == "timeout"
+def test_jar_counts_what_the_clock_ended(shop: Searcher) -> None:
+    found = JarRetriever(shop, k=3, limits=Limits(seconds=0.0)).retrieve("orders")
+    stage = found.trace[1]
+    assert (stage["timeout"], stage["status"], stage["fallback"]) == (1, "incumbent", 0)
+    assert len(found.tables) == 3
+    assert record_of("1", found, 0.0).timeout
+    whole = JarRetriever(shop, k=3).retrieve("orders")
+    assert "timeout" not in whole.trace[1]
+    assert not record_of("1", whole, 0.0).timeout
+
+
+def test_jar_falls_back_to_the_ranking_where_nothing_joins(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "apart.sqlite")) as db:
+        db.executescript("CREATE TABLE aaa (bbb); CREATE TABLE mno (xyz);")
+    catalog = update([str(tmp_path / "apart.sqlite")], into=tmp_path / "c", search=False).catalog
+    apart = Searcher(catalog, Makings(HashEmbedder(dimension=1 << 16)))
+    found = JarRetriever(apart, k=2).retrieve("aaa and mno")
+    assert found.ids == tuple(c.table for c in apart.dense("aaa and mno", 2))
+    assert (found.trace[1]["status"], found.trace[1]["fallback"]) == ("infeasible", 1)
+    assert found.trace[1]["reason"] == "the program is infeasible: the dense ranking stands"
 
 
 def test_jar_with_relevance_alone_is_the_dense_ranking(shop: Searcher) -> None:

@@ -19,7 +19,7 @@ from dovetail.bench.retrieval import Choice, Lab, bench_retrieval
 from dovetail.bench.runfile import read_run
 from dovetail.cli import app
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError, PendingError, UsageError
+from dovetail.errors import DatasetError, NotFoundError, PendingError, UsageError
 from dovetail.plugins import open_retriever
 from dovetail.settings import Settings
 from tests.corpora import Words, many, question, register, write_corpus
@@ -105,6 +105,71 @@ def test_evidence_limit_and_share(folder: Path) -> None:
         measure(folder, "words", share=Fraction(1, 100))
 
 
+def split(folder: Path, content: object) -> Path:
+    """A file of sub-questions."""
+    file = folder.parent / "split.json"
+    file.write_text(json.dumps(content))
+    return file
+
+
+def test_subquestions_reach_the_retriever_and_make_another_run(folder: Path) -> None:
+    register("words", "given")
+    plain = measure(folder, "given", k=(1,))["results"][0]
+    file = split(folder, [["cat"], ["farm dog", " hen "], ["wood fox"]])
+    result = measure(folder, "words", "given", k=(1,), subquestions=file)
+    words, row = result["results"]
+    assert Words.asked[-3:] == [
+        "farm cat cat", "farm dog and farm hen farm dog hen", "what do wood foxes eat wood fox",
+    ]  # fmt: skip
+    assert (plain["p"], row["p"]) == (pytest.approx(2 / 3, abs=1e-6), 1.0)
+    assert "subquestions" not in words["settings"]
+    assert (result["notes"], len(row["settings"]["subquestions"])) == ([], 16)
+    asked = len(Words.asked)
+    named = {"farm cat": ["cat"], "1": ["farm dog", "hen"], "what do wood foxes eat": ["wood fox"]}
+    assert measure(folder, "given", k=(1,), subquestions=split(folder, named))["results"] == [row]
+    assert len(Words.asked) == asked  # the same sub-questions are the same run
+    other = split(folder, [["cat"], ["farm dog"], ["wood fox"]])
+    measure(folder, "given", k=(1,), subquestions=other, evidence=True)
+    assert Words.asked[asked + 1] == "farm dog and farm hen owl farm dog"
+    runs = [
+        read_run(path)
+        for path in (folder.parent / "runs").glob("*-given*")
+        if "tr" not in path.name
+    ]
+    commands = {run.made["command"].partition("--k 1")[2] for run in runs}
+    assert commands == {"", f" --subquestions {file}", f" --subquestions {file} --evidence"}
+
+
+def test_gaps_in_subquestions_are_counted_and_named(folder: Path) -> None:
+    register("words", "given")
+    file = split(folder, {"farm cat": ["cat"], "1": [" "], "farm cow": ["cow"], "9": []})
+    assert measure(folder, "given", subquestions=file)["notes"] == [
+        f"{file} has no sub-questions for 2 of 3 questions: 1, 2",
+        f"{file} names 2 questions that are not asked here: farm cow, 9",
+    ]
+    with pytest.raises(UsageError, match="--subquestions is for jar alone"):
+        measure(folder, "words", subquestions=file)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ([["cat"]], "has 1 lists and the dataset 3 questions"),
+        ("cat", "must hold an object of lists of texts by question"),
+        ({"farm cat": "cat"}, "question 'farm cat' has \"cat\""),
+        ([["cat"], ["dog", 3], []], "question '1' has .\"dog\", 3"),
+        ({"cow": ["cow"]}, "names no question of this dataset"),
+    ],
+)
+def test_subquestions_in_another_shape_are_refused(
+    folder: Path, content: object, expected: str
+) -> None:
+    with pytest.raises(DatasetError, match=expected):
+        measure(folder, "given", subquestions=split(folder, content))
+    with pytest.raises(NotFoundError, match="there is no file of sub-questions absent"):
+        measure(folder, "given", subquestions=Path("absent"))
+
+
 def test_an_argument_after_a_colon_reaches_the_retriever(folder: Path) -> None:
     (row,) = measure(folder, "named:fox", k=(1,))["results"]
     assert (row["retriever"], Words.asked[2]) == ("named:fox", "what do wood foxes eat fox")
@@ -177,7 +242,7 @@ def test_the_json_has_the_promised_shape(folder: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert list(document["results"][0]) == [
         "retriever", "k", "settings", "avg_tables", "p", "r", "f1", "pr", "llm_calls",
-        "tokens_in", "tokens_out", "fallbacks", "seconds_per_question",
+        "tokens_in", "tokens_out", "fallbacks", "timeouts", "seconds_per_question",
     ]  # fmt: skip
     assert document["results"][0]["settings"]["evidence"] is False
 

@@ -239,9 +239,14 @@ class Recorded:
         self._text = text
 
     def complete(
-        self, messages: object, *, schema: Json | None = None, max_tokens: int = 1024
+        self,
+        messages: object,
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
     ) -> Completion:
-        del messages, schema, max_tokens
+        del messages, schema, max_tokens, logprobs
         return Completion(self._text, 1, 1, 0.0)
 
 

@@ -56,9 +56,14 @@ class OverHttp:
         self.endpoint = endpoint
 
     def complete(
-        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
     ) -> Completion:
-        del schema, max_tokens
+        del schema, max_tokens, logprobs
         turns = [{"role": turn.role, "content": turn.content} for turn in messages]
         data = json.dumps({"messages": turns}).encode()
         with urllib.request.urlopen(urllib.request.Request(self._url, data), timeout=10) as reply:

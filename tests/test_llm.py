@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from email.utils import formatdate
 from itertools import pairwise
 from pathlib import Path
@@ -85,6 +86,56 @@ def test_a_model_with_other_parameters_is_asked_in_its_way() -> None:
         assert model(server).complete(HELLO, max_tokens=9).text == "Hi."
     assert sorted(server.asked[-1]) == ["max_completion_tokens", "messages", "model", "seed"]
     assert server.asked[-1]["max_completion_tokens"] == 9
+
+
+TOLD: tuple[tuple[str, float], ...] = (("Hi", -0.25), (".", 0))
+
+
+def telling(logprobs: object) -> Play:
+    """A reply with log-probabilities, in whatever form."""
+    choice = {"message": {"content": "Hi."}, "logprobs": logprobs}
+    return Play(body=json.dumps({"choices": [choice]}).encode())
+
+
+def content(*tokens: tuple[str, float]) -> Json:
+    return {"content": [{"token": token, "logprob": chance} for token, chance in tokens]}
+
+
+def test_logprobs_are_asked_for_where_they_are_wanted_and_read() -> None:
+    with endpoint(telling(content(*TOLD))) as server:
+        llm = model(server)
+        assert llm.complete(HELLO, logprobs=True).logprobs == TOLD
+        llm.complete(HELLO)
+    assert [body.get("logprobs") for body in server.asked] == [True, None]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        None, [], 3, {"content": None}, {"content": 3}, {"content": [3]}, {"tokens": ["Hi."]},
+        {"content": [{"token": "Hi."}]}, {"content": [{"token": "Hi.", "logprob": None}]},
+        {"content": [{"token": 1, "logprob": -1.0}]},
+    ],
+)  # fmt: skip
+def test_logprobs_in_another_form_are_none(odd: object) -> None:
+    with endpoint(telling(odd)) as server:
+        reply = model(server).complete(HELLO, logprobs=True)
+    assert (reply.text, reply.logprobs) == ("Hi.", ())
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        fails(400, "Unrecognized request argument supplied: logprobs"),
+        fails(403, "You are not allowed to request logprobs from this model."),
+        fails(422, "Log probabilities are not enabled"),
+    ],
+)
+def test_an_endpoint_that_refuses_logprobs_is_not_asked_for_them_again(refusal: Play) -> None:
+    with endpoint(refusal, says("Hi.")) as server:
+        llm = model(server)
+        assert [llm.complete(HELLO, logprobs=True).logprobs for _ in range(2)] == [(), ()]
+    assert ["logprobs" in body for body in server.asked] == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -283,9 +334,14 @@ class Talking:
         self.calls = 0
 
     def complete(
-        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
     ) -> Completion:
-        del messages, schema, max_tokens
+        del messages, schema, max_tokens, logprobs
         self.calls += 1
         return Completion(f"reply {self.calls}", 10, 2, 1.25)
 
@@ -311,6 +367,17 @@ def test_a_kept_reply_costs_what_it_once_cost(tmp_path: Path) -> None:
     ]
     assert [ask().text for ask in others] == ["reply 2", "reply 3", "reply 4"]
     assert [ask().text for ask in others] == ["reply 2", "reply 3", "reply 4"]
+
+
+def test_logprobs_are_kept_with_a_reply_and_do_not_stand_in_for_one_without(tmp_path: Path) -> None:
+    with endpoint(telling(content(*TOLD))) as server:
+        llm = CachedLLM(model(server), tmp_path)
+        assert llm.complete(HELLO).logprobs == TOLD  # told without being asked for
+        first = llm.complete(HELLO, logprobs=True)
+        again = CachedLLM(model(server), tmp_path).complete(HELLO, logprobs=True)
+    assert again == replace(first, cached=True)
+    assert again.logprobs == TOLD
+    assert len(server.asked) == 2
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"text": 3}', b"\xff\xfe", b"{" * 9000])

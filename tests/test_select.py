@@ -210,9 +210,14 @@ class Listening:
         self.schemas: list[Json | None] = []
 
     def complete(
-        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
     ) -> Completion:
-        del max_tokens
+        del max_tokens, logprobs
         self.heard.append("\n".join(message.content for message in messages))
         self.schemas.append(schema)
         return Completion('{"tables": [1, 7]}', 1, 1, 0.0)

@@ -45,8 +45,9 @@ _BUILT_IN = {
         "hybrid": "dovetail.retrieve.hybrid:open_hybrid",
         **{
             name: f"dovetail.retrieve.factories:{name.upper()}"
-            for name in ("dense", "search", "react", "jar", "arm", "rear", "steiner", "ppr")
+            for name in ("dense", "search", "react", "arm", "rear", "steiner", "ppr")
         },
+        "jar": "dovetail.retrieve.factories:open_jar",
     },
 }
 
@@ -99,16 +100,23 @@ def open_llm(name: str, *, workers: int = 8) -> LLM:
     return cast(LLM, load(LLMS, kind)(model, workers=workers))
 
 
-def open_retriever(name: str, catalog: object, *, k: int, settings: object) -> Retriever:
+def open_retriever(
+    name: str, catalog: object, *, k: int, settings: object, **given: object
+) -> Retriever:
     """A retriever over a catalog, for `k` candidates; `name:argument` hands the argument on.
 
-    A factory is called as `factory(catalog, k=…, settings=…)`, and with `argument=…` where the
-    name carries one.
+    A factory is called as `factory(catalog, k=…, settings=…)`, with `argument=…` where the name
+    carries one, and with whatever else is given to it by name.
     """
     base, colon, argument = name.partition(":")
-    factory = load(RETRIEVERS, base)
-    if not colon:
-        return cast(Retriever, factory(catalog, k=k, settings=settings))
-    if "argument" not in inspect.signature(factory).parameters:
+    if colon and not takes(base, "argument"):
         raise UsageError(f"retriever {base!r} takes no argument; leave out {colon + argument!r}")
-    return cast(Retriever, factory(catalog, k=k, settings=settings, argument=argument))
+    more = {"argument": argument} if colon else {}
+    factory = load(RETRIEVERS, base)
+    return cast(Retriever, factory(catalog, k=k, settings=settings, **more, **given))
+
+
+def takes(retriever: str, option: str) -> bool:
+    """Whether a retriever can be given something by name, beyond what every one is given."""
+    factory = load(RETRIEVERS, retriever.partition(":")[0])
+    return option in inspect.signature(factory).parameters

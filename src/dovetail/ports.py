@@ -216,9 +216,17 @@ class LLM(Protocol):
         """Names the model: replies are cached by it."""
 
     def complete(
-        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
     ) -> Completion:
-        """Answer a conversation; `schema` asks for JSON of that shape where the model can."""
+        """Answer a conversation; `schema` asks for JSON of that shape where the model can.
+
+        `logprobs` asks for the log-probabilities of the reply's tokens: a wish as well.
+        """
 
 
 class Retriever(Protocol):

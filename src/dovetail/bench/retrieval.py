@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,12 +15,13 @@ from dovetail.bench.questionfile import write_questions
 from dovetail.bench.questions import Question, stratified
 from dovetail.bench.run import ask_all, check_tables
 from dovetail.bench.runfile import Found, Record, resumed
-from dovetail.bench.runkey import RunKey, key_of, settings_in
+from dovetail.bench.runkey import RunKey, digest, key_of, settings_in
+from dovetail.bench.subquestions import read_subquestions
 from dovetail.bench.trec import read_trec
 from dovetail.catalog.reader import Catalog
 from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageError
 from dovetail.offline.build import Watch
-from dovetail.plugins import RETRIEVERS, load, names, open_retriever
+from dovetail.plugins import RETRIEVERS, load, names, open_retriever, takes
 from dovetail.ports import Json
 from dovetail.settings import PREFIX, Settings
 
@@ -33,6 +34,7 @@ class Choice:
 
     Of `sources`, if any, are all gold tables of what is asked. With `purposes`, the language model
     has described the tables first.
+    `subquestions` is a file of what each falls into, for the retrievers that take that.
     """
 
     evidence: bool = False
@@ -42,6 +44,7 @@ class Choice:
     skip_bad: bool = False
     sources: tuple[str, ...] = ()
     purposes: bool = False
+    subquestions: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ def bench_retrieval(
     recorded replies have no result yet; the others do.
     """
     trial = Trial.of(dataset, choice, lab)
+    trial.check_given(names(RETRIEVERS) if ALL in retrievers else retrievers)
     results: list[Json] = []
     waiting: list[PendingError] = []
     for name in retrievers:
@@ -96,7 +100,10 @@ def bench_retrieval(
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A dataset made ready: its catalog, every question that can be scored, and those chosen."""
+    """A dataset made ready: its catalog, every question that can be scored, and those chosen.
+
+    `subquestions` are those that were given, by text; none for a question that is not there.
+    """
 
     dataset: str
     catalog: Catalog
@@ -104,10 +111,13 @@ class Trial:
     questions: tuple[Question, ...]
     choice: Choice
     lab: Lab
+    subquestions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, dataset: Dataset, choice: Choice, lab: Lab) -> Trial:
         """Bring the catalog up to date and hold the questions against it."""
+        file = choice.subquestions
+        given = read_subquestions(file, dataset.rows()) if file else None
         if choice.purposes:
             catalog = described_catalog(dataset, lab.settings, watch=lab.watch, note=lab.note)
         else:
@@ -127,7 +137,27 @@ class Trial:
         chosen = chosen[: choice.limit]
         if not chosen:
             raise UsageError(f"{dataset.name} has no question to ask")
-        return cls(dataset.name, catalog, every, chosen, choice, lab)
+        for gap in given.gaps(every) if given else ():
+            lab.note(gap)
+        by_text = given.by_text(every) if given else {}
+        return cls(dataset.name, catalog, every, chosen, choice, lab, by_text)
+
+    def check_given(self, retrievers: Sequence[str]) -> None:
+        """Refuse sub-questions that nobody takes."""
+        if self.choice.subquestions and not any(map(self._given, retrievers)):
+            raise UsageError("--subquestions is for jar alone; name it with --retriever")
+
+    def _given(self, retriever: str) -> Json:
+        """What a retriever is given beyond `k` and the settings."""
+        if not self.subquestions or retriever.startswith(TREC):
+            return {}
+        taken = takes(retriever, "subquestions")
+        return {"subquestions": self.subquestions} if taken else {}
+
+    def _settings(self, retriever: str) -> Json:
+        """The settings that decide what a retriever finds, and what it is given by its digest."""
+        given = {name: digest(value) for name, value in self._given(retriever).items()}
+        return {**settings_in(self.lab.settings), **given}
 
     def results(self, retriever: str, ks: Sequence[int]) -> list[Json]:
         """A row for each k; none, but an error, while any question waits for a recorded reply."""
@@ -148,6 +178,7 @@ class Trial:
     def key(self, retriever: str) -> RunKey:
         """What decides the outcome of a run over this dataset; its questions are kept beside."""
         key = key_of(self.dataset, self.every, retriever, self.catalog, self.lab.settings)
+        key = replace(key, settings=self._settings(retriever))
         write_questions(self.lab.runs, self.dataset, key.questions, self.every)
         return key
 
@@ -168,8 +199,10 @@ class Trial:
             if writer.damaged:
                 self.lab.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
             if any(question.id not in writer.records for question in self.questions):
+                given = self._given(key.retriever)
+                settings = self.lab.settings
                 ask_all(
-                    open_retriever(key.retriever, self.catalog, k=k, settings=self.lab.settings),
+                    open_retriever(key.retriever, self.catalog, k=k, settings=settings, **given),
                     self.questions,
                     writer,
                     workers=self.lab.workers,
@@ -188,6 +221,8 @@ class Trial:
         settings, choice = self.lab.settings, self.choice
         words = ["dovetail", "bench", bench, self.lab.corpus or self.dataset]
         words += ["--retriever", retriever, "--k", str(k)]
+        if self._given(retriever):
+            words += ["--subquestions", str(choice.subquestions)]
         words += ["--evidence"] * choice.evidence + ["--skip-bad"] * choice.skip_bad
         words += ["--purposes"] * choice.purposes
         words += ["--source", ",".join(choice.sources)] if choice.sources else []
@@ -229,7 +264,7 @@ class Trial:
             "retriever": retriever,
             "k": k,
             "settings": {
-                **settings_in(self.lab.settings),
+                **self._settings(retriever),
                 "evidence": self.choice.evidence,
                 "share": str(self.choice.share),
             },
@@ -238,6 +273,7 @@ class Trial:
             "tokens_in": _mean(record.tokens_in for record in records),
             "tokens_out": _mean(record.tokens_out for record in records),
             "fallbacks": sum(record.fallback for record in records),
+            "timeouts": sum(record.timeout for record in records),
             "seconds_per_question": _mean(record.seconds for record in records),
         }
 

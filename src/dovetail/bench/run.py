@@ -98,6 +98,7 @@ def record_of(question: str, found: TableSet, seconds: float) -> Record:
         fallback=any(stage.get("fallback") for stage in found.trace),
         seconds=round(seconds, 6),
         trace=trace_id(found.trace),
+        timeout=any(stage.get("timeout") for stage in found.trace),
     )
 
 

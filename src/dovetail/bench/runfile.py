@@ -55,7 +55,8 @@ class Written:
 class Record:
     """What a retriever found for one question and what that cost; `trace` is the trace's id.
 
-    Where the run went on to SQL, the cost is that of both, and `written` is there.
+    `timeout`: a clock ended its work, so that another machine may find something else. Where the
+    run went on to SQL, the cost is that of both, and `written` is there.
     """
 
     question: str
@@ -67,6 +68,7 @@ class Record:
     seconds: float
     trace: str
     written: Written | None = None
+    timeout: bool = False
 
     @property
     def ids(self) -> list[TableId]:
@@ -74,7 +76,8 @@ class Record:
 
     def to_json(self) -> Json:
         """A line of a run."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        row = asdict(self)
+        return {name: row[name] for name in row if name in _FIELDS or row[name]}
 
     @classmethod
     def from_json(cls, row: Json) -> Record:
@@ -83,10 +86,15 @@ class Record:
         given["tables"] = tuple(Found(**table) for table in row["tables"])
         given["question"] = str(row["question"])
         written = row.get("written")
-        return cls(**given, written=None if written is None else Written(**written))
+        return cls(
+            **given,
+            written=None if written is None else Written(**written),
+            timeout=bool(row.get("timeout")),
+        )
 
 
-_FIELDS = tuple(field.name for field in fields(Record) if field.name != "written")
+_RARE = ("written", "timeout")  # left out of a line where there is none
+_FIELDS = tuple(field.name for field in fields(Record) if field.name not in _RARE)
 
 
 @dataclass(frozen=True, slots=True)

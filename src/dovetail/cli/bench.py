@@ -93,6 +93,14 @@ def bench_retrieval(
     ] = "all",
     k: KOption = "10",
     evidence: EvidenceOption = False,
+    subquestions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What each question falls into, for jar: a JSON object of lists by question, or "
+            "one list per question in their order.",
+        ),
+    ] = None,
     share: ShareOption = "1",
     seed: SeedOption = 42,
     limit: LimitOption = None,
@@ -111,8 +119,9 @@ def bench_retrieval(
     from dovetail.bench.retrieval import bench_retrieval as measure
 
     choice = Choice(
-        evidence, share_of(share), seed, limit, skip_bad, tuple(named(source)), purposes
-    )
+        evidence, share_of(share), seed, limit, skip_bad, tuple(named(source)), purposes,
+        subquestions,
+    )  # fmt: skip
     dataset = open_dataset(data, catalog=catalog)
     with progress_bar(show=not as_json) as watch:
         lab = Lab(runs, settings_for(catalog, llm=llm), workers, watch, note, str(data))

@@ -29,14 +29,21 @@ class CachedLLM:
         return self._llm.model_id
 
     def complete(
-        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
     ) -> Completion:
         """The reply that was kept, with the tokens and seconds it once took, or a new one."""
-        key = request_key(self.model_id, messages, schema, max_tokens)
+        key = request_key(self.model_id, messages, schema, max_tokens, logprobs=logprobs)
         path = self._folder / key[:2] / f"{key[2:]}.json"
         with suppress(OSError, ValueError, TypeError, KeyError):
             return _read(path)
-        fresh = self._llm.complete(messages, schema=schema, max_tokens=max_tokens)
+        fresh = self._llm.complete(
+            messages, schema=schema, max_tokens=max_tokens, logprobs=logprobs
+        )
         if not fresh.cached:  # what is kept elsewhere may be changed there
             with suppress(OSError):
                 _write(path, self.model_id, fresh)
@@ -53,17 +60,20 @@ def _read(path: Path) -> Completion:
         tokens_out=int(kept["tokens_out"]),
         seconds=float(kept["seconds"]),
         cached=True,
+        logprobs=tuple((str(token), float(chance)) for token, chance in kept.get("logprobs", ())),
     )
 
 
 def _write(path: Path, model_id: str, fresh: Completion) -> None:
-    content = {
+    content: Json = {
         "model": model_id,
         "text": fresh.text,
         "tokens_in": fresh.tokens_in,
         "tokens_out": fresh.tokens_out,
         "seconds": fresh.seconds,
     }
+    if fresh.logprobs:
+        content["logprobs"] = fresh.logprobs
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, beside = mkstemp(dir=path.parent, suffix=".new")
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:

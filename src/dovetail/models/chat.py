@@ -15,7 +15,12 @@ _PIECES = re.compile(r"[A-Za-z]{1,6}|[^\W\d_A-Za-z]|\d|[^\w\s]{1,2}|_|\n")
 
 
 def request_body(
-    model: str, messages: Sequence[Message], schema: Json | None, max_tokens: int
+    model: str,
+    messages: Sequence[Message],
+    schema: Json | None,
+    max_tokens: int,
+    *,
+    logprobs: bool = False,
 ) -> Json:
     """A request at temperature 0; what UTF-8 cannot say becomes a question mark."""
     body: Json = {
@@ -32,14 +37,21 @@ def request_body(
             "type": "json_schema",
             "json_schema": {"name": "reply", "strict": True, "schema": schema},
         }
+    if logprobs:
+        body["logprobs"] = True
     return body
 
 
 def request_key(
-    model_id: str, messages: Sequence[Message], schema: Json | None, max_tokens: int
+    model_id: str,
+    messages: Sequence[Message],
+    schema: Json | None,
+    max_tokens: int,
+    *,
+    logprobs: bool = False,
 ) -> str:
     """A name for a request: equal for equal ones, on every machine."""
-    content = request_body(model_id, messages, schema, max_tokens)
+    content = request_body(model_id, messages, schema, max_tokens, logprobs=logprobs)
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -67,7 +79,23 @@ def read_completion(reply: object, body: Json, *, seconds: float, where: str) ->
         tokens_in=_count(counted.get("prompt_tokens"), asked),
         tokens_out=_count(counted.get("completion_tokens"), text),
         seconds=seconds,
+        logprobs=_logprobs(reply["choices"][0].get("logprobs")),
     )
+
+
+def _logprobs(told: object) -> tuple[tuple[str, float], ...]:
+    """The tokens of a reply with their log-probabilities; none, if anything there is amiss."""
+    try:
+        listed = told["content"] or ()  # type: ignore[index]
+        pairs = [(token["token"], token["logprob"]) for token in listed]
+    except (LookupError, TypeError):
+        return ()
+    sound = all(isinstance(token, str) and _is_number(chance) for token, chance in pairs)
+    return tuple((token, float(chance)) for token, chance in pairs) if sound else ()
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def complaint(reply: object, otherwise: str) -> str:

@@ -143,7 +143,8 @@ class Endpoint:
                 self._pause(error.response.headers),
             )
         if status in (401, 403):  # such a reply may quote a part of the key
-            return ModelError(f"{self.where} refuses the key ({status}); check OPENAI_API_KEY")
+            message = f"{self.where} refuses the key ({status}); check OPENAI_API_KEY"
+            return RefusedError(message, status=status, said=said)
         remedy = {
             404: "check the name of the model, and OPENAI_BASE_URL, which usually ends in /v1",
             429: "see your plan and budget at the provider",

@@ -67,10 +67,15 @@ class LocalLLM:
             ) from None
 
     def complete(
-        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
     ) -> Completion:
         """Run the model; with a schema, its reply is held to that shape."""
-        body = request_body(self._path.name, messages, schema, max_tokens)
+        body = request_body(self._path.name, messages, schema, max_tokens, logprobs=logprobs)
         with self._turn:
             server = self._server
             started = time.perf_counter()

@@ -15,6 +15,7 @@ _DISPENSABLE = {
     "response_format": ("response_format", "json_schema", "structured output", "grammar", "guided"),
     "temperature": ("temperature",),
     "seed": ("seed",),
+    "logprobs": ("logprobs", "log prob", "log-prob"),
 }
 
 
@@ -40,10 +41,15 @@ class OpenAILLM:
         return f"openai:{self._name}"
 
     def complete(
-        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
     ) -> Completion:
         """Ask the endpoint; without a shape for the reply, if it cannot keep to one."""
-        asked = request_body(self._name, messages, schema, max_tokens)
+        asked = request_body(self._name, messages, schema, max_tokens, logprobs=logprobs)
         started = time.perf_counter()
         while True:
             body = _without(asked, self._unsupported)
@@ -67,7 +73,7 @@ def _send(body: Json) -> Send:
 
 def _unsupported(error: RefusedError, body: Json) -> set[str]:
     """The parts of a request that an endpoint has just said it does not know."""
-    if error.status not in (400, 404, 422, 501):
+    if error.status not in (400, 403, 404, 422, 501):  # 403: OpenAI, of log-probabilities
         return set()
     said = error.said.lower()
     if "max_completion_tokens" in said and "max_tokens" in body:

@@ -22,7 +22,8 @@ class ReplayLLM:
     """The recorded replies of one model, and a list of what is still to be asked.
 
     A request is known by its conversation, schema and limit alone, so a record answers whatever
-    the model is called. `DIR?model=NAME` puts the name into the requests.
+    the model is called, with log-probabilities or without. `DIR?model=NAME` puts the name into the
+    requests.
     """
 
     def __init__(self, place: str, *, workers: int) -> None:
@@ -46,11 +47,16 @@ class ReplayLLM:
         return f"replay:{self._model}"
 
     def complete(
-        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
     ) -> Completion:
         """The recorded reply; where there is none, the request is written down instead."""
         key = request_key("", messages, schema, max_tokens)
-        body = request_body(self._model, messages, schema, max_tokens)
+        body = request_body(self._model, messages, schema, max_tokens, logprobs=logprobs)
         if key not in self._replies:
             self._write_down(key, body)
             raise PendingError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dovetail.catalog.reader import Catalog
@@ -23,10 +24,23 @@ class BaselineFactory:
         return baseline(self.name, searcher, k=k, llm=open_model(catalog.path, settings))
 
 
+def open_jar(
+    catalog: Catalog,
+    *,
+    k: int,
+    settings: Settings,
+    subquestions: Mapping[str, Sequence[str]] | None = None,
+) -> Retriever:
+    """JAR; `subquestions` are given ones, by question."""
+    from dovetail.retrieve.baselines.jar import JarRetriever
+
+    llm = open_model(catalog.path, settings)
+    return JarRetriever(searcher_of(catalog, settings), k=k, llm=llm, subquestions=subquestions)
+
+
 DENSE = BaselineFactory("dense", ranks=True)
 SEARCH = BaselineFactory("search", ranks=True)
 REACT = BaselineFactory("react")
-JAR = BaselineFactory("jar")
 ARM = BaselineFactory("arm")
 REAR = BaselineFactory("rear")
 STEINER = BaselineFactory("steiner")

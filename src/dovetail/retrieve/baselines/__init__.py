@@ -94,5 +94,8 @@ def baseline(name: str, searcher: Searcher, *, k: int, llm: LLM | None = None) -
 
 def _asked(name: str, llm: LLM | None) -> LLM:
     if llm is None:
-        raise UsageError(f"retriever {name!r} asks a language model and none is set: give --llm")
+        raise UsageError(
+            f"retriever {name!r} asks a language model and none is set: give --llm NAME, or "
+            "set llm in dovetail.toml"
+        )
     return llm

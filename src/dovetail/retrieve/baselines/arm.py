@@ -10,13 +10,14 @@ an endpoint offers no such hold, so the model writes freely and `alignment.py` f
 They know every table's database and look for joins inside it; here there is one open corpus, so
 drafts can span look-alike tables of unrelated origin, and the candidates beside the draft are shown
 too so that a draft that went astray can be put right. Certainty is the probability of the number a
-model wrote where the endpoint tells log-probabilities, else every pick is one vote.
+model wrote where the endpoint tells log-probabilities of every draft, else a pick is one vote.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -26,8 +27,9 @@ from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.ports import LLM, Completion, Message
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.baselines.alignment import Alignment
+from dovetail.retrieve.baselines.connected import Problem, Weights
 from dovetail.retrieve.baselines.jar import Compatibility, fit
-from dovetail.retrieve.baselines.mip import Problem, Weights, solve
+from dovetail.retrieve.baselines.mip import Limits, solve
 from dovetail.retrieve.baselines.outcome import (
     Stage,
     clipped,
@@ -62,7 +64,7 @@ class Drafting:
     beside: int = 6
     weights: Weights = field(default_factory=Weights)
     scoring: str = "jar"
-    seconds: float = 5.0
+    limits: Limits = field(default_factory=Limits)
 
 
 class ArmRetriever:
@@ -132,7 +134,8 @@ class ArmRetriever:
         drafts = []
         for size in sorted({min(size, len(found)) for size in self._drafting.sizes}):
             problem = Problem(relevance, fits, compatibility, size)
-            solution = solve(problem, self._drafting.weights, seconds=self._drafting.seconds)
+            solution = solve(problem, self._drafting.weights, self._drafting.limits)
+            stage.timeout += solution.timeout
             if not solution.tables:
                 stage.fall_back(f"a draft of {size} is {solution.status}: the first {size} stand")
             drafts.append(solution.tables or tuple(range(size)))
@@ -146,18 +149,21 @@ class ArmRetriever:
         stage: Stage,
     ) -> dict[int, float]:
         """For every candidate shown, the certainty of its picks over the number of its showings."""
-        showings: dict[int, int] = {}
-        picks: dict[int, float] = {}
+        replies: list[tuple[list[int], Completion]] = []
         for draft in drafts:
             others = [place for place in range(len(found)) if place not in draft]
             order = [*draft, *others[: self._drafting.beside]]
-            reply = stage.ask(
-                self._llm, self._asked(question, found, order, len(draft)), schema=_TABLES
-            )
-            stage.facts["by"] = "logprobs" if reply.logprobs else "votes"
-            for place in order:
-                showings[place] = showings.get(place, 0) + 1
-            for number, certainty in certainties(reply, "tables").items():
+            asked = self._asked(question, found, order, len(draft))
+            replies.append((order, stage.ask(self._llm, asked, schema=_TABLES, logprobs=True)))
+        # A vote is worth more than any probability: drafts are told apart by one or the other.
+        spoken = [reply for _, reply in replies if reply.text]
+        told = bool(spoken) and all(start_of(reply) is not None for reply in spoken)
+        stage.facts["by"] = "logprobs" if told else "votes"
+        showings = Counter(place for order, _ in replies for place in order)
+        picks: dict[int, float] = {}
+        for order, reply in replies:
+            votes = dict.fromkeys(numbers_in(reply.text, "tables"), 1.0)
+            for number, certainty in (certainties(reply, "tables") if told else votes).items():
                 if 1 <= number <= len(order):
                     place = order[number - 1]
                     picks[place] = picks.get(place, 0.0) + certainty
@@ -189,26 +195,35 @@ class ArmRetriever:
         return lines
 
 
+def start_of(reply: Completion) -> int | None:
+    """Where the text of a reply begins in its tokens; None where they do not tell of it.
+
+    Before it there may be thoughts that an endpoint keeps to itself, behind it the mark of its end.
+    """
+    start = "".join(token for token, _ in reply.logprobs).rfind(reply.text)
+    return start if start >= 0 else None
+
+
 def certainties(reply: Completion, key: str) -> dict[int, float]:
-    """The numbers of a reply, each with the probability of its tokens, or 1 where none is told.
+    """The numbers of a reply, each with the probability of its tokens.
 
     >>> told = (('{"tables": [', -0.1), ("3", math.log(0.9)), ("]}", 0.0))
     >>> certainties(Completion('{"tables": [3]}', 1, 1, 0.0, logprobs=told), "tables")
     {3: 0.9}
     """
     numbers = numbers_in(reply.text, key)
-    if "".join(token for token, _ in reply.logprobs) != reply.text:
-        return dict.fromkeys(numbers, 1.0)
+    start = start_of(reply) or 0
     found: dict[int, float] = {}
     for match in re.finditer(r"\d+", reply.text):
         number = int(match.group())
         if number in numbers:
-            found[number] = round(_probability(reply, *match.span()), 6)
+            span = (start + match.start(), start + match.end())
+            found[number] = round(_probability(reply, *span), 6)
     return found
 
 
 def _probability(reply: Completion, start: int, stop: int) -> float:
-    """The probability of the tokens that touch a span of the text."""
+    """The probability of the tokens that touch a span of all that they spell."""
     total, at = 0.0, 0
     for token, logprob in reply.logprobs:
         if at < stop and at + len(token) > start:

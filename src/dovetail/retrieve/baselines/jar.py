@@ -25,7 +25,8 @@ from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.joins.graph import JoinGraph
 from dovetail.ports import LLM
 from dovetail.prompts import read_prompt
-from dovetail.retrieve.baselines.mip import Floats, Pair, Problem, Solution, Weights, solve
+from dovetail.retrieve.baselines.connected import Floats, Pair, Problem, Weights
+from dovetail.retrieve.baselines.mip import Limits, Solution, solve
 from dovetail.retrieve.baselines.outcome import (
     Stage,
     clipped,
@@ -91,7 +92,7 @@ class JarRetriever:
         candidates: int = 20,
         weights: Weights | None = None,
         scoring: str = "jar",
-        seconds: float = 5.0,
+        limits: Limits | None = None,
     ) -> None:
         require_positive(k=k, candidates=candidates)
         self._searcher = searcher
@@ -101,7 +102,7 @@ class JarRetriever:
         self._candidates = candidates
         self._weights = weights or Weights()
         self._compatibility = Compatibility(searcher, scoring)
-        self._seconds = seconds
+        self._limits = limits or Limits()
 
     def retrieve(self, question: str) -> TableSet:
         found = self._searcher.dense(question, max(self._candidates, self._k))
@@ -115,7 +116,8 @@ class JarRetriever:
             compatibility=self._compatibility.among([candidate.table for candidate in found]),
             size=min(self._k, len(found)),
         )
-        solution = solve(problem, self._weights, seconds=self._seconds)
+        solution = solve(problem, self._weights, self._limits)
+        optimise.timeout = int(solution.timeout)
         optimise.facts |= {"status": str(solution.status), "objective": solution.objective}
         chosen = list(self._chosen(found, solution, problem))
         if found and not chosen:

@@ -7,126 +7,100 @@ the sub-questions, and how many sub-questions are covered at all.
 The program is the published one with fewer variables and the same optima: of the columns of a
 table only the best for a sub-question can be in an optimum, and of the column pairs of two tables
 only the best; an edge is a pair of arcs away from a root, since at most `size - 1` edges that
-connect `size` tables are a tree. (The released code could use two column pairs of the same two
-tables, one per direction; here an edge is one pair, as the publication says.)
+connect `size` tables are a tree; candidates that no optimum holds are left out. (The released code
+could use two column pairs of the same two tables, one per direction; here an edge is one pair, as
+the publication says.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import count
 
 import highspy
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Pair = tuple[int, int]
+from dovetail.retrieve.baselines.connected import Pair, Problem, Weights, Worth, good_set, hopeful
 
 _ENDLESS = float("inf")
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What the parts of the objective count; `spread` is assignments allowed per sub-question.
-
-    As the authors released them for Spider. For Bird they took coarse 3 and fine 3, tuned to inner
-    products of Contriever, which spread wider than cosines: over cosines relevance then counts so
-    little that the set is worse than the ranking it came from (docs/systems.md has the figures).
-    """
-
-    coarse: float = 10.0
-    fine: float = 2.0
-    coverage: float = 8.0
-    compatibility: float = 1.0
-    spread: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Candidates by number; `compatibility` holds pairs (lower, higher), none where none is.
-
-    `fit` has a row per sub-question and a column per candidate: its best column's similarity.
-    """
-
-    relevance: Floats
-    fit: Floats
-    compatibility: Mapping[Pair, float]
-    size: int
+_CLOCK = highspy.HighsModelStatus.kTimeLimit
+_OPTIMAL = highspy.HighsModelStatus.kOptimal
 
 
 class Status(StrEnum):
     """How a solution came about."""
 
     OPTIMAL = "optimal"
-    INCUMBENT = "incumbent"  # the best that was found before time ran out
+    INCUMBENT = "incumbent"  # the best that was found with the work allowed
     INFEASIBLE = "infeasible"  # no so many candidates are connected
-    TIMEOUT = "timeout"  # nothing was found in time
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much work a program is worth: in `steps`, which are the same on every machine.
+
+    A step ends where HiGHS asks whether to go on: after a round of cuts, say. `seconds` of CPU,
+    and twelve times as many on the wall, are for programs where waiting is worse than an answer
+    that depends on the clock.
+    """
+
+    steps: int = 40
+    seconds: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The chosen candidates and the tree over them; both empty where there is none."""
+    """The chosen candidates and the tree over them; both empty where there is none.
+
+    `timeout`: the clock ended the search, so that another run may find another set.
+    """
 
     status: Status
     tables: tuple[int, ...] = ()
     edges: tuple[Pair, ...] = ()
     objective: float = 0.0
+    timeout: bool = False
 
 
-def solve(problem: Problem, weights: Weights, *, seconds: float = 5.0) -> Solution:
-    """The best connected set, or the best found in time; the same problem has the same answer."""
-    if not 1 <= problem.size <= len(problem.relevance):
+def solve(problem: Problem, weights: Weights, limits: Limits | None = None) -> Solution:
+    """The best connected set, or the best found within limits; an equal problem, an equal set."""
+    worth = Worth(problem, weights)
+    first = good_set(worth) if 1 <= problem.size <= len(problem.relevance) else ()
+    if not first:
         return Solution(Status.INFEASIBLE)
-    model = _Model()
-    chosen = [model.binary(weights.coarse * value) for value in problem.relevance.tolist()]
-    model.row([(table, 1.0) for table in chosen], problem.size, problem.size)
-    arcs = _connect(model, problem, weights, chosen)
-    _cover(model, problem, weights, chosen)
-    first = _grown(problem, weights)
-    start = {table: float(place in first) for place, table in enumerate(chosen)}
-    status, values, objective = model.run(start if first else {}, seconds)
-    if not len(values):
-        return Solution(status)
+    kept, edges = hopeful(worth, first)
+    start = [kept.index(one) for one in first]
+    ended, places = _solved(problem.among(kept, edges), weights, start, limits or Limits())
+    tables = tuple(kept[place] for place in places) or first
     return Solution(
-        status,
-        tuple(place for place, table in enumerate(chosen) if values[table] > 0.5),
-        tuple(sorted((min(arc), max(arc)) for arc, used in arcs.items() if values[used] > 0.5)),
-        objective,
+        Status.OPTIMAL if ended == _OPTIMAL else Status.INCUMBENT,
+        tables,
+        tuple(worth.tree(tables)),
+        worth.of(tables),
+        timeout=ended == _CLOCK,
     )
 
 
-def _grown(problem: Problem, weights: Weights) -> set[int]:
-    """A connected set to begin with, so that time running out still leaves one; empty if none is.
-
-    It grows from the most relevant table that has enough others around it.
-    """
-    near: dict[int, dict[int, float]] = {}
-    for (low, high), score in problem.compatibility.items():
-        near.setdefault(low, {})[high] = score
-        near.setdefault(high, {})[low] = score
-    for begin in np.argsort(-problem.relevance, kind="stable").tolist():
-        gains: dict[int, float] = {begin: 0.0}
-        inside: set[int] = set()
-        while gains and len(inside) < problem.size:
-            table = max(gains, key=lambda other: (gains[other], -other))
-            inside.add(table)
-            for other, score in near.get(table, {}).items():
-                gain = weights.coarse * float(problem.relevance[other])
-                gain += weights.compatibility * score
-                gains[other] = max(gain, gains.get(other, -_ENDLESS))
-            gains = {other: gain for other, gain in gains.items() if other not in inside}
-        if len(inside) == problem.size:
-            return inside
-    return set()
+def _solved(
+    problem: Problem, weights: Weights, first: Sequence[int], limits: Limits
+) -> tuple[highspy.HighsModelStatus, list[int]]:
+    """How the search ended, and the best set it knew; it begins with `first`."""
+    model = _Model()
+    chosen = [model.binary(weights.coarse * value) for value in problem.relevance.tolist()]
+    model.row([(table, 1.0) for table in chosen], problem.size, problem.size)
+    _connect(model, problem, weights, chosen)
+    _cover(model, problem, weights, chosen)
+    start = [float(place in first) for place in range(len(chosen))]
+    ended, values = model.run(chosen, start, limits)
+    return ended, [place for place, value in enumerate(values) if value > 0.5]
 
 
-def _connect(
-    model: _Model, problem: Problem, weights: Weights, chosen: list[int]
-) -> dict[Pair, int]:
+def _connect(model: _Model, problem: Problem, weights: Weights, chosen: list[int]) -> None:
     """One tree from a root over the chosen tables: flow leaves the root, one unit per table."""
-    size, count = problem.size, len(chosen)
+    size = problem.size
     roots = [model.binary(0.0) for _ in chosen]
     model.row([(root, 1.0) for root in roots], 1, 1)
     arcs: dict[Pair, int] = {}
@@ -139,7 +113,7 @@ def _connect(
         both = [(arcs[low, high], 1.0), (arcs[high, low], 1.0)]
         model.row([*both, (chosen[low], -1.0)], -_ENDLESS, 0)
         model.row([*both, (chosen[high], -1.0)], -_ENDLESS, 0)
-    for table in range(count):
+    for table in range(len(chosen)):
         into = [arc for arc in arcs if arc[1] == table]
         from_it = [arc for arc in arcs if arc[0] == table]
         entered = [(arcs[arc], 1.0) for arc in into]
@@ -149,7 +123,6 @@ def _connect(
         # Every table of a set could be its root: the first is, or the search is that much longer.
         for earlier in range(table):
             model.row([(roots[table], 1.0), (chosen[earlier], 1.0)], -_ENDLESS, 1)
-    return arcs
 
 
 def _cover(model: _Model, problem: Problem, weights: Weights, chosen: list[int]) -> None:
@@ -193,32 +166,37 @@ class _Model:
         self.factors += [factor for _, factor in terms]
         self.starts.append(len(self.places))
 
-    def run(self, start: Mapping[int, float], seconds: float) -> tuple[Status, Floats, float]:
-        """Solve, from values that some variables may begin with; none were found: no values."""
+    def run(
+        self, places: Sequence[int], start: Sequence[float], limits: Limits
+    ) -> tuple[highspy.HighsModelStatus, list[float]]:
+        """Solve from values that some variables begin with; theirs in the end, none if unknown."""
         solver = highspy.Highs()  # type: ignore[no-untyped-call]
         for option, value in (
             ("output_flag", False),
             ("threads", 1),  # the same answer on every machine
             ("mip_rel_gap", 0.0),
             ("presolve", "off"),  # costs more than it saves: 117 ms against 78 at the median
-            ("time_limit", seconds),
+            ("time_limit", 12 * limits.seconds),
         ):
             solver.setOptionValue(option, value)
         solver.passModel(self._program())
-        if start:
-            places = np.array(list(start), dtype=np.int32)
-            solver.setSolution(len(start), places, np.array(list(start.values())))
+        solver.setSolution(len(start), np.array(places, dtype=np.int32), np.array(start))
+        steps, until = count(1), time.thread_time() + limits.seconds
+
+        def go_on(event: highspy.highs.HighsCallbackEvent) -> None:
+            if next(steps) > limits.steps or time.thread_time() > until:
+                event.interrupt()
+
+        solver.cbMipInterrupt += go_on
         solver.run()
-        info = solver.getInfo()
-        nothing: Floats = np.empty(0)
-        ended = solver.getModelStatus()
-        if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
-            timed_out = ended == highspy.HighsModelStatus.kTimeLimit
-            return Status.TIMEOUT if timed_out else Status.INFEASIBLE, nothing, 0.0
-        optimal = ended == highspy.HighsModelStatus.kOptimal
-        values = np.asarray(solver.getSolution().col_value, dtype=np.float64)
-        status = Status.OPTIMAL if optimal else Status.INCUMBENT
-        return status, values, float(info.objective_function_value)
+        ended = solver.getModelStatus()  # an interrupt before the last step came from the clock
+        if ended == highspy.HighsModelStatus.kInterrupt and next(steps) <= limits.steps + 1:
+            ended = _CLOCK
+        known = solver.getInfo().primal_solution_status
+        if known != highspy.SolutionStatus.kSolutionStatusFeasible:
+            return ended, []
+        values = solver.getSolution().col_value
+        return ended, [values[place] for place in places]
 
     def _program(self) -> highspy.HighsLp:
         program = highspy.HighsLp()

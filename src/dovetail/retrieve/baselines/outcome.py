@@ -17,13 +17,17 @@ _LONGEST = 4_000
 
 @dataclass(slots=True)
 class Stage:
-    """One stage of a retrieval while it runs; `entry` is its line in the trace."""
+    """One stage of a retrieval while it runs; `entry` is its line in the trace.
+
+    `timeout` counts what a clock ended: where there is any, another run may find something else.
+    """
 
     name: str
     llm_calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     fallback: int = 0
+    timeout: int = 0
     facts: dict[str, object] = field(default_factory=dict)
 
     def ask(
@@ -33,9 +37,10 @@ class Stage:
         *,
         schema: Json | None = None,
         max_tokens: int = 512,
+        logprobs: bool = False,
     ) -> Completion:
         """Ask a model and count what it cost."""
-        completion = llm.complete(messages, schema=schema, max_tokens=max_tokens)
+        completion = llm.complete(messages, schema=schema, max_tokens=max_tokens, logprobs=logprobs)
         self.llm_calls += 1
         self.tokens_in += completion.tokens_in
         self.tokens_out += completion.tokens_out
@@ -54,6 +59,7 @@ class Stage:
             "tokens_in": self.tokens_in,
             "tokens_out": self.tokens_out,
             "fallback": self.fallback,
+            **({"timeout": self.timeout} if self.timeout else {}),
             **self.facts,
         }
 
