@@ -71,7 +71,10 @@ class Untouched:
 
 
 def _uri(path: str, how: str) -> str:
-    return f"file:{quote(os.fsencode(path))}?{how}"
+    try:
+        return f"file:{quote(path)}?{how}"
+    except UnicodeEncodeError:
+        raise SourceError("its name is not valid UTF-8; rename it") from None
 
 
 def _state(path: str) -> _State:
