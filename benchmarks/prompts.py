@@ -44,9 +44,14 @@ class Listener:
     asked: list[str] = field(default_factory=list)
 
     def complete(
-        self, messages: Sequence[Message], *, schema: Json | None = None, max_tokens: int = 1024
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Json | None = None,
+        max_tokens: int = 1024,
+        logprobs: bool = False,
     ) -> Completion:
-        del schema, max_tokens
+        del schema, max_tokens, logprobs
         self.asked.append("\n".join(message.content for message in messages))
         return Completion("", 0, 0, 0.0)
 

@@ -1,14 +1,16 @@
-"""ReAct and ARM with a real model, far too small for either: they end, and say what came of it."""
+"""What a real model, far too small for it, makes of ReAct's loop and of ARM's wish to know more."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dovetail.models.cache import CachedLLM
 from dovetail.plugins import open_llm
-from dovetail.retrieve.baselines.arm import ArmRetriever, Drafting
+from dovetail.ports import Message
+from dovetail.retrieve.baselines.arm import _TABLES, start_of
 from dovetail.retrieve.baselines.react import ReactRetriever
 from dovetail.search.searcher import Searcher
 from tests.scripted import shop_searcher
@@ -21,19 +23,15 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
     return shop_searcher(tmp_path_factory.mktemp("shop"))
 
 
-def test_arm_weighs_what_a_local_model_tells(shop: Searcher, smollm: Path, tmp_path: Path) -> None:
-    """Its replies have the shape that is asked for, and come with log-probabilities."""
+def test_a_local_model_tells_how_sure_it_was(smollm: Path, tmp_path: Path) -> None:
+    """Of a reply in the shape that ARM asks for, and of the same reply when it was kept."""
     llm = CachedLLM(open_llm(f"local:{smollm}"), tmp_path)
-    drafting = Drafting(sizes=(2,), beside=2)
-    found = ArmRetriever(shop, llm, k=3, drafting=drafting).retrieve(QUESTION)
-    align, _, verify = found.trace
-    assert (align["llm_calls"], verify["llm_calls"]) == (1, 1)
-    assert verify["by"] == "logprobs"
-    picked = verify["fallback"] == 0
-    assert all(chosen.reason.startswith("support ") == picked for chosen in found.tables)
-    assert 1 <= len(found.tables) <= 4
-    again = ArmRetriever(shop, llm, k=3, drafting=drafting).retrieve(QUESTION)
-    assert again == found  # from the replies that were kept
+    ask = [Message("user", "Pick the numbers 1 and 2 as JSON tables.")]
+    reply = llm.complete(ask, schema=_TABLES, max_tokens=24, logprobs=True)
+    assert start_of(reply) is not None
+    assert max(chance for _, chance in reply.logprobs) <= 0
+    again = llm.complete(ask, schema=_TABLES, max_tokens=24, logprobs=True)
+    assert again == replace(reply, cached=True)
 
 
 def test_react_ends_with_a_model_that_cannot_keep_to_it(shop: Searcher, smollm: Path) -> None:
