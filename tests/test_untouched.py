@@ -18,7 +18,6 @@ import dovetail
 from dovetail.answer.execute import Executor
 from dovetail.errors import RescanError
 from dovetail.ports import SourceSpec
-from dovetail.sources import untouched
 from dovetail.sources.sqlite import SqliteSource
 
 # Opens a database in WAL mode, writes two rows, and stays until it is told to go.
