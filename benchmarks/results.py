@@ -22,12 +22,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import dovetail
+from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import SAMPLE, Dataset, open_dataset
 from dovetail.bench.joins import bench_joins
 from dovetail.bench.reporting.as_markdown import table_markdown
 from dovetail.bench.reporting.report import Chapter, make_report
 from dovetail.bench.reporting.writing import write_report
-from dovetail.bench.retrieval import Choice, Lab, bench_retrieval
+from dovetail.bench.retrieval import Lab, bench_retrieval
 from dovetail.bench.runkey import key_of
 from dovetail.plugins import RETRIEVERS, names
 from dovetail.settings import Settings

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import open_dataset
 from dovetail.bench.reporting.asking import asking
 from dovetail.bench.reporting.measured import find_files, read_measured
-from dovetail.bench.retrieval import Choice, Lab, bench_retrieval
+from dovetail.bench.retrieval import Lab, bench_retrieval
 from dovetail.errors import PendingError
 from dovetail.models.replay import REQUESTS, RESPONSES
 from dovetail.settings import Settings

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import open_dataset
 from dovetail.bench.questionfile import read_questions_beside
-from dovetail.bench.retrieval import Choice, Lab, bench_retrieval
+from dovetail.bench.retrieval import Lab, bench_retrieval
 from dovetail.bench.runfile import read_run
 from dovetail.cli import app
 from dovetail.domain import TableId

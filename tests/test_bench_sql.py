@@ -21,8 +21,9 @@ from typer.testing import CliRunner
 from dovetail import plugins
 from dovetail.answer.compare import same_result
 from dovetail.answer.execute import Executor
+from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import Dataset, open_dataset
-from dovetail.bench.retrieval import Choice, Lab
+from dovetail.bench.retrieval import Lab
 from dovetail.bench.runfile import read_run, traces_of
 from dovetail.bench.sql import bench_sql
 from dovetail.bench.sql_gold import GoldResults

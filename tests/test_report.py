@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.joins import bench_joins
 from dovetail.bench.reporting.as_latex import table_latex
@@ -32,7 +33,7 @@ from dovetail.bench.reporting.tabular import (
     text_of,
 )
 from dovetail.bench.reporting.writing import figures, write_report
-from dovetail.bench.retrieval import Choice, Lab, bench_retrieval
+from dovetail.bench.retrieval import Lab, bench_retrieval
 from dovetail.cli import app
 from dovetail.settings import Settings
 from tests.runs import asked, record, write_run

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import Dataset
 from dovetail.bench.measures import score
-from dovetail.bench.retrieval import Choice, Lab, Trial
+from dovetail.bench.retrieval import Lab, Trial
 from dovetail.bench.stats import holm, sign_flip
 from dovetail.domain import TableId
 from dovetail.offline.build import Progress

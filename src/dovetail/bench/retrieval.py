@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
 
+from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import Dataset
 from dovetail.bench.described import described_catalog
 from dovetail.bench.measures import retrieval, score
 from dovetail.bench.questionfile import write_questions
-from dovetail.bench.questions import Question, stratified
+from dovetail.bench.questions import Question
 from dovetail.bench.run import ask_all, check_tables
 from dovetail.bench.runfile import Found, Record, resumed
 from dovetail.bench.runkey import RunKey, digest, key_of, settings_in
@@ -26,25 +26,6 @@ from dovetail.ports import Json
 from dovetail.settings import PREFIX, Settings
 
 ALL, TREC = "all", "trec:"
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which questions are asked, and how: with evidence, a share of them, the first so many.
-
-    Of `sources`, if any, are all gold tables of what is asked. With `purposes`, the language model
-    has described the tables first.
-    `subquestions` is a file of what each falls into, for the retrievers that take that.
-    """
-
-    evidence: bool = False
-    share: Fraction = Fraction(1)
-    seed: int = 42
-    limit: int | None = None
-    skip_bad: bool = False
-    sources: tuple[str, ...] = ()
-    purposes: bool = False
-    subquestions: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +80,15 @@ def bench_retrieval(
 
 
 @dataclass(frozen=True, slots=True)
+class Ran:
+    """What a retriever found at some k, less what waits for a reply, and the file that keeps it."""
+
+    k: int
+    file: Path
+    records: list[Record]
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """A dataset made ready: its catalog, every question that can be scored, and those chosen.
 
@@ -131,10 +121,7 @@ class Trial:
         every = asked.questions
         if choice.evidence:
             every = tuple(question.with_evidence() for question in every)
-        chosen = stratified(every, choice.share, choice.seed)
-        if choice.sources:
-            chosen = _about(choice.sources, chosen, catalog)
-        chosen = chosen[: choice.limit]
+        chosen = choice.among(every, catalog)
         if not chosen:
             raise UsageError(f"{dataset.name} has no question to ask")
         for gap in given.gaps(every) if given else ():
@@ -162,17 +149,17 @@ class Trial:
     def results(self, retriever: str, ks: Sequence[int]) -> list[Json]:
         """A row for each k; none, but an error, while any question waits for a recorded reply."""
         if retriever.startswith(TREC):
-            records = self._read(Path(retriever.removeprefix(TREC)))
-            return [self.row(retriever, k, _cut(records, k)) for k in ks]
+            read = self._read(Path(retriever.removeprefix(TREC)))
+            return [self.row(retriever, _cut(read, k)) for k in ks]
         rows = []
-        for k, records in self.found(self.key(retriever), ks):
-            if pending := len(self.questions) - len(records):
+        for ran in self.found(self.key(retriever), ks):
+            if pending := len(self.questions) - len(ran.records):
                 raise PendingError(
-                    f"{retriever} at k={k} waits for replies to {pending} of "
+                    f"{retriever} at k={ran.k} waits for replies to {pending} of "
                     f"{len(self.questions)} questions; have the requests of "
                     f"{self.lab.settings.llm} answered, then run this again"
                 )
-            rows.append(self.row(retriever, k, records))
+            rows.append(self.row(retriever, ran))
         return rows
 
     def key(self, retriever: str) -> RunKey:
@@ -182,16 +169,15 @@ class Trial:
         write_questions(self.lab.runs, self.dataset, key.questions, self.every)
         return key
 
-    def found(self, key: RunKey, ks: Sequence[int]) -> Iterator[tuple[int, list[Record]]]:
-        """For each k the records of the chosen questions, less those that wait for a reply."""
+    def found(self, key: RunKey, ks: Sequence[int]) -> Iterator[Ran]:
+        """For each k the records of the chosen questions."""
         if _ranks(key.retriever):
-            records = self._run(key, key.depth(self.lab.runs, max(ks)))
-            yield from ((k, _cut(records, k)) for k in ks)
+            deepest = self._run(key, key.depth(self.lab.runs, max(ks)))
+            yield from (_cut(deepest, k) for k in ks)
             return
-        for k in ks:
-            yield k, self._run(key, k)
+        yield from (self._run(key, k) for k in ks)
 
-    def _run(self, key: RunKey, k: int) -> list[Record]:
+    def _run(self, key: RunKey, k: int) -> Ran:
         """The records of the chosen questions; a retriever is opened for those that are missing."""
         file = key.file(self.lab.runs, k)
         made = {**self.made(key.retriever, k), "ranks": _ranks(key.retriever)}
@@ -210,7 +196,7 @@ class Trial:
                 )
             records = writer.of(self.questions)
         check_tables(records, self.catalog, str(file))
-        return records
+        return Ran(k, file, records)
 
     def made(self, retriever: str, k: int, bench: str = "retrieval") -> Json:
         """What a run keeps to be told apart and made again: above all, the command."""
@@ -223,12 +209,7 @@ class Trial:
         words += ["--retriever", retriever, "--k", str(k)]
         if self._given(retriever):
             words += ["--subquestions", str(choice.subquestions)]
-        words += ["--evidence"] * choice.evidence + ["--skip-bad"] * choice.skip_bad
-        words += ["--purposes"] * choice.purposes
-        words += ["--source", ",".join(choice.sources)] if choice.sources else []
-        if choice.share != 1:
-            words += ["--share", str(choice.share), "--seed", str(choice.seed)]
-        words += ["--limit", str(choice.limit)] if choice.limit else []
+        words += choice.words()
         words += ["-C", settings.catalog] if settings.catalog != Settings().catalog else []
         usual = settings_in(Settings())
         chosen = settings_in(settings).items()
@@ -237,7 +218,7 @@ class Trial:
         ]
         return " ".join([*map(shlex.quote, given), shlex.join(words)])
 
-    def _read(self, file: Path) -> list[Record]:
+    def _read(self, file: Path) -> Ran:
         if not file.is_file():
             raise NotFoundError(f"there is no run file {file}")
         found = read_trec(file)
@@ -253,16 +234,18 @@ class Trial:
             for question in self.questions
         ]  # fmt: skip
         check_tables(records, self.catalog, str(file))
-        return records
+        return Ran(max((len(record.tables) for record in records), default=0), file, records)
 
-    def row(self, retriever: str, k: int, records: Sequence[Record]) -> Json:
-        """The measures of some records, all questions among them counting alike."""
+    def row(self, retriever: str, ran: Ran) -> Json:
+        """The measures of what was found, all questions in it counting alike."""
+        records = ran.records
         gold = {question.id: question.gold for question in self.questions}
         scores = [score(record.ids, gold[record.question]) for record in records]
         measured = {name: round(value, 6) for name, value in asdict(retrieval(scores)).items()}
         return {
             "retriever": retriever,
-            "k": k,
+            "k": ran.k,
+            "run": str(ran.file),
             "settings": {
                 **self._settings(retriever),
                 "evidence": self.choice.evidence,
@@ -278,29 +261,14 @@ class Trial:
         }
 
 
-def _about(
-    sources: Sequence[str], questions: Sequence[Question], catalog: Catalog
-) -> tuple[Question, ...]:
-    """The questions whose gold tables all stand in some sources."""
-    known = {table.source for table in catalog.ids}
-    if unknown := sorted(set(sources) - known):
-        raise UsageError(
-            f"there is no source {unknown[0]!r}; there are: {', '.join(sorted(known))}"
-        )
-    return tuple(
-        question
-        for question in questions
-        if {table.source for table in question.gold} <= {*sources}
-    )
-
-
 def _ranks(retriever: str) -> bool:
     return bool(getattr(load(RETRIEVERS, retriever.partition(":")[0]), "ranks", False))
 
 
-def _cut(records: Iterable[Record], k: int) -> list[Record]:
-    """The records of a ranking, as they would be for a smaller k."""
-    return [replace(record, tables=record.tables[:k]) for record in records]
+def _cut(ran: Ran, k: int) -> Ran:
+    """What was found, as it would be for a smaller k."""
+    shorter = [replace(record, tables=record.tables[:k]) for record in ran.records]
+    return Ran(k, ran.file, shorter)
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -7,11 +7,12 @@ from dataclasses import asdict, dataclass, replace
 
 from dovetail.answer.execute import ENGINES, Executor
 from dovetail.answer.results import Limits
+from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import Dataset
 from dovetail.bench.measures import execution, score
 from dovetail.bench.questionfile import write_questions
 from dovetail.bench.questions import Question
-from dovetail.bench.retrieval import Choice, Lab, Trial
+from dovetail.bench.retrieval import Lab, Ran, Trial
 from dovetail.bench.run import fill
 from dovetail.bench.runfile import Found, Record, Trace, Written, resumed
 from dovetail.bench.runkey import ORACLE, RunKey, sql_key
@@ -92,14 +93,14 @@ class _Bench:
     def results(self, key: RunKey, ks: Sequence[int]) -> Iterator[Json]:
         """A row for each k."""
         if key.retriever == ORACLE:
-            records = self._run(key, 0, [_oracle(question) for question in self.trial.questions])
-            yield from (self._row(ORACLE, k, records) for k in ks)
+            ran = self._run(key, 0, [_oracle(question) for question in self.trial.questions])
+            yield from (self._row(ORACLE, replace(ran, k=k)) for k in ks)
             return
-        for k, found in self.trial.found(key, ks):
-            yield self._row(key.retriever, k, self._run(key, k, found))
+        for found in self.trial.found(key, ks):
+            yield self._row(key.retriever, self._run(key, found.k, found.records))
 
-    def _run(self, key: RunKey, k: int, found: Sequence[Record]) -> list[Record]:
-        """The records with SQL, less those of questions that wait for a reply."""
+    def _run(self, key: RunKey, k: int, found: Sequence[Record]) -> Ran:
+        """The records with SQL."""
         by_question = {record.question: record for record in found}
         whole = sql_key(key, self.trial.every, self._decisive())
         lab, choice = self.trial.lab, self.trial.choice
@@ -130,7 +131,7 @@ class _Bench:
                     f"replies and are not scored; have the requests of {lab.settings.llm} "
                     "answered, then run this again"
                 )
-            return writer.of(questions)
+            return Ran(k, file, writer.of(questions))
 
     def _decisive(self) -> Json:
         """What decides about the SQL of a run and its verdicts, besides the tables."""
@@ -145,16 +146,16 @@ class _Bench:
             "evidence": self.trial.choice.evidence,
         }
 
-    def _row(self, retriever: str, k: int, records: Sequence[Record]) -> Json:
+    def _row(self, retriever: str, ran: Ran) -> Json:
         """The measures of retrieval and of execution, over the questions that can be scored."""
         gold = {question.id: question.gold for question in self.trial.questions}
         scored = [
             (record, record.written, score(record.ids, gold[record.question]))
-            for record in records
+            for record in ran.records
             if record.written and record.written.error != NO_GOLD
         ]
         written = [each for _, each, _ in scored]
-        row = self.trial.row(retriever, k, [record for record, _, _ in scored])
+        row = self.trial.row(retriever, replace(ran, records=[record for record, _, _ in scored]))
         measured = execution(
             right=[not each.error for each in written],
             multiple=[len(gold[record.question]) > 1 for record, _, _ in scored],
@@ -173,8 +174,8 @@ class _Bench:
             },
             "repairs": _repairs(written),
             "scored": len(scored),
-            "pending": len(self.trial.questions) - len(records),
-            "unusable": self.unusable + len(records) - len(scored),
+            "pending": len(self.trial.questions) - len(ran.records),
+            "unusable": self.unusable + len(ran.records) - len(scored),
         }
 
 

@@ -114,8 +114,9 @@ def bench_retrieval(
     as_json: JsonOption = False,
 ) -> None:
     """Hold the tables that retrievers find against the gold tables of questions."""
+    from dovetail.bench.choice import Choice
     from dovetail.bench.datasets import open_dataset
-    from dovetail.bench.retrieval import Choice, Lab
+    from dovetail.bench.retrieval import Lab
     from dovetail.bench.retrieval import bench_retrieval as measure
 
     choice = Choice(

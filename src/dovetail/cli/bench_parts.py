@@ -30,9 +30,10 @@ def parts(
     as_json: JsonOption = False,
 ) -> None:
     """Search with each of its parts alone and left out: the share of questions fully answered."""
+    from dovetail.bench.choice import Choice
     from dovetail.bench.datasets import open_dataset
     from dovetail.bench.parts import bench_parts
-    from dovetail.bench.retrieval import Choice, Lab
+    from dovetail.bench.retrieval import Lab
 
     choice = Choice(evidence=evidence, limit=limit, skip_bad=skip_bad)
     dataset = open_dataset(data, catalog=catalog)

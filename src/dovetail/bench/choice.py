@@ -1,0 +1,53 @@
+"""Which questions of a dataset are asked, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from dovetail.bench.questions import Question, stratified
+from dovetail.catalog.reader import Catalog
+from dovetail.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """With evidence or without; a share of the questions, the first so many, or about `sources`.
+
+    About some sources is a question whose gold tables all stand there. With `purposes`, the
+    language model has described the tables first. `subquestions` is a file of what each question
+    falls into, for the retrievers that take that.
+    """
+
+    evidence: bool = False
+    share: Fraction = Fraction(1)
+    seed: int = 42
+    limit: int | None = None
+    skip_bad: bool = False
+    sources: tuple[str, ...] = ()
+    purposes: bool = False
+    subquestions: Path | None = None
+
+    def among(self, questions: Sequence[Question], catalog: Catalog) -> tuple[Question, ...]:
+        """The questions that are asked."""
+        known = {table.source for table in catalog.ids}
+        if unknown := sorted(set(self.sources) - known):
+            there = ", ".join(sorted(known))
+            raise UsageError(f"there is no source {unknown[0]!r}; there are: {there}")
+        about = set(self.sources) or known
+        return tuple(
+            question
+            for question in stratified(questions, self.share, self.seed)
+            if {table.source for table in question.gold} <= about
+        )[: self.limit]
+
+    def words(self) -> list[str]:
+        """What a command says of it; sub-questions are said where they are taken."""
+        found = ["--evidence"] * self.evidence + ["--skip-bad"] * self.skip_bad
+        found += ["--purposes"] * self.purposes
+        found += ["--source", ",".join(self.sources)] if self.sources else []
+        if self.share != 1:
+            found += ["--share", str(self.share), "--seed", str(self.seed)]
+        return found + (["--limit", str(self.limit)] if self.limit else [])
