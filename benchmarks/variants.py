@@ -24,7 +24,9 @@ from benchmarks.noise import orphan
 
 from dovetail.bench.datasets import ABOUT, QUESTIONS, Dataset, ForeignKey, open_dataset
 from dovetail.domain import TableId
+from dovetail.errors import RescanError
 from dovetail.plugins import open_source
+from dovetail.ports import Listing, Source
 from dovetail.search.texts import spelled
 from dovetail.sources.resolve import expand, root
 
@@ -52,17 +54,24 @@ def read_corpus(dataset: Dataset) -> Corpus:
             source = open_source(spec)
             try:
                 for listing in source.tables():
-                    scan = source.scan(listing)
-                    names = [column.name for column in scan.columns]
-                    empty = pa.schema([(name, pa.string()) for name in names])
-                    batches = list(scan.batches)
-                    data = pa.Table.from_batches(batches, None if batches else empty)
-                    untyped = any(column.untyped for column in scan.columns)
-                    frame = Frame(data.rename_columns(names).combine_chunks(), untyped)
-                    found[TableId(spec.label, listing.name)] = frame
+                    found[TableId(spec.label, listing.name)] = _read(source, listing)
             finally:
                 source.close()
     return dict(sorted(found.items()))
+
+
+def _read(source: Source, listing: Listing) -> Frame:
+    while True:
+        try:
+            scan = source.scan(listing)
+            batches = list(scan.batches)
+        except RescanError:  # it knows another way now
+            continue
+        names = [column.name for column in scan.columns]
+        empty = pa.schema([(name, pa.string()) for name in names])
+        data = pa.Table.from_batches(batches, None if batches else empty)
+        untyped = any(column.untyped for column in scan.columns)
+        return Frame(data.rename_columns(names).combine_chunks(), untyped)
 
 
 def references(corpus: Corpus, keys: Sequence[ForeignKey]) -> dict[Place, set[Place]]:
@@ -282,7 +291,7 @@ def write_variant(folder: Path, dataset: Dataset, make: Callable[[], Corpus]) ->
 
 def _write(path: Path, frame: Frame) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    if frame.untyped:
+    if frame.untyped and not any(map(pa.types.is_binary, frame.data.schema.types)):
         pyarrow.csv.write_csv(frame.data, f"{path}.csv")
     else:
         pyarrow.parquet.write_table(frame.data, f"{path}.parquet")

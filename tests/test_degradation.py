@@ -156,6 +156,7 @@ def write_dataset(folder: Path, visits: int) -> Path:
         connection.execute("CREATE TABLE People (id INTEGER, full_name TEXT)")
         connection.execute("CREATE TABLE visits (person_id INTEGER, day DATE)")
         connection.execute("CREATE TABLE weather (station TEXT, rain REAL)")
+        connection.execute("INSERT INTO weather VALUES ('north', 1.5), ('south', 'none')")
         people = [(n, f"Ada {n}") for n in range(40)]
         connection.executemany("INSERT INTO People VALUES (?, ?)", people)
         days = [(n % 40, f"2024-01-{n % 28 + 1:02}") for n in range(visits)]
