@@ -62,6 +62,16 @@ class Plan:
     share: Fraction = Fraction(1)
     seed: int = 1
 
+    def command(self, data: str) -> str:
+        """What measures a corpus so."""
+        words = ["python", "benchmarks/degradation.py", data]
+        usual = asdict(Plan())
+        for name, value in asdict(self).items():
+            if value != usual[name]:
+                given = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                words += [f"--{name}", given]
+        return shlex.join(words)
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -246,8 +256,8 @@ def _growth_panel(name: str, drawn: Sequence[Measured], systems: Mapping[str, st
     sizes = sorted({each.tables for each in drawn})
     low, high = math.log(sizes[0]), math.log(max(sizes[-1], sizes[0] + 1))
     across = {f"{size:,}": (math.log(size) - low) / (high - low) for size in sizes}
-    top = 10 ** math.ceil(math.log10(max(each.ms for each in drawn))) if name == "ms" else 1
-    up = {f"{top / 2:g}": 0.5, f"{top:g}": 1.0, "0": 0.0} if name == "ms" else SHARES
+    top = _round(max(each.ms for each in drawn)) if name == "ms" else 1
+    up = {f"{top * share:g}": share for share in SHARES.values()}
     curves = [
         Curve(
             style,
@@ -260,6 +270,12 @@ def _growth_panel(name: str, drawn: Sequence[Measured], systems: Mapping[str, st
         for system, style in systems.items()
     ]
     return Panel(f"{name} over tables", across, curves, up)
+
+
+def _round(value: float) -> float:
+    """The next number that reads well: 1, 2 or 5 and zeros."""
+    size = 10 ** math.floor(math.log10(value))
+    return next(size * each for each in (1, 2, 5, 10) if size * each >= value)
 
 
 def chapter(name: str, command: str, results: Sequence[Measured], picture: str) -> str:
@@ -288,15 +304,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--page", type=Path, default=PAGE)
     parser.add_argument("--json", action="store_true", help="print one JSON document besides")
     given = parser.parse_args(arguments)
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    command = shlex.join(["python", "benchmarks/degradation.py", *words])
     plan = Plan(given.levels, given.times, given.others, given.share, given.seed)
     documents: dict[str, list[dict[str, object]]] = {}
     for data in given.data:
         name, results = open_dataset(data).name, measure(data, plan, given.into)
         picture = given.page.parent / f"degradation-{name}.svg"
         picture.write_text(plot(f"Retrieval over {name}, made worse", results), encoding="utf-8")
-        text = chapter(name, command, results, picture.name)
+        text = chapter(name, plan.command(data), results, picture.name)
         write_page(given.page, {f"{name}, made worse": text})
         documents[name] = [asdict(each) for each in results]
     if given.json:
