@@ -274,7 +274,7 @@ def _growth_panel(name: str, drawn: Sequence[Measured], systems: Mapping[str, st
 
 def _round(value: float) -> float:
     """The next number that reads well: 1, 2 or 5 and zeros."""
-    size = 10 ** math.floor(math.log10(value))
+    size = 10.0 ** math.floor(math.log10(value))
     return next(size * each for each in (1, 2, 5, 10) if size * each >= value)
 
 
