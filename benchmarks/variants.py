@@ -32,6 +32,8 @@ from dovetail.sources.resolve import expand, root
 
 # Other tables need not be as long as those that they are made from.
 MOST_ROWS = 1000
+# One spelling of a type for all sources.
+SMALL = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 Place = tuple[TableId, str]
 
 
@@ -69,9 +71,10 @@ def _read(source: Source, listing: Listing) -> Frame:
             continue
         names = [column.name for column in scan.columns]
         empty = pa.schema([(name, pa.string()) for name in names])
-        data = pa.Table.from_batches(batches, None if batches else empty)
-        untyped = any(column.untyped for column in scan.columns)
-        return Frame(data.rename_columns(names).combine_chunks(), untyped)
+        read = pa.Table.from_batches(batches, None if batches else empty).rename_columns(names)
+        wanted = [(each.name, SMALL.get(each.type, each.type)) for each in read.schema]
+        data = read.cast(pa.schema(wanted)).combine_chunks()
+        return Frame(data, any(column.untyped for column in scan.columns))
 
 
 def references(corpus: Corpus, keys: Sequence[ForeignKey]) -> dict[Place, set[Place]]:

@@ -177,6 +177,8 @@ def write_dataset(folder: Path, visits: int) -> Path:
 def test_strangers_are_all_but_the_same_tables(tmp_path: Path) -> None:
     own, other = (open_dataset(write_dataset(tmp_path / name, 5)) for name in ("one", "two"))
     corpus = read_corpus(own)
+    kinds = [pa.int64(), pa.string()]
+    assert corpus[TableId("town", "People")].data.schema.types == kinds
     keys: list[ForeignKey] = own.foreign_keys()
     visits, people = TableId("town", "visits"), TableId("town", "People")
     assert references(corpus, keys) == {(visits, "person_id"): {(people, "id")}}
