@@ -77,7 +77,8 @@ class Plan:
 class Measured:
     """One system over one variant: quality from 0 to 1, CPU milliseconds per question.
 
-    `indexed` are CPU seconds to index the variant, embedding included.
+    Dirt changes no times, so there they are not taken. `indexed` are CPU seconds to index the
+    variant, embedding included.
     """
 
     kind: str
@@ -104,8 +105,7 @@ def measure(data: str, plan: Plan, into: Path) -> list[Measured]:
         variant = variants.write_variant(folder, dataset, make)
         for each in _asked(variant, kind, level, plan, into / "runs"):
             print(
-                f"{name} {each.tables} tables, {each.system}: F1 {each.f1:.3f}, PR {each.pr:.3f}, "
-                f"{each.ms:.1f} ms",
+                f"{name}, {each.tables} tables, {each.system}: F1 {each.f1:.3f}, PR {each.pr:.3f}",
                 file=sys.stderr,
                 flush=True,
             )
@@ -143,7 +143,8 @@ def _asked(variant: Dataset, kind: str, level: int, plan: Plan, runs: Path) -> I
         (row,) = bench_retrieval(variant, [name], [k], choice, lab)["results"]
         yield Measured(
             kind, level, len(catalog), len(questions), indexed, f"{name}@{k}",
-            row["f1"], row["pr"], _milliseconds(catalog, name, k, questions, settings),
+            row["f1"], row["pr"],
+            0.0 if kind in DIRT else _milliseconds(catalog, name, k, questions, settings),
         )  # fmt: skip
 
 
