@@ -97,7 +97,7 @@ def measure(data: str, plan: Plan, into: Path) -> list[Measured]:
     dataset = open_dataset(data)
     corpus = variants.read_corpus(dataset)
     code = [Path(module.__file__ or "").read_bytes() for module in (variants, noise)]
-    home = into / f"{dataset.name}-{variants.digest_of(corpus, plan.seed, *code)}"
+    home = into / f"{dataset.name}-{variants.contents_of(dataset, plan.seed, *code)}"
     found: list[Measured] = []
     for kind, level, make in _variants(dataset, corpus, plan):
         name = "-".join([dataset.name, kind.replace(" ", "_"), *([str(level)] if level else [])])

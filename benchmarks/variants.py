@@ -300,15 +300,14 @@ def _write(path: Path, frame: Frame) -> None:
         pyarrow.parquet.write_table(frame.data, f"{path}.parquet")
 
 
-def digest_of(corpus: Corpus, *more: object) -> str:
-    """A short name for contents."""
+def contents_of(dataset: Dataset, *more: object) -> str:
+    """A short name for the files of a dataset, and what else decides what is made of them."""
     found = hashlib.sha256(repr(more).encode())
-    for table, frame in corpus.items():
-        found.update(f"{table}{frame.untyped}{frame.data.schema}".encode())
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, frame.data.schema) as stream:
-            stream.write_table(frame.data)
-        found.update(sink.getvalue())
+    for label, path in sorted(dataset.sources.items()):
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                found.update(f"{label}/{file.name}".encode())
+                found.update(hashlib.sha256(file.read_bytes()).digest())
     return found.hexdigest()[:12]
 
 
