@@ -11,7 +11,7 @@ ARCHIVES ?= ../shared/bench
 CORPORA := .bench/data
 
 .PHONY: help demo test setup check lint types imports docs bench-profile bench-joins \
-	bench-embedding bench-search bench-noise bench-execution bench-data bench clean
+	bench-embedding bench-search bench-noise bench-degradation bench-execution bench-data bench clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -53,6 +53,9 @@ bench-search: $(VENV)/.dev ## search at 1k to 100k tables; with LANCEDB=python, 
 
 bench-noise: $(VENV)/.dev ## joins found in dirty data, hard against soft evidence, and docs/noise.svg
 	$(BIN)/python benchmarks/noise.py
+
+bench-degradation: $(VENV)/.dev ## retrieval over dirty and growing corpora; DATA and TIMES=1,10,100 as wished
+	$(BIN)/python benchmarks/degradation.py $(DATA) $(if $(TIMES),--times $(TIMES))
 
 bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
 	$(BIN)/python benchmarks/execution.py

@@ -20,12 +20,16 @@ from __future__ import annotations
 import argparse
 import json
 import string
+import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
-from xml.sax.saxutils import escape
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.panels import SHARES, Curve, Panel, sheet
 
 import dovetail
 from dovetail.domain import JoinEdge, TableId
@@ -229,7 +233,8 @@ def orphan(text: str, rng: Random, known: Collection[str]) -> str:
             text = str(int(text) + rng.randint(1, 9) * 10 ** len(text))
         else:
             drawn = string.digits if any(map(str.isdecimal, text)) else string.ascii_uppercase
-            text = "".join(rng.choice(drawn) if each in drawn else each for each in text)
+            made = "".join(rng.choice(drawn) if each in drawn else each for each in text)
+            text = made if made != text else text + rng.choice(drawn)
     return text
 
 
@@ -448,83 +453,36 @@ def _short(share: float) -> str:
     return f"{share:.2f}".removeprefix("0") if share < 1 else "1"
 
 
-# Measures of the plot, in pixels: a panel, the room around it, the panels of a row.
-WIDE, HIGH, GAP, TOP, ACROSS = 190, 120, 44, 40, 4
-STYLE = """
-  svg { font: 12px system-ui, sans-serif }
-  .paper { fill: #ffffff } .ink { fill: #24292f } .faint { fill: #6e7781 }
-  .grid { stroke: #d0d7de } .line { fill: none; stroke-width: 2.5 }
-  .thin { stroke-width: 1; opacity: .7 }
-  .soft { stroke: #0969da } .hard { stroke: #bc4c00; stroke-dasharray: 5 3 }
-  @media (prefers-color-scheme: dark) {
-    .paper { fill: #0d1117 } .ink { fill: #e6edf3 } .faint { fill: #9198a1 }
-    .grid { stroke: #30363d } .soft { stroke: #4493f8 } .hard { stroke: #f0883e }
-  }
-"""
+# The dashes of one show on the line of the other.
+EVIDENCE = {"soft": "a", "hard": "b"}
 
 
 def plot(results: Sequence[Measured]) -> str:
     """The figures as a picture: a panel for each kind, recall bold and precision thin."""
-    rows = -(-(len(KINDS) + 1) // ACROSS)
-    width, height = ACROSS * (WIDE + GAP) + GAP // 2, rows * (HIGH + TOP + GAP // 2) + GAP // 2
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
-        "<title>Recall and precision of joins over dirt, hard and soft evidence</title>",
-        f"<style>{STYLE}</style>",
-        f'<rect class="paper" width="{width}" height="{height}" rx="6"/>',
-    ]
-    for place, kind in enumerate(KINDS):
-        parts += _panel(place, kind, [each for each in results if each.kind == kind])
-    parts += _legend(len(KINDS))
-    return "\n".join([*parts, "</svg>", ""])
-
-
-def _corner(place: int) -> tuple[int, int]:
-    return GAP + place % ACROSS * (WIDE + GAP), TOP + place // ACROSS * (HIGH + TOP + GAP // 2)
-
-
-def _panel(place: int, kind: str, results: Sequence[Measured]) -> list[str]:
-    left, top = _corner(place)
-    title = escape(f"{kind} ({results[0].planted} joins)")
-    parts = [f'<text class="ink" x="{left}" y="{top - 12}" font-weight="600">{title}</text>']
-    for share in (0, 0.5, 1):
-        y = top + HIGH * (1 - share)
-        parts.append(f'<line class="grid" x1="{left}" x2="{left + WIDE}" y1="{y:g}" y2="{y:g}"/>')
-        parts.append(_label(left - 6, y + 4, f"{share:g}", "end"))
-    parts += [
-        _label(left + WIDE * level / LEVELS[-1], top + HIGH + 16, f"{level}%")
-        for level in (0, 5, 10, 15, 20)
-    ]
-    for evidence in ("soft", "hard"):  # the dashes of one show on the line of the other
-        own = [each for each in results if each.evidence == evidence]
-        for name, style in (("precision", "line thin"), ("recall", "line")):
-            points = " ".join(
-                f"{left + WIDE * each.percent / LEVELS[-1]:g},"
-                f"{top + HIGH * (1 - getattr(each, name)):.1f}"
-                for each in own
+    across = {f"{level}%": level / LEVELS[-1] for level in (0, 5, 10, 15, 20)}
+    panels = []
+    for kind in KINDS:
+        own = [each for each in results if each.kind == kind]
+        curves = [
+            Curve(
+                f"{thin}{style}",
+                [
+                    (each.percent / LEVELS[-1], getattr(each, name))
+                    for each in own
+                    if each.evidence == evidence
+                ],
             )
-            parts.append(f'<polyline class="{style} {evidence}" points="{points}"/>')
-    return parts
-
-
-def _label(x: float, y: float, text: str, anchor: str = "middle") -> str:
-    return f'<text class="faint" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{text}</text>'
-
-
-def _legend(place: int) -> list[str]:
-    left, top = _corner(place)
-    parts = []
-    entries = (
-        ("line soft", "soft, recall"),
-        ("line hard", "hard, recall"),
-        ("line thin soft", "soft, precision"),
-        ("line thin hard", "hard, precision"),
-    )
-    for number, (style, text) in enumerate(entries):
-        y = top + 12 + 26 * number
-        parts.append(f'<line class="{style}" x1="{left}" x2="{left + 36}" y1="{y}" y2="{y}"/>')
-        parts.append(f'<text class="ink" x="{left + 46}" y="{y + 4}">{text}</text>')
-    return parts
+            for evidence, style in EVIDENCE.items()
+            for name, thin in (("precision", "thin "), ("recall", ""))
+        ]
+        panels.append(Panel(f"{kind} ({own[0].planted} joins)", across, curves, SHARES))
+    legend = {
+        "soft, recall": "a",
+        "hard, recall": "b",
+        "soft, precision": "thin a",
+        "hard, precision": "thin b",
+    }
+    return sheet("Recall and precision of joins over dirt, hard and soft evidence", panels, legend)
 
 
 def main() -> None:

@@ -50,7 +50,8 @@ Everything here is measured without a language model by `make bench` (after `mak
 unpacks the corpora); `make bench DATA=sample` measures the sample alone. Rows marked as published
 are the paper's, with the models named in the last column: other embedders, its own copies of the
 corpora, and for its selectors a language model. Best in bold and second best underlined are among
-our rows. [Evaluation](evaluation.md) says what the measures are.
+our rows. Chapters of corpora that are made worse come from `make bench-degradation`.
+[Evaluation](evaluation.md) says what the measures are.
 
 JAR's program stops after five seconds with the best set so far, so its rows may differ by a
 question on a busy machine; the others are the same in every run, times aside.
@@ -89,18 +90,27 @@ def joined(dataset: Dataset, data: str, scoring: str, folder: Path) -> Path:
     return file
 
 
-def chapter_text(chapter: Chapter) -> str:
-    """A chapter of the page: when and where it was measured, the tables, the commands."""
+def measured_on() -> str:
+    """When and where."""
     made = datetime.now(UTC).date().isoformat()
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "faiss-cpu", "duckdb"))
     processor = f"{os.cpu_count()} cores, {platform.machine()}"
-    head = (
+    return (
         f"Measured on {made}: {processor}, {platform.system()}, Python "
         f"{platform.python_version()}, dovetail {dovetail.__version__}, {versions}."
     )
+
+
+def chapter_text(chapter: Chapter) -> str:
+    """A chapter of the page: when and where it was measured, the tables, the commands."""
     tables = [table for table in chapter.filled if table.name in SHOWN]
     commands = [f"{origin.number}. `{origin.command}`" for origin in chapter.origins]
-    parts = [head + "\n", *map(table_markdown, tables), "### Runs\n", "\n".join(commands) + "\n"]
+    parts = [
+        measured_on() + "\n",
+        *map(table_markdown, tables),
+        "### Runs\n",
+        "\n".join(commands) + "\n",
+    ]
     return "\n".join(parts)
 
 
@@ -113,7 +123,7 @@ def write_page(page: Path, chapters: dict[str, str]) -> None:
             name: text.strip() + "\n" for name, text in zip(parts[1::2], parts[2::2], strict=True)
         }
     together = {**kept, **chapters}
-    ordered = sorted(together, key=lambda name: (name != SAMPLE, name))
+    ordered = sorted(together, key=lambda name: (not name.startswith(SAMPLE), name))
     text = "\n".join([INTRO, *(f"## {name}\n\n{together[name]}" for name in ordered)])
     page.write_text(text, encoding="utf-8")
 

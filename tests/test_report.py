@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from benchmarks.results import WANTED
 from typer.testing import CliRunner
 
 from dovetail.bench.choice import Choice
@@ -76,6 +77,8 @@ def test_latex() -> None:
     assert lines[lines.index(r"\bottomrule") - 1] == r"theirs & 99.0 & 1.0 & published: a model \\"
     assert r"\begin{tabular}{lrrl}" in lines
     assert text.count("{") == text.count("}")
+    told = Table("t", "t", (Column("question"), Column("F1")), (Row(cells("why " * 20, 1.0)),))
+    assert r"\begin{tabular}{p{0.3\linewidth}rl}" in table_latex(told, "toy", ())
 
 
 def test_a_plot_puts_points_where_they_belong() -> None:
@@ -144,6 +147,20 @@ def test_every_number_of_the_page_leads_to_its_run(written: Path) -> None:
     outer = [link for link in page.links if not link.startswith("#")]
     assert len(outer) == 2
     assert all((written / link).is_file() for link in outer)
+
+
+def test_numbers_stay_in_line_where_some_have_marks(tmp_path: Path) -> None:
+    questions = [asked(number, "ab") for number in range(30)]
+    for name, found in (("dense", "ax"), ("mine", "ab")):
+        records = [record(question.id, found) for question in questions]
+        write_run(tmp_path / "runs", name, questions, records)
+    write_report(make_report([tmp_path / "runs"]), tmp_path / "report")
+    page = (tmp_path / "report" / "index.html").read_text("utf-8")
+    (section,) = re.findall(r'id="toy-selection">(.*?)</section>', page, re.DOTALL)
+    assert re.findall(r'<td class="([^"]*m2)"[^>]*>.*?<sup>(.*?)</sup></td>', section) == [
+        ("number second m2", ""), ("number best m2", "a"),
+    ]  # fmt: skip
+    assert '<th scope="col" class="number m2"><button>F1</button><sup></sup></th>' in section
 
 
 def test_the_page_asks_for_nothing_else(written: Path) -> None:
@@ -250,6 +267,9 @@ SLOW = "jar"
 def test_the_committed_figures_are_those_of_a_fresh_run(dataset: Dataset, tmp_path: Path) -> None:
     committed = committed_figures("sample")
     shown = {label for label in committed["Table-selection performance"] if SLOW not in label}
+    assert {f"{name}@{k}" for name, ks in WANTED.items() for k in ks if k <= 10} == {
+        *committed["Table-selection performance"]
+    }, "make bench DATA=sample"
     systems: dict[str, set[int]] = {}
     for label in shown | set(committed["Rankings at several k"]):
         name, _, k = label.partition("@")

@@ -1,15 +1,16 @@
-"""BEAVER: questions and schemas as JSON, contents as one CSV per table where they are at hand.
+"""BEAVER: questions and schemas as JSON, contents where they are at hand, as CSV or MySQL dumps.
 
-`<db>/<TABLE>.csv` with the columns of the schema fills a table; a table without one stays empty,
-as many of the release do.
+`<db>/<TABLE>.csv` with the columns of the schema fills a table, or else the table of that name in
+`<db>.sql`, which `mysqldump` wrote; a table that neither has stays empty, as many there do.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dovetail.bench.releases.dumps import Dump
 from dovetail.bench.releases.opened import Opened, gold_tables
 from dovetail.bench.releases.tables import Cells, write_database
 from dovetail.errors import DatasetError
@@ -19,19 +20,23 @@ _DIALECTS = ("mysql", "oracle")
 
 
 def read(release: Opened, into: Path) -> tuple[list[Json], list[Json]]:
-    """`dev_dw.json`, `dev_nw.json`, `dev_tables.json`, `dw_join_keys.json`, and CSV files."""
+    """`dev_dw.json`, `dev_nw.json`, `dev_tables.json`, `dw_join_keys.json`, CSV files and dumps."""
     questions = [
         _question(f"{part}_{number}", part, row)
         for part in ("dw", "nw")
         for number, row in enumerate(release.rows(f"dev_{part}.json"))
     ]
-    databases: dict[str, dict[str, tuple[Sequence[str], Cells]]] = {}
+    schemas: dict[str, dict[str, Sequence[str]]] = {}
     for schema in release.rows("dev_tables.json"):
         name, columns = schema["table_name_original"], schema["column_names_original"]
-        rows = _contents(release, schema["db_id"], name, columns)
-        databases.setdefault(schema["db_id"], {})[name] = (columns, rows)
-    for name, tables in databases.items():
-        write_database(into / name / f"{name}.sqlite", tables)
+        schemas.setdefault(schema["db_id"], {})[name] = columns
+    for database, tables in schemas.items():
+        dumped = _dumped(release, database, tables)
+        filled = {
+            name: (columns, _contents(release, database, name, columns) or dumped.get(name, ()))
+            for name, columns in tables.items()
+        }
+        write_database(into / database / f"{database}.sqlite", filled)
     return questions, _keys(release.rows("dw_join_keys.json"))
 
 
@@ -59,6 +64,21 @@ def _contents(release: Opened, database: str, table: str, columns: Sequence[str]
             raise DatasetError(f"{file.name}, line {odd[0]}, has not {len(columns)} cells")
         return [[cell or None for cell in row] for row in rows]
     return []
+
+
+def _dumped(
+    release: Opened, database: str, tables: Mapping[str, Sequence[str]]
+) -> dict[str, Cells]:
+    """The tables of a database that its dump has, if it has one."""
+    found: dict[str, Cells] = {}
+    for file in release.matching(f"{database}.sql")[:1]:
+        dump = Dump(file)
+        for name, columns in tables.items():
+            if table := dump.tables.get(name.casefold()):
+                found[name] = table.of(columns)
+        if not found:
+            raise DatasetError(f"{file.name} has none of the {len(tables)} tables of {database}")
+    return found
 
 
 def _keys(pairs: Sequence[Sequence[str]]) -> list[Json]:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from dovetail.bench.releases.opened import Opened
-from dovetail.bench.releases.tables import Cells, write_database
+from dovetail.bench.releases.tables import write_database
 from dovetail.domain import TableId
 from dovetail.errors import DatasetError
 from dovetail.ports import Json
 
 _FILES = {"two_table": "Synthesized_two_table.json", "three_table": "Synthesized_three_table.json"}
 Header = tuple[str, tuple[str, ...]]
+Cells = Sequence[Sequence[Any]]
 
 
 def read(release: Opened, into: Path) -> tuple[list[Json], list[Json]]:

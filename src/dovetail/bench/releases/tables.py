@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ from typing import Any
 from dovetail.errors import DatasetError
 from dovetail.sources.duck import identifier
 
-Cells = Sequence[Sequence[Any]]
+# Rows; they are gone through twice.
+Cells = Iterable[Sequence[Any]]
 
 
 def write_database(file: Path, tables: Mapping[str, tuple[Sequence[str], Cells]]) -> None:
@@ -19,9 +20,13 @@ def write_database(file: Path, tables: Mapping[str, tuple[Sequence[str], Cells]]
     file.parent.mkdir(parents=True)
     with closing(sqlite3.connect(file)) as connection, connection:
         for name, (columns, rows) in tables.items():
-            kinds = [_kind([row[place] for row in rows]) for place in range(len(columns))]
+            given: list[set[type]] = [set() for _ in columns]
+            for row in rows:
+                for types, value in zip(given, row, strict=True):
+                    types.add(type(value))
             declared = ", ".join(
-                f"{identifier(column)} {kind}" for column, kind in zip(columns, kinds, strict=True)
+                f"{identifier(column)} {_kind(types - {type(None)})}"
+                for column, types in zip(columns, given, strict=True)
             )
             marks = ", ".join("?" * len(columns))
             try:
@@ -31,8 +36,9 @@ def write_database(file: Path, tables: Mapping[str, tuple[Sequence[str], Cells]]
                 raise DatasetError(f"table {name} cannot be written: {error}") from None
 
 
-def _kind(values: Sequence[Any]) -> str:
-    given = {type(value) for value in values if value is not None}
+def _kind(given: set[type]) -> str:
     if given and given <= {int}:
         return "INTEGER"
-    return "REAL" if given and given <= {int, float} else "TEXT"
+    if given and given <= {int, float}:
+        return "REAL"
+    return "BLOB" if given == {bytes} else "TEXT"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dovetail.bench.reporting.as_svg import svg
 from dovetail.bench.reporting.report import Chapter, Origin, Report
-from dovetail.bench.reporting.tabular import Cell, Column, Row, Table, text_of
+from dovetail.bench.reporting.tabular import LONG, Cell, Column, Row, Table, text_of
 
 
 def page(report: Report, folder: Path) -> str:
@@ -49,7 +49,7 @@ def _table(table: Table, slug: str, origins: Mapping[int, Origin]) -> str:
         for place in range(len(table.columns))
     ]
     heads = "".join(
-        f'<th scope="col"{_number(numeric[place])}><button>{escape(column.name)}</button></th>'
+        _head(column, numeric[place], _room(table, place))
         for place, column in enumerate(table.columns)
     )
     rows = "\n".join(_row(table, number, numeric, origins) for number in range(len(table.rows)))
@@ -63,12 +63,20 @@ def _table(table: Table, slug: str, origins: Mapping[int, Origin]) -> str:
     )
 
 
+def _head(column: Column, numeric: bool, room: str) -> str:
+    named = " ".join(each for each in ("number" * numeric, room) if each)
+    attributes = f' class="{named}"' if named else ""
+    mark = "<sup></sup>" if room else ""
+    return f'<th scope="col"{attributes}><button>{escape(column.name)}</button>{mark}</th>'
+
+
 def _row(table: Table, number: int, numeric: list[bool], origins: Mapping[int, Origin]) -> str:
     row = table.rows[number]
     shown = "".join(
         _cell(
             cell, table.columns[place], row, origins,
-            (_kind(numeric[place], cell), table.ranks.get((number, place), "")),
+            (_kind(numeric[place], cell), table.ranks.get((number, place), ""),
+             _room(table, place)),
         )
         for place, cell in enumerate(row.cells)
     )  # fmt: skip
@@ -79,11 +87,12 @@ def _row(table: Table, number: int, numeric: list[bool], origins: Mapping[int, O
 
 
 def _cell(
-    cell: Cell, column: Column, row: Row, origins: Mapping[int, Origin], classes: tuple[str, str]
+    cell: Cell, column: Column, row: Row, origins: Mapping[int, Origin], classes: tuple[str, ...]
 ) -> str:
     text = escape(text_of(cell, column))
-    mark = f"<sup>{escape(cell.mark)}</sup>" if cell.mark else ""
     named = " ".join(each for each in classes if each)
+    # In a column with marks every number has room for one, so that the numbers stay in line.
+    mark = f"<sup>{escape(cell.mark)}</sup>" if cell.mark or classes[-1] else ""
     attributes = f' class="{named}"' if named else ""
     if not isinstance(cell.value, float | int):
         return f"<td{attributes}>{text}{mark}</td>"
@@ -110,11 +119,17 @@ def _runs(chapter: Chapter, folder: Path) -> str:
 
 
 def _kind(numeric: bool, cell: Cell) -> str:
-    return "number" if numeric and not isinstance(cell.value, str) else ""
+    if isinstance(cell.value, str):
+        return "long" if len(cell.value) > LONG else ""
+    return "number" if numeric else ""
 
 
-def _number(numeric: bool) -> str:
-    return ' class="number"' if numeric else ""
+def _room(table: Table, place: int) -> str:
+    """The class of a column with marks, by how many letters the longest has."""
+    longest = max((len(row.cells[place].mark) for row in table.rows), default=0)
+    if not longest:
+        return ""
+    return next((f"m{room}" for room in (2, 4, 8) if longest <= room), "m16")
 
 
 def _relative(path: Path, folder: Path) -> str:

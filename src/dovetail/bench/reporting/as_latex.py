@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 from dovetail.bench.reporting.report import Origin
-from dovetail.bench.reporting.tabular import BEST, NONE, SECOND, Cell, Column, Row, Table, text_of
+from dovetail.bench.reporting.tabular import (
+    BEST,
+    LONG,
+    NONE,
+    SECOND,
+    Cell,
+    Column,
+    Row,
+    Table,
+    text_of,
+)
 
 _SIGNS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "Δ": r"$\Delta$", NONE: "--",
 }  # fmt: skip
+# A table that is too wide for the page is made smaller.
+_FITTED = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
 def table_latex(table: Table, dataset: str, origins: tuple[Origin, ...]) -> str:
-    """A table environment with caption and label, for a document that uses booktabs."""
+    """A table environment with caption and label; the document needs booktabs and graphicx."""
     cited = {number for row in table.rows for number in row.runs}
     lines = [
         f"% run {origin.number}: {_comment(origin.path.name)}: {_comment(origin.command)}"
         for origin in origins
         if origin.number in cited
     ]
-    kinds = "".join("r" if _numeric(table, place) else "l" for place in range(len(table.columns)))
+    kinds = "".join(_kind(table, place) for place in range(len(table.columns)))
     heads = [*(_escape(column.name) for column in table.columns), "run"]
     caption = f"{table.title}, {dataset}. {table.note}".strip()
     lines += [
-        r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{kinds}l}}", r"\toprule",
+        r"\begin{table}", r"\centering", _FITTED, rf"\begin{{tabular}}{{{kinds}l}}", r"\toprule",
         " & ".join(heads) + r" \\", r"\midrule",
     ]  # fmt: skip
     apart = False
@@ -38,7 +50,7 @@ def table_latex(table: Table, dataset: str, origins: tuple[Origin, ...]) -> str:
         ]
         lines.append(" & ".join([*shown, _origin(row)]) + r" \\")
     lines += [
-        r"\bottomrule", r"\end{tabular}", rf"\caption{{{_escape(caption)}}}",
+        r"\bottomrule", r"\end{tabular}", "}", rf"\caption{{{_escape(caption)}}}",
         rf"\label{{tab:{_label(dataset)}-{table.name}}}", r"\end{table}", "",
     ]  # fmt: skip
     return "\n".join(lines)
@@ -59,8 +71,13 @@ def _origin(row: Row) -> str:
     return ", ".join(map(str, row.runs))
 
 
-def _numeric(table: Table, place: int) -> bool:
-    return any(isinstance(row.cells[place].value, float | int) for row in table.rows)
+def _kind(table: Table, place: int) -> str:
+    """How a column is set: numbers to the right, long text in lines of its own."""
+    values = [row.cells[place].value for row in table.rows]
+    if any(isinstance(value, float | int) for value in values):
+        return "r"
+    long = any(isinstance(value, str) and len(value) > LONG for value in values)
+    return r"p{0.3\linewidth}" if long else "l"
 
 
 def _escape(text: str) -> str:

@@ -12,15 +12,16 @@ def table_markdown(table: Table) -> str:
     """A table with its title and note."""
     lines = [f"### {_escape(table.title)}", ""]
     names = [column.name for column in table.columns]
-    lines.append(_line([*map(_escape, names), "run"]))
+    origins = any(row.runs or row.published for row in table.rows)
+    lines.append(_line([*map(_escape, names), *["run"] * origins]))
     align = ["---:" if _numeric(table, place) else "---" for place in range(len(names))]
-    lines.append(_line([*align, "---"]))
+    lines.append(_line([*align, *["---"] * origins]))
     for number, row in enumerate(table.rows):
         shown = [
             _cell(cell, table.columns[place], table.ranks.get((number, place), ""))
             for place, cell in enumerate(row.cells)
         ]
-        lines.append(_line([*shown, _origin(row)]))
+        lines.append(_line([*shown, *[_origin(row)] * origins]))
     if table.note:
         lines += ["", _escape(table.note)]
     return "\n".join(lines) + "\n"

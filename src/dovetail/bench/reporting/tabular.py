@@ -8,6 +8,8 @@ from functools import cached_property
 HIGH, LOW, NEITHER = "high", "low", ""
 NONE = "\N{EN DASH}"
 BEST, SECOND = "best", "second"
+# Text of more letters takes several lines.
+LONG = 40
 
 
 @dataclass(frozen=True, slots=True)
