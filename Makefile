@@ -11,7 +11,7 @@ ARCHIVES ?= ../shared/bench
 CORPORA := .bench/data
 
 .PHONY: help demo test setup check lint types imports docs bench-profile bench-joins \
-	bench-embedding bench-search bench-noise bench-degradation bench-execution bench-data bench clean
+	bench-embedding bench-search bench-noise bench-degradation bench-execution bench-data bench bench-llm clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -70,6 +70,9 @@ bench-data: ## unpack the corpora of the evaluation; with ARCHIVES=folder, from 
 
 bench: $(VENV)/.dev ## all measures that need no language model: report/ and docs/results.md
 	$(BIN)/python benchmarks/results.py $(DATA)
+
+bench-llm: $(VENV)/.dev ## what the language model LLM adds: sets and answers, into docs/results.md
+	$(BIN)/python -m benchmarks.with_model --llm '$(LLM)' $(DATA)
 
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) .demo .bench report build dist

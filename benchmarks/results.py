@@ -15,7 +15,7 @@ import os
 import platform
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib.metadata import version
@@ -29,8 +29,8 @@ from dovetail.bench.reporting.as_markdown import table_markdown
 from dovetail.bench.reporting.report import Chapter, make_report
 from dovetail.bench.reporting.writing import write_report
 from dovetail.bench.retrieval import Lab, bench_retrieval
-from dovetail.bench.runkey import key_of
 from dovetail.plugins import RETRIEVERS, names
+from dovetail.ports import Json
 from dovetail.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,15 +46,15 @@ SHARES = {"mmqa": Fraction(1, 3)}
 SHOWN = ("selection", "depth", "paired", "strata", "joinability", "times")
 INTRO = """# Results
 
-Everything here is measured without a language model by `make bench` (after `make bench-data`, which
-unpacks the corpora); `make bench DATA=sample` measures the sample alone. Rows marked as published
+What needs no language model is measured by `make bench` (after `make bench-data`, which unpacks the
+corpora); `make bench DATA=sample` measures the sample alone. Chapters that name a model come from
+`make bench-llm LLM=...`, here with replies that were recorded on a GPU. Rows marked as published
 are the paper's, with the models named in the last column: other embedders, its own copies of the
 corpora, and for its selectors a language model. Best in bold and second best underlined are among
 our rows. Chapters of corpora that are made worse come from `make bench-degradation`.
 [Evaluation](evaluation.md) says what the measures are.
 
-JAR's program stops after five seconds with the best set so far, so its rows may differ by a
-question on a busy machine; the others are the same in every run, times aside.
+All rows are the same in every run, times aside.
 """
 
 
@@ -63,21 +63,27 @@ def measure(data: str, into: Path, settings: Settings) -> list[Path]:
     dataset = open_dataset(data)
     lab = Lab(into / "runs", settings, note=print, corpus=data)
     choice = Choice(share=SHARES.get(dataset.name, Fraction(1)))
-    files: list[Path] = []
-    for name in sorted(WANTED.keys() & set(names(RETRIEVERS))):
-        for row in bench_retrieval(dataset, [name], WANTED[name], choice, lab)["results"]:
-            print(f"{dataset.name} {name}@{row['k']}: F1 {row['f1']:.3f}, PR {row['pr']:.3f}")
-        files += run_files(dataset, name, lab)
-    return files + [joined(dataset, data, name, into / "joins") for name in SCORINGS]
+    rows = [
+        row
+        for name in sorted(WANTED.keys() & set(names(RETRIEVERS)))
+        for row in told(bench_retrieval(dataset, [name], WANTED[name], choice, lab))
+    ]
+    return run_files(rows) + [joined(dataset, data, name, into / "joins") for name in SCORINGS]
 
 
-def run_files(dataset: Dataset, retriever: str, lab: Lab) -> list[Path]:
-    """The runs of a retriever that were made with the code and the settings of now."""
-    catalog = dataset.catalog(lab.settings)
-    questions = dataset.asked().over(catalog.ids).questions
-    key = key_of(dataset.name, questions, retriever, catalog, lab.settings)
-    files = (key.file(lab.runs, k) for k in WANTED[retriever])
-    return [file for file in files if file.is_file()]
+def told(result: Json) -> list[Json]:
+    """The rows of a result, each said in a line."""
+    rows: list[Json] = result["results"]
+    for row in rows:
+        means = f"F1 {row['f1']:.3f}, PR {row['pr']:.3f}"
+        answers = f", EX {row['ex_all']:.3f} of {row['scored']}" if "scored" in row else ""
+        print(f"{result['dataset']} {row['retriever']}@{row['k']}: {means}{answers}", flush=True)
+    return rows
+
+
+def run_files(rows: Sequence[Json]) -> list[Path]:
+    """The files behind some rows, each once."""
+    return list(dict.fromkeys(Path(row["run"]) for row in rows))
 
 
 def joined(dataset: Dataset, data: str, scoring: str, folder: Path) -> Path:
@@ -101,9 +107,9 @@ def measured_on() -> str:
     )
 
 
-def chapter_text(chapter: Chapter) -> str:
+def chapter_text(chapter: Chapter, shown: Collection[str] = SHOWN) -> str:
     """A chapter of the page: when and where it was measured, the tables, the commands."""
-    tables = [table for table in chapter.filled if table.name in SHOWN]
+    tables = [table for table in chapter.filled if table.name in shown]
     commands = [f"{origin.number}. `{origin.command}`" for origin in chapter.origins]
     parts = [
         measured_on() + "\n",
