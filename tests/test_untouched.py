@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -17,7 +18,6 @@ import dovetail
 from dovetail.answer.execute import Executor
 from dovetail.errors import RescanError
 from dovetail.ports import SourceSpec
-from dovetail.sources import untouched
 from dovetail.sources.sqlite import SqliteSource
 
 # Opens a database in WAL mode, writes two rows, and stays until it is told to go.
@@ -137,13 +137,13 @@ def test_a_file_that_is_written_all_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with database(tmp_path, "crashed, without its index") as file:
-        copy = untouched.shutil.copyfile
+        copy = shutil.copyfile
 
         def copy_late(source: str, to: str) -> None:
             copy(source, to)
             now = file.stat().st_mtime_ns + 10**9
             os.utime(file, ns=(now, now))
 
-        monkeypatch.setattr(untouched.shutil, "copyfile", copy_late)
+        monkeypatch.setattr(shutil, "copyfile", copy_late)
         with pytest.raises(dovetail.DovetailError, match="is being written all the time"):
             source(file)
