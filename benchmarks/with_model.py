@@ -29,7 +29,13 @@ from dovetail.plugins import open_llm
 from dovetail.ports import Json
 from dovetail.settings import Settings
 
-SETS = {"dense": (5, 10), "graph": (10,), "core-t": (10,), "core-t:compact": (10,), "hybrid:compact": (10,)}
+SETS = {
+    "dense": (5, 10),
+    "graph": (10,),
+    "core-t": (10,),
+    "core-t:compact": (10,),
+    "hybrid:compact": (10,),
+}
 ANSWERS = {
     "oracle": (5,), "dense": (5, 10), "graph": (10,), "graph:0.4": (10,), "core-t": (10,),
     "core-t:compact": (10,),
