@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dovetail.catalog.reader import Catalog
 from dovetail.hashing import Hashes
 from dovetail.joins.lake import Flags, Floats, Ints, Lake, spans
+from dovetail.joins.nested import nested
 from dovetail.joins.run import Run, make_run
 from dovetail.joins.store import runs_of
 
@@ -63,13 +64,15 @@ class Postings:
         """Per column, how many of some values it holds."""
         return self._each(lambda run: run.counts(values), np.int64)
 
-    def nested(self, values: Hashes) -> tuple[Ints, Ints]:
-        """The columns that hold every one of some values, and those that hold no other."""
-        nothing = np.empty(0, dtype=np.int64)
-        found = [(nothing, nothing)]
-        for run, number in self._runs:
-            around, inside = (number[np.flatnonzero(flags)] for flags in run.nested(values))
-            found.append((around[around >= 0], inside[inside >= 0]))
+    def nested(
+        self, values: Hashes, vectors: Sequence[Hashes], chosen: Flags
+    ) -> tuple[Ints, Ints]:
+        """Of some columns, those that hold every one of some values, and those that hold no other.
+
+        `vectors` are what the lake's columns hold: a few are looked at.
+        """
+        found = [(np.empty(0, dtype=np.int64),) * 2]
+        found += [nested(*run, values, vectors, chosen) for run in self._runs]
         around, inside = (np.sort(np.concatenate(part)) for part in zip(*found, strict=True))
         return around, inside
 

@@ -1,7 +1,7 @@
 """A run: an index from hashes to the columns of some tables, made once and never changed.
 
 A value that many columns hold (the number 1) has a bit for each column, any other the list of its
-columns; what lies in a column, and what a column lies in, a few thousand rows of bits then tell.
+columns. Bits are kept both ways: to see which columns hold a value, and which such values a column.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ from dovetail.joins.lake import Counts, Flags, Ints, firsts, spans
 
 # Values that are sorted together, which bounds the memory that takes.
 _PART = 1 << 23
-# From one column in 32 on a row of bits takes no more room than a list; few columns are listed.
-_MANY, _FEW = 32, 256
-# Rows of bits that are unpacked together, so few that a byte holds their sum; and joined together.
-_ROWS, _NEAR = 128, 64
-# Up to so many rows of bits are counted column by column sooner than all others are joined.
-_COUNTED = 128
+# From one column in 48 on bits, both ways, take no more room than a list; few columns are listed.
+_MANY, _FEW = 48, 256
+# Rows of bits that are unpacked together, so few that a byte holds their sum.
+_ROWS = 128
 
 Columns = npt.NDArray[np.int32]
 Bits = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,8 @@ class Run:
     `hashes` are in order, each as often as columns hold it, with those columns beside it; `steps`
     are the places where their first bits change. Values that many columns hold are apart in
     `heavy`, with a row of `bits` each. Per column: its `table`, how many `distinct` values it
-    holds, and how many of them are not heavy (`light`).
+    holds, how many of them are not heavy (`light`), and a bit for each heavy one in `words`. The
+    `least` values of all columns are in order, with the columns (`by_least`) beside them.
     """
 
     tables: tuple[str, ...]
@@ -48,12 +48,15 @@ class Run:
     steps: Ints
     heavy: Hashes
     bits: Bits
+    words: Words
+    least: Hashes
+    by_least: Columns
     drawn: Drawn
 
     def __len__(self) -> int:
         return len(self.table)
 
-    def _lists(self, values: Hashes) -> tuple[Ints, Ints]:
+    def lists(self, values: Hashes) -> tuple[Ints, Ints]:
         """Where the lists of some values begin and end; those of heavy values are empty."""
         bits = (len(self.steps) - 1).bit_length() - 1
         step = (values >> np.uint64(64 - bits)).astype(np.int64)
@@ -76,7 +79,7 @@ class Run:
             high = np.where(right, high, np.maximum(middle, low))
         return low
 
-    def _heavy(self, values: Hashes) -> tuple[Ints, Ints]:
+    def rows(self, values: Hashes) -> tuple[Ints, Ints]:
         """The rows of those values that are heavy, and their places among the values."""
         nothing = np.empty(0, dtype=np.int64)
         if not len(self.heavy):
@@ -86,17 +89,18 @@ class Run:
         found = np.flatnonzero(self.heavy[rows] == values)
         return rows[found], found
 
-    def _flags(self, bits: Bits) -> Flags:
+    def flags(self, bits: Bits) -> Flags:
+        """Rows of bits as flags, one for each column."""
         return np.unpackbits(bits, axis=-1, count=len(self)).view(np.bool_)
 
     def holders(self, values: Hashes) -> tuple[Ints, Ints]:
         """Places among the values, each with a column that holds the value, both in order."""
-        starts, ends = self._lists(values)
+        starts, ends = self.lists(values)
         place = np.repeat(np.arange(len(values)), ends - starts)
         column = self.columns[spans(starts, ends)].astype(np.int64)
-        rows, at = self._heavy(values)
+        rows, at = self.rows(values)
         if len(rows):
-            row, more = np.nonzero(self._flags(self.bits[rows]))
+            row, more = np.nonzero(self.flags(self.bits[rows]))
             place, column = np.append(place, at[row]), np.append(column, more)
             order = np.argsort(place, kind="stable")
             place, column = place[order], column[order]
@@ -104,9 +108,9 @@ class Run:
 
     def counts(self, values: Hashes) -> Ints:
         """Per column, how many of some values it holds."""
-        starts, ends = self._lists(values)
+        starts, ends = self.lists(values)
         found = np.bincount(self.columns[spans(starts, ends)], minlength=len(self))
-        return found + self._sums(self._heavy(values)[0])
+        return found + self._sums(self.rows(values)[0])
 
     def _sums(self, rows: Ints) -> Ints:
         """Per column the set bits of some rows."""
@@ -116,52 +120,6 @@ class Run:
             flags = np.unpackbits(some, axis=1, count=len(self))
             found += flags.sum(axis=0, dtype=np.uint8)
         return found
-
-    def nested(self, values: Hashes) -> tuple[Flags, Flags]:
-        """The columns that hold every one of some values, and those that hold no other.
-
-        Nothing is nested with no values at all.
-        """
-        starts, ends = self._lists(values)
-        rows, _ = self._heavy(values)
-        found = np.bincount(self.columns[spans(starts, ends)], minlength=len(self))
-        heavy = self.distinct - self.light
-        inside: Flags = (found == self.light) & (self.distinct > 0) & (heavy <= len(rows))
-        if 0 < len(rows) <= _COUNTED:
-            inside &= self._sums(rows) == heavy
-        elif len(rows):
-            beyond = np.ones(len(self.heavy), dtype=np.bool_)
-            beyond[rows] = False
-            inside = self._without(inside, np.flatnonzero(beyond))
-        listed = len(values) - len(rows)
-        # As often as a value is found nowhere, which is most often, nothing is around it.
-        if not len(values) or np.count_nonzero(ends > starts) < listed:
-            return np.zeros(len(self), dtype=np.bool_), inside
-        around: Flags = found == listed
-        if len(rows):
-            around &= self._flags(self._joined(np.bitwise_and, rows))
-        return around, inside
-
-    def _without(self, columns: Flags, rows: Ints) -> Flags:
-        """Those of some columns that hold no value of some rows of bits."""
-        for at in range(0, len(rows), 4 * _ROWS):
-            block = rows[at : at + 4 * _ROWS]
-            left = np.flatnonzero(np.packbits(columns))
-            held = np.zeros(self.bits.shape[1], dtype=np.uint8)
-            if 16 * len(left) < len(held):  # most columns are ruled out soon
-                held[left] = np.bitwise_or.reduce(self.bits[np.ix_(block, left)], axis=0)
-            else:
-                held |= self._joined(np.bitwise_or, block)
-            columns = columns & ~self._flags(held)
-        return columns
-
-    def _joined(self, how: np.ufunc, rows: Ints) -> Bits:
-        """Some rows as one; a few at a time, so that they stay in the processor's cache."""
-        every = [
-            how.reduce(self.bits.take(rows[at : at + _NEAR], axis=0), axis=0)
-            for at in range(0, len(rows), _NEAR)
-        ]
-        return np.asarray(how.reduce(every, axis=0))
 
     def tables_by_value(self, chosen: Flags, among: Hashes) -> tuple[Hashes, Ints]:
         """How many tables hold a value by some columns: those of `among`, if not more, in order."""
@@ -213,6 +171,10 @@ def make_run(
     nothing = np.empty(0, dtype=np.uint64)
     light_hashes = np.concatenate([nothing, *(part for part, _ in listed)])
     width = (len(vectors) + 7) // 8
+    bits = np.concatenate([np.empty((0, width), dtype=np.uint8), *(part for _, part in rowed)])
+    filled = np.array([c for c, vector in enumerate(vectors) if len(vector)], dtype=np.int32)
+    least = np.array([vectors[column][0] for column in filled.tolist()], dtype=np.uint64)
+    by_least = np.argsort(least, kind="stable")
     return Run(
         tables=tuple(tables),
         table=table,
@@ -222,7 +184,10 @@ def make_run(
         columns=np.concatenate([np.empty(0, dtype=np.int32), *(part for _, part in listed)]),
         steps=_steps(light_hashes),
         heavy=np.concatenate([nothing, *(part for part, _ in rowed)]),
-        bits=np.concatenate([np.empty((0, width), dtype=np.uint8), *(part for _, part in rowed)]),
+        bits=bits,
+        words=_turned(bits, len(vectors)),
+        least=least[by_least],
+        by_least=filled[by_least],
         drawn=Drawn(hashes, column.astype(np.int32), rows, held),
     )
 
@@ -296,3 +261,21 @@ def _bits(columns: Columns, times: Ints, width: int) -> Bits:
         flags[row, columns[first : first + len(row)]] = True
         bits[at : at + len(some)] = np.packbits(flags, axis=1)
     return bits
+
+
+def in_words(rows: Ints, width: int) -> Words:
+    """A bit for each of some rows, of all that there are."""
+    flags = np.zeros(-(-width // 64) * 64, dtype=np.bool_)
+    flags[rows] = True
+    return np.packbits(flags).view(np.uint64)
+
+
+def _turned(bits: Bits, width: int) -> Words:
+    """Rows of bits the other way round: a row for each of their columns."""
+    height = -(-len(bits) // 64) * 8
+    turned = np.zeros((8 * bits.shape[1], height), dtype=np.uint8)
+    for at in range(0, bits.shape[1], 8):  # so few that what is turned stays near
+        flags = np.ascontiguousarray(np.unpackbits(bits[:, at : at + 8], axis=1).T)
+        packed = np.packbits(flags, axis=1)
+        turned[8 * at : 8 * at + len(packed), : packed.shape[1]] = packed
+    return turned[:width].view(np.uint64)

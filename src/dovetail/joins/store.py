@@ -25,7 +25,7 @@ from dovetail.joins.run import Run, make_run
 
 FOLDER = "postings"
 # Raised whenever the same tables would make another run.
-_VERSION = 1
+_VERSION = 2
 _ABOUT = "tables.json"
 _ARRAYS = [field.name for field in fields(Run) if field.name not in ("tables", "drawn")]
 _DRAWN = [field.name for field in fields(Drawn)]
