@@ -46,7 +46,7 @@ def nested(
 
 
 def _likely_around(run: Run, light: Hashes, rows: Ints, chosen: Flags) -> Ints:
-    """Columns that are large enough and hold a few of the values: some light and some heavy ones."""
+    """Columns that are large enough and hold a few of the values, light and heavy ones."""
     size = len(light) + len(rows)
     starts, ends = run.lists(light[:_LIGHT])
     if not size or (starts == ends).any():

@@ -64,9 +64,7 @@ class Postings:
         """Per column, how many of some values it holds."""
         return self._each(lambda run: run.counts(values), np.int64)
 
-    def nested(
-        self, values: Hashes, vectors: Sequence[Hashes], chosen: Flags
-    ) -> tuple[Ints, Ints]:
+    def nested(self, values: Hashes, vectors: Sequence[Hashes], chosen: Flags) -> tuple[Ints, Ints]:
         """Of some columns, those that hold every one of some values, and those that hold no other.
 
         `vectors` are what the lake's columns hold: a few are looked at.
