@@ -29,7 +29,14 @@ WAYS: tuple[dict[str, int], ...] = (
     {},
     {"run._FEW": 0, "run._MANY": 3},
     {"run._FEW": 0, "run._MANY": 4, "run._PART": 20, "run._ROWS": 2},
-    {"run._FEW": 0, "run._MANY": 4, "nested._LIGHT": 1, "nested._HEAVY": 1, "nested._NEAR": 2},
+    {
+        "run._FEW": 0,
+        "run._MANY": 4,
+        "nested._LIGHT": 1,
+        "nested._HEAVY": 1,
+        "nested._NEAR": 2,
+        "run._LEAST": 2,
+    },
 )
 
 
@@ -71,9 +78,7 @@ def test_lookups_are_those_of_python_sets(
         values = vector(asked)
         place, column = postings.columns_holding(values)
         around, inside = postings.nested(
-            values,
-            [vector(held) for held in sets],
-            np.array([number in chosen for number in range(len(sets))]),
+            values, np.array([number in chosen for number in range(len(sets))])
         )
         counts, common = postings.counts(values), postings.commonness()
     expected = [

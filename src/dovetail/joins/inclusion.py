@@ -21,11 +21,12 @@ from dovetail.joins.classes import Classes, group
 from dovetail.joins.lake import Flags, Ints, Lake, spans
 from dovetail.joins.postings import Postings
 from dovetail.joins.probes import Likely
-from dovetail.joins.subset import lies_in
 
 PROBES = 16
 # Bits of candidates that are held at a time, and pairs of columns in a block.
 _BITS, _BLOCK = 1 << 22, 1 << 20
+# A set so many times larger is searched, not read through.
+_FAR = 8
 
 
 def supersets(classes: Classes) -> Iterator[tuple[Ints, Ints]]:
@@ -69,7 +70,7 @@ class _Known:
         candidates &= inside - 1
         while candidates:
             smallest = candidates.bit_length() - 1
-            if lies_in(self._vectors[place], self._vectors[smallest]):
+            if _lies_in(self._vectors[place], self._vectors[smallest]):
                 around = self._around.get(smallest, 1 << smallest)
                 inside |= around
                 candidates &= ~around
@@ -77,6 +78,26 @@ class _Known:
                 candidates ^= 1 << smallest
         self._around[place] = inside
         return inside
+
+
+def _lies_in(inner: Hashes, outer: Hashes) -> bool:
+    """Whether every value is found; a thin sample is tried first."""
+    if len(inner) >= len(outer):
+        return False
+    step = len(inner) // 64
+    if step and not _all_in(inner[::step], outer):
+        return False
+    if len(outer) > _FAR * len(inner):
+        return _all_in(inner, outer)
+    # A stable sort merges two sorted runs, which is up to five times quicker than searching.
+    merged = np.concatenate([outer, inner])
+    merged.sort(kind="stable")
+    return bool(np.count_nonzero(merged[1:] == merged[:-1]) == len(inner))
+
+
+def _all_in(inner: Hashes, outer: Hashes) -> bool:
+    at = outer.searchsorted(inner)
+    return bool(at[-1] < len(outer)) and bool((outer[at] == inner).all())
 
 
 def pairs(lake: Lake, classes: Classes | None = None) -> Iterator[tuple[Ints, Ints]]:
@@ -116,7 +137,7 @@ def pairs_of(lake: Lake, postings: Postings, fresh: Flags) -> Iterator[tuple[Int
         chosen = lake.table != lake.table[column]
         if not lake.unique[column]:
             chosen &= lake.unique
-        outer, inner = postings.nested(lake.vectors[column], lake.vectors, chosen)
+        outer, inner = postings.nested(lake.vectors[column], chosen)
         # What lies in this column and is fresh too finds it as its own superset.
         inner = inner[~mine[inner]]
         yield np.full(len(outer), column), outer

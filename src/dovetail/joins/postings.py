@@ -64,13 +64,12 @@ class Postings:
         """Per column, how many of some values it holds."""
         return self._each(lambda run: run.counts(values), np.int64)
 
-    def nested(self, values: Hashes, vectors: Sequence[Hashes], chosen: Flags) -> tuple[Ints, Ints]:
-        """Of some columns, those that hold every one of some values, and those that hold no other.
-
-        `vectors` are what the lake's columns hold: a few are looked at.
-        """
+    def nested(self, values: Hashes, chosen: Flags) -> tuple[Ints, Ints]:
+        """Of some columns, those that hold all of some values, and those that hold no others."""
         found = [(np.empty(0, dtype=np.int64),) * 2]
-        found += [nested(*run, values, vectors, chosen) for run in self._runs]
+        for run, number in self._runs:
+            around, inside = nested(run, values, (number >= 0) & chosen[number])
+            found.append((number[around], number[inside]))
         around, inside = (np.sort(np.concatenate(part)) for part in zip(*found, strict=True))
         return around, inside
 

@@ -22,6 +22,8 @@ _PART = 1 << 23
 _MANY, _FEW = 48, 256
 # Rows of bits that are unpacked together, so few that a byte holds their sum.
 _ROWS = 128
+# Values of a column that are kept beside it.
+_LEAST = 8
 
 Columns = npt.NDArray[np.int32]
 Bits = npt.NDArray[np.uint8]
@@ -35,8 +37,8 @@ class Run:
     `hashes` are in order, each as often as columns hold it, with those columns beside it; `steps`
     are the places where their first bits change. Values that many columns hold are apart in
     `heavy`, with a row of `bits` each. Per column: its `table`, how many `distinct` values it
-    holds, how many of them are not heavy (`light`), and a bit for each heavy one in `words`. The
-    `least` values of all columns are in order, with the columns (`by_least`) beside them.
+    holds, how many of them are not heavy (`light`), a bit for each heavy one in `words`, and its
+    `least` values. The `first` of these are in order, with their columns (`by_first`) beside them.
     """
 
     tables: tuple[str, ...]
@@ -50,7 +52,8 @@ class Run:
     bits: Bits
     words: Words
     least: Hashes
-    by_least: Columns
+    first: Hashes
+    by_first: Columns
     drawn: Drawn
 
     def __len__(self) -> int:
@@ -172,9 +175,9 @@ def make_run(
     light_hashes = np.concatenate([nothing, *(part for part, _ in listed)])
     width = (len(vectors) + 7) // 8
     bits = np.concatenate([np.empty((0, width), dtype=np.uint8), *(part for _, part in rowed)])
-    filled = np.array([c for c, vector in enumerate(vectors) if len(vector)], dtype=np.int32)
-    least = np.array([vectors[column][0] for column in filled.tolist()], dtype=np.uint64)
-    by_least = np.argsort(least, kind="stable")
+    least = _least(vectors)
+    filled = np.flatnonzero([len(vector) > 0 for vector in vectors]).astype(np.int32)
+    by_first = filled[np.argsort(least[filled, 0], kind="stable")]
     return Run(
         tables=tuple(tables),
         table=table,
@@ -186,10 +189,20 @@ def make_run(
         heavy=np.concatenate([nothing, *(part for part, _ in rowed)]),
         bits=bits,
         words=_turned(bits, len(vectors)),
-        least=least[by_least],
-        by_least=filled[by_least],
+        least=least,
+        first=least[by_first, 0],
+        by_first=by_first,
         drawn=Drawn(hashes, column.astype(np.int32), rows, held),
     )
+
+
+def _least(vectors: Sequence[Hashes]) -> Hashes:
+    """A row of the least values of each column, over again where it has not as many."""
+    least = np.zeros((len(vectors), _LEAST), dtype=np.uint64)
+    for row, vector in zip(least, vectors, strict=True):
+        if len(vector):
+            row[:] = np.resize(vector[:_LEAST], _LEAST)
+    return least
 
 
 def _tables(values: Hashes, table: Ints, starts: Ints, ends: Ints) -> Ints:
