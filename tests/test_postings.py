@@ -28,14 +28,14 @@ COLUMNS = st.lists(st.sets(VALUES, max_size=30), min_size=1, max_size=12)
 WAYS: tuple[dict[str, int], ...] = (
     {},
     {"run._FEW": 0, "run._MANY": 3},
-    {"run._FEW": 0, "run._MANY": 4, "run._PART": 20, "run._ROWS": 2},
+    {"run._FEW": 0, "run._MANY": 4, "run._PART": 20, "run._ROWS": 2, "run._LONG": 0},
     {
         "run._FEW": 0,
         "run._MANY": 4,
         "nested._LIGHT": 1,
         "nested._HEAVY": 1,
         "nested._NEAR": 2,
-        "run._LEAST": 2,
+        "outlines._LEAST": 2,
     },
 )
 

@@ -13,71 +13,78 @@ import numpy as np
 
 from dovetail.hashing import Hashes
 from dovetail.joins.lake import Flags, Ints, found_in, spans
-from dovetail.joins.run import Run, Words, in_words
+from dovetail.joins.outlines import Words, in_words
+from dovetail.joins.run import Run
 
 # Values that are not heavy, and heavy ones, with which columns are tried first.
 _LIGHT, _HEAVY = 16, 64
 # Columns whose bits are compared together, so few that they stay in the processor's cache.
-_NEAR = 256
+_NEAR = 512
+
+# Says of some columns of a run which are wanted.
+Wanted = Callable[[Ints], Flags]
 
 
-def nested(run: Run, values: Hashes, chosen: Flags) -> tuple[Ints, Ints]:
-    """Of some columns, those that hold every one of some values, and those that hold no other.
+def nested(run: Run, values: Hashes, wanted: Wanted) -> tuple[Ints, Ints]:
+    """Of some columns, those that hold all of some values, and those that hold no others.
 
     Nothing is nested with no values at all.
     """
     rows, places = run.rows(values)
     light = np.delete(values, places)
-    around = _around(run, light, rows, chosen)
-    inside = _inside(run, values, rows, chosen)
-    unsure = run.light[inside] > 0
-    if unsure.any() or (len(around) and len(light) > _LIGHT):
-        held = _held(run, light)
+    around = _around(run, light, rows, wanted)
+    inside = _inside(run, values, rows, wanted)
+    if run.light[inside].any() or (len(around) and len(light) > _LIGHT):
+        held = run.listed(light)
         around = around[held[around] == len(light)]
         inside = inside[held[inside] == run.light[inside]]
     return around, inside
 
 
-def _held(run: Run, light: Hashes) -> Ints:
-    """Per column, how many of some values that are not heavy it holds."""
-    return np.bincount(run.columns[spans(*run.lists(light))], minlength=len(run))
-
-
-def _around(run: Run, light: Hashes, rows: Ints, chosen: Flags) -> Ints:
+def _around(run: Run, light: Hashes, rows: Ints, wanted: Wanted) -> Ints:
     """Columns that hold the heavy values and a few of the others."""
-    likely = chosen & (run.distinct >= len(light) + len(rows)) & (len(light) + len(rows) > 0)
+    starts, ends = run.lists(light[:_LIGHT])
+    if not len(light) + len(rows) or (starts == ends).any():
+        return np.empty(0, dtype=np.int64)
     if len(light):
-        few = light[:_LIGHT]
-        likely &= _held(run, few) == len(few)
-    if len(rows):
-        likely &= run.flags(np.bitwise_and.reduce(run.bits[rows[:_HEAVY]], axis=0))
-    columns = np.flatnonzero(likely)
-    if len(rows) > _HEAVY:
-        mine = in_words(rows, len(run.heavy))
-        columns = columns[_none(run.words, columns, lambda words: mine & ~words)]
+        held = np.bincount(run.columns[spans(starts, ends)], minlength=len(run))
+        columns = np.flatnonzero(held == len(starts))
+    else:
+        few = np.bitwise_and.reduce(run.bits[rows[:_HEAVY]], axis=0)
+        columns = np.flatnonzero(run.flags(few))
+    columns = columns[run.distinct[columns] >= len(light) + len(rows)]
+    columns = columns[wanted(columns)]
+    if len(light) or len(rows) > _HEAVY:
+        mine = in_words(run.outlines.rank[rows])
+        columns = columns[run.outlines.reach[columns] >= len(mine)]
+        columns = columns[
+            _none(run.outlines.words, columns, lambda words: mine & ~words, len(mine))
+        ]
     return columns
 
 
-def _inside(run: Run, values: Hashes, rows: Ints, chosen: Flags) -> Ints:
+def _inside(run: Run, values: Hashes, rows: Ints, wanted: Wanted) -> Ints:
     """Columns that hold no other heavy values, and whose least values are among the values."""
-    starts = np.searchsorted(run.first, values)
-    held = np.flatnonzero(starts < len(run.first))
-    held = held[run.first[starts[held]] == values[held]]
-    ends = np.searchsorted(run.first, values[held], side="right")
-    columns = run.by_first[spans(starts[held], ends)].astype(np.int64)
-    columns = columns[chosen[columns] & (run.distinct[columns] <= len(values))]
-    columns = np.sort(columns[run.distinct[columns] - run.light[columns] <= len(rows)])
-    others = ~in_words(rows, len(run.heavy))
-    columns = columns[_none(run.words, columns, lambda words: words & others)]
+    outlines = run.outlines
+    starts = np.searchsorted(outlines.first, values)
+    held = np.flatnonzero(starts < len(outlines.first))
+    held = held[outlines.first[starts[held]] == values[held]]
+    ends = np.searchsorted(outlines.first, values[held], side="right")
+    columns = outlines.by_first[spans(starts[held], ends)].astype(np.int64)
+    mine = in_words(outlines.rank[rows])
+    likely = (run.distinct[columns] <= len(values)) & (outlines.reach[columns] <= len(mine))
+    columns = columns[likely]
+    columns = columns[wanted(columns)]
+    columns = columns[_none(outlines.words, columns, lambda words: words & ~mine, len(mine))]
     unsure = np.flatnonzero(run.light[columns])
-    least = found_in(run.least[columns[unsure]], values)
+    least = found_in(outlines.least[columns[unsure]], values)
     return np.delete(columns, unsure[~least.all(axis=1)])
 
 
-def _none(words: Words, columns: Ints, chosen: Callable[[Words], Words]) -> Flags:
-    """The columns none of whose bits are chosen."""
+def _none(words: Words, columns: Ints, chosen: Callable[[Words], Words], reach: int) -> Flags:
+    """The columns none of whose bits, up to some word, are chosen."""
     found = np.zeros(len(columns), dtype=np.bool_)
     for at in range(0, len(columns), _NEAR):
-        some = chosen(words.take(columns[at : at + _NEAR], axis=0))
+        some = chosen(words[:, :reach][columns[at : at + _NEAR]])
         found[at : at + _NEAR] = np.bitwise_or.reduce(some, axis=1) == 0
     return found

@@ -7,6 +7,7 @@ place, column = postings.columns_holding(hashes)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -68,7 +69,7 @@ class Postings:
         """Of some columns, those that hold all of some values, and those that hold no others."""
         found = [(np.empty(0, dtype=np.int64),) * 2]
         for run, number in self._runs:
-            around, inside = nested(run, values, (number >= 0) & chosen[number])
+            around, inside = nested(run, values, partial(_chosen, number, chosen))
             found.append((number[around], number[inside]))
         around, inside = (np.sort(np.concatenate(part)) for part in zip(*found, strict=True))
         return around, inside
@@ -131,6 +132,12 @@ class Postings:
             there = number >= 0
             found[number[there]] = ask(run)[there]
         return found
+
+
+def _chosen(number: Ints, chosen: Flags, columns: Ints) -> Flags:
+    """Which columns of a run are there and, by the lake's numbers, chosen."""
+    lake: Ints = number[columns]
+    return (lake >= 0) & chosen[lake]
 
 
 def _held(values: Hashes, run: Run, chosen: Flags) -> Ints:

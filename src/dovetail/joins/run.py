@@ -1,7 +1,7 @@
 """A run: an index from hashes to the columns of some tables, made once and never changed.
 
 A value that many columns hold (the number 1) has a bit for each column, any other the list of its
-columns. Bits are kept both ways: to see which columns hold a value, and which such values a column.
+columns.
 """
 
 from __future__ import annotations
@@ -15,30 +15,28 @@ import numpy.typing as npt
 from dovetail.hashing import Hashes
 from dovetail.joins.drawn import Drawn, draw
 from dovetail.joins.lake import Counts, Flags, Ints, firsts, spans
+from dovetail.joins.outlines import Bits, Outlines, make_outlines
 
 # Values that are sorted together, which bounds the memory that takes.
 _PART = 1 << 23
-# From one column in 48 on bits, both ways, take no more room than a list; few columns are listed.
-_MANY, _FEW = 48, 256
+# From one column in 64 on bits, both ways, take little more room than a list, and are quicker.
+_MANY, _FEW = 64, 256
 # Rows of bits that are unpacked together, so few that a byte holds their sum.
 _ROWS = 128
-# Values of a column that are kept beside it.
-_LEAST = 8
+# Lists of so many columns on average are quicker taken one by one than all at once.
+_LONG = 64
 
 Columns = npt.NDArray[np.int32]
-Bits = npt.NDArray[np.uint8]
-Words = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """The values of some tables' columns; columns are numbered from 0 through all of them.
 
-    `hashes` are in order, each as often as columns hold it, with those columns beside it; `steps`
-    are the places where their first bits change. Values that many columns hold are apart in
-    `heavy`, with a row of `bits` each. Per column: its `table`, how many `distinct` values it
-    holds, how many of them are not heavy (`light`), a bit for each heavy one in `words`, and its
-    `least` values. The `first` of these are in order, with their columns (`by_first`) beside them.
+    `hashes` are in order; the `columns` that hold the first begin at the first of `lines`, and so
+    on. `steps` are the places where their first bits change. Values that many columns hold are
+    apart in `heavy`, with a row of `bits` each. Per column: its `table`, how many `distinct` values
+    it holds, and how many of them are not heavy (`light`).
     """
 
     tables: tuple[str, ...]
@@ -46,15 +44,13 @@ class Run:
     distinct: Ints
     light: Ints
     hashes: Hashes
+    lines: Ints
     columns: Columns
     steps: Ints
     heavy: Hashes
     bits: Bits
-    words: Words
-    least: Hashes
-    first: Hashes
-    by_first: Columns
     drawn: Drawn
+    outlines: Outlines
 
     def __len__(self) -> int:
         return len(self.table)
@@ -63,24 +59,28 @@ class Run:
         """Where the lists of some values begin and end; those of heavy values are empty."""
         bits = (len(self.steps) - 1).bit_length() - 1
         step = (values >> np.uint64(64 - bits)).astype(np.int64)
-        high = self.steps[step + 1]
-        starts = self._search(values, self.steps[step], high, np.less)
-        ends = starts.copy()
-        there = np.flatnonzero(starts < high)
-        there = there[self.hashes[starts[there]] == values[there]]  # mostly few
-        ends[there] = self._search(values[there], starts[there], high[there], np.less_equal)
-        return starts, ends
-
-    def _search(self, values: Hashes, low: Ints, high: Ints, before: np.ufunc) -> Ints:
-        """Where values would stand among the hashes, known to lie from `low` up to `high`."""
+        low, high = self.steps[step], self.steps[step + 1]
+        end = high
         while (low < high).any():
             middle = (low + high) >> 1
             # Where the search is over, `middle` may be past the end, and is not looked at.
-            right = before(self.hashes[np.minimum(middle, len(self.hashes) - 1)], values)
+            right = self.hashes[np.minimum(middle, len(self.hashes) - 1)] < values
             right &= low < high
             low = np.where(right, middle + 1, low)
             high = np.where(right, high, np.maximum(middle, low))
-        return low
+        starts, ends = np.zeros((2, len(values)), dtype=np.int64)
+        there = np.flatnonzero(low < end)
+        there = there[self.hashes[low[there]] == values[there]]
+        starts[there], ends[there] = self.lines[low[there]], self.lines[low[there] + 1]
+        return starts, ends
+
+    def listed(self, values: Hashes) -> Ints:
+        """Per column, how many of some values it holds that are not heavy."""
+        starts, ends = self.lists(values)
+        if not len(values) or (ends - starts).sum() < _LONG * len(values):
+            return np.bincount(self.columns[spans(starts, ends)], minlength=len(self))
+        lists = [self.columns[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        return np.bincount(np.concatenate(lists), minlength=len(self))
 
     def rows(self, values: Hashes) -> tuple[Ints, Ints]:
         """The rows of those values that are heavy, and their places among the values."""
@@ -111,9 +111,7 @@ class Run:
 
     def counts(self, values: Hashes) -> Ints:
         """Per column, how many of some values it holds."""
-        starts, ends = self.lists(values)
-        found = np.bincount(self.columns[spans(starts, ends)], minlength=len(self))
-        return found + self._sums(self.rows(values)[0])
+        return self.listed(values) + self._sums(self.rows(values)[0])
 
     def _sums(self, rows: Ints) -> Ints:
         """Per column the set bits of some rows."""
@@ -126,13 +124,14 @@ class Run:
 
     def tables_by_value(self, chosen: Flags, among: Hashes) -> tuple[Hashes, Ints]:
         """How many tables hold a value by some columns: those of `among`, if not more, in order."""
-        if 8 * len(among) < len(self.hashes):
+        if 8 * len(among) < len(self.columns):
             wanted = np.unique(among)
             place, column = self.holders(wanted)
             kept = chosen[column]
             return _tables_by_value(wanted[place[kept]], self.table[column[kept]])
         listed = chosen[self.columns]
-        hashes, counted = _tables_by_value(self.hashes[listed], self.table[self.columns[listed]])
+        every = np.repeat(self.hashes, np.diff(self.lines))
+        hashes, counted = _tables_by_value(every[listed], self.table[self.columns[listed]])
         columns = np.flatnonzero(chosen)
         flags = (self.bits[:, columns >> 3] >> (7 - columns & 7).astype(np.uint8) & 1).view(
             np.bool_
@@ -156,7 +155,7 @@ def make_run(
     """Index the columns of some tables; they come in the order of their tables."""
     hashes, column, rows = draw(vectors, counts)
     held = np.zeros(len(hashes), dtype=np.int64)
-    listed: list[tuple[Hashes, Columns]] = []
+    listed: list[tuple[Hashes, Ints, Columns]] = []
     rowed: list[tuple[Hashes, Bits]] = []
     for values, columns in in_order(vectors):
         starts = np.append(firsts(values), len(values))
@@ -166,43 +165,29 @@ def make_run(
         held[first:last] = _tables(values, table[columns], starts[drawn], starts[drawn + 1])
         many = times * _MANY >= max(len(vectors), _FEW)
         spread = np.repeat(many, times)
-        listed.append((values[~spread], columns[~spread]))
+        listed.append((distinct[~many], times[~many], columns[~spread]))
         rowed.append((distinct[many], _bits(columns[spread], times[many], len(vectors))))
     light = np.zeros(len(vectors), dtype=np.int64)
-    for _, columns in listed:
+    for _, _, columns in listed:
         light += np.bincount(columns, minlength=len(vectors))
     nothing = np.empty(0, dtype=np.uint64)
-    light_hashes = np.concatenate([nothing, *(part for part, _ in listed)])
+    light_hashes = np.concatenate([nothing, *(part for part, _, _ in listed)])
     width = (len(vectors) + 7) // 8
     bits = np.concatenate([np.empty((0, width), dtype=np.uint8), *(part for _, part in rowed)])
-    least = _least(vectors)
-    filled = np.flatnonzero([len(vector) > 0 for vector in vectors]).astype(np.int32)
-    by_first = filled[np.argsort(least[filled, 0], kind="stable")]
     return Run(
         tables=tuple(tables),
         table=table,
         distinct=np.array([len(vector) for vector in vectors], dtype=np.int64),
         light=light,
         hashes=light_hashes,
-        columns=np.concatenate([np.empty(0, dtype=np.int32), *(part for _, part in listed)]),
+        lines=np.cumsum(np.concatenate([[0], *(part for _, part, _ in listed)]), dtype=np.int64),
+        columns=np.concatenate([np.empty(0, dtype=np.int32), *(part for _, _, part in listed)]),
         steps=_steps(light_hashes),
         heavy=np.concatenate([nothing, *(part for part, _ in rowed)]),
         bits=bits,
-        words=_turned(bits, len(vectors)),
-        least=least,
-        first=least[by_first, 0],
-        by_first=by_first,
         drawn=Drawn(hashes, column.astype(np.int32), rows, held),
+        outlines=make_outlines(vectors, bits),
     )
-
-
-def _least(vectors: Sequence[Hashes]) -> Hashes:
-    """A row of the least values of each column, over again where it has not as many."""
-    least = np.zeros((len(vectors), _LEAST), dtype=np.uint64)
-    for row, vector in zip(least, vectors, strict=True):
-        if len(vector):
-            row[:] = np.resize(vector[:_LEAST], _LEAST)
-    return least
 
 
 def _tables(values: Hashes, table: Ints, starts: Ints, ends: Ints) -> Ints:
@@ -274,21 +259,3 @@ def _bits(columns: Columns, times: Ints, width: int) -> Bits:
         flags[row, columns[first : first + len(row)]] = True
         bits[at : at + len(some)] = np.packbits(flags, axis=1)
     return bits
-
-
-def in_words(rows: Ints, width: int) -> Words:
-    """A bit for each of some rows, of all that there are."""
-    flags = np.zeros(-(-width // 64) * 64, dtype=np.bool_)
-    flags[rows] = True
-    return np.packbits(flags).view(np.uint64)
-
-
-def _turned(bits: Bits, width: int) -> Words:
-    """Rows of bits the other way round: a row for each of their columns."""
-    height = -(-len(bits) // 64) * 8
-    turned = np.zeros((8 * bits.shape[1], height), dtype=np.uint8)
-    for at in range(0, bits.shape[1], 8):  # so few that what is turned stays near
-        flags = np.ascontiguousarray(np.unpackbits(bits[:, at : at + 8], axis=1).T)
-        packed = np.packbits(flags, axis=1)
-        turned[8 * at : 8 * at + len(packed), : packed.shape[1]] = packed
-    return turned[:width].view(np.uint64)
