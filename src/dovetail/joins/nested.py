@@ -54,12 +54,10 @@ def _around(run: Run, light: Hashes, rows: Ints, wanted: Wanted) -> Ints:
         columns = np.flatnonzero(run.flags(few))
     columns = columns[run.distinct[columns] >= len(light) + len(rows)]
     columns = columns[wanted(columns)]
-    if len(light) or len(rows) > _HEAVY:
+    if len(columns) and (len(light) or len(rows) > _HEAVY):
         mine = in_words(run.outlines.rank[rows])
-        columns = columns[run.outlines.reach[columns] >= len(mine)]
-        columns = columns[
-            _none(run.outlines.words, columns, lambda words: mine & ~words, len(mine))
-        ]
+        places = run.outlines.place[columns]
+        columns = columns[_none(run.outlines.words, places, lambda words: mine & ~words, len(mine))]
     return columns
 
 
@@ -70,21 +68,25 @@ def _inside(run: Run, values: Hashes, rows: Ints, wanted: Wanted) -> Ints:
     held = np.flatnonzero(starts < len(outlines.first))
     held = held[outlines.first[starts[held]] == values[held]]
     ends = np.searchsorted(outlines.first, values[held], side="right")
-    columns = outlines.by_first[spans(starts[held], ends)].astype(np.int64)
+    places = spans(starts[held], ends)
+    if not len(places):
+        return places
     mine = in_words(outlines.rank[rows])
-    likely = (run.distinct[columns] <= len(values)) & (outlines.reach[columns] <= len(mine))
-    columns = columns[likely]
-    columns = columns[wanted(columns)]
-    columns = columns[_none(outlines.words, columns, lambda words: words & ~mine, len(mine))]
+    places = places[outlines.reach[places] <= len(mine)]
+    columns = outlines.column[places]
+    likely = (run.distinct[columns] <= len(values)) & wanted(columns)
+    places, columns = places[likely], columns[likely]
+    fits = _none(outlines.words, places, lambda words: words & ~mine, len(mine))
+    places, columns = places[fits], columns[fits]
     unsure = np.flatnonzero(run.light[columns])
-    least = found_in(outlines.least[columns[unsure]], values)
+    least = found_in(outlines.least[places[unsure]], values)
     return np.delete(columns, unsure[~least.all(axis=1)])
 
 
-def _none(words: Words, columns: Ints, chosen: Callable[[Words], Words], reach: int) -> Flags:
-    """The columns none of whose bits, up to some word, are chosen."""
-    found = np.zeros(len(columns), dtype=np.bool_)
-    for at in range(0, len(columns), _NEAR):
-        some = chosen(words[:, :reach][columns[at : at + _NEAR]])
+def _none(words: Words, places: Ints, chosen: Callable[[Words], Words], reach: int) -> Flags:
+    """The places none of whose bits, up to some word, are chosen."""
+    found = np.zeros(len(places), dtype=np.bool_)
+    for at in range(0, len(places), _NEAR):
+        some = chosen(words[:, :reach][places[at : at + _NEAR]])
         found[at : at + _NEAR] = np.bitwise_or.reduce(some, axis=1) == 0
     return found

@@ -22,39 +22,42 @@ Words = npt.NDArray[np.uint64]
 class Outlines:
     """The outlines of some columns.
 
-    Heavy values have a `rank`, the one that most columns hold first, so that columns of few values
-    need few bits. Per column: a bit for each heavy value, by rank, in `words`; how many words there
-    are up to the last that is not empty (`reach`); and its `least` values. The `first` of these
-    are in order, with their columns beside them (`by_first`).
+    They stand in the order of their `first`, that is least, values, so that what is compared with
+    the same values stands together: `column` and `place` lead from one order to the other. Heavy
+    values have a `rank`, the one that most columns hold first, so that columns of few values need
+    few bits. Per column: a bit for each heavy value, by rank, in `words`; how many words there are
+    up to the last that is not empty (`reach`); and its few `least` values. Empty columns come last,
+    and have no `first`.
     """
 
+    column: Ints
+    place: Ints
     rank: Ints
     words: Words
     reach: Ints
     least: Hashes
     first: Hashes
-    by_first: npt.NDArray[np.int32]
 
 
 def make_outlines(vectors: Sequence[Hashes], bits: Bits) -> Outlines:
     """Outline some columns, given a row of bits for each heavy value: the columns that hold it."""
     times = np.array([np.bitwise_count(row).sum(dtype=np.int64) for row in bits], dtype=np.int64)
     order = np.argsort(-times, kind="stable")
-    words = _turned(bits[order], len(vectors))
-    reach = np.max((words != 0) * np.arange(1, words.shape[1] + 1), axis=1, initial=0)
     least = np.zeros((len(vectors), _LEAST), dtype=np.uint64)
     for row, vector in zip(least, vectors, strict=True):
         if len(vector):
             row[:] = np.resize(vector[:_LEAST], _LEAST)
-    filled = np.flatnonzero([len(vector) > 0 for vector in vectors])
-    by_first = filled[np.argsort(least[filled, 0], kind="stable")]
+    empty = np.array([not len(vector) for vector in vectors], dtype=np.bool_)
+    column = np.lexsort((least[:, 0], empty))
+    words = _turned(bits[order], len(vectors))[column]
     return Outlines(
+        column=column,
+        place=np.argsort(column),
         rank=np.argsort(order),
         words=words,
-        reach=reach,
-        least=least,
-        first=least[by_first, 0],
-        by_first=by_first.astype(np.int32),
+        reach=np.max((words != 0) * np.arange(1, words.shape[1] + 1), axis=1, initial=0),
+        least=least[column],
+        first=least[column[: np.count_nonzero(~empty)], 0],
     )
 
 

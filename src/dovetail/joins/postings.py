@@ -66,12 +66,15 @@ class Postings:
         return self._each(lambda run: run.counts(values), np.int64)
 
     def nested(self, values: Hashes, chosen: Flags) -> tuple[Ints, Ints]:
-        """Of some columns, those that hold all of some values, and those that hold no others."""
+        """Of some columns, those that hold all of some values, and those that hold no others.
+
+        They come in any order.
+        """
         found = [(np.empty(0, dtype=np.int64),) * 2]
         for run, number in self._runs:
             around, inside = nested(run, values, partial(_chosen, number, chosen))
             found.append((number[around], number[inside]))
-        around, inside = (np.sort(np.concatenate(part)) for part in zip(*found, strict=True))
+        around, inside = (np.concatenate(part) for part in zip(*found, strict=True))
         return around, inside
 
     def drawn_in(self, values: Hashes) -> tuple[Ints, Ints]:
