@@ -20,6 +20,9 @@ from dovetail.joins.nested import nested
 from dovetail.joins.run import Run, make_run
 from dovetail.joins.store import runs_of
 
+# Columns of a run of which it is quickly told whether any is chosen.
+_SMALL = 1024
+
 Found = TypeVar("Found", np.int64, np.float64)
 
 
@@ -72,6 +75,8 @@ class Postings:
         """
         found = [(np.empty(0, dtype=np.int64),) * 2]
         for run, number in self._runs:
+            if len(run) < _SMALL and not chosen[number].any():
+                continue  # that of the table alone whose values are asked for, most likely
             around, inside = nested(run, values, partial(_chosen, number, chosen))
             found.append((number[around], number[inside]))
         around, inside = (np.concatenate(part) for part in zip(*found, strict=True))

@@ -41,7 +41,8 @@ def runs_of(catalog: Catalog, *, tidy: bool = False) -> list[tuple[Run, Ints]]:
     Made and written where they are missing. Only the holder of the catalog's lock may `tidy`.
     """
     folder = catalog.path / FOLDER
-    number = {key: place for place, key in enumerate(_keys(catalog))}
+    keys = _keys(catalog)
+    number = {key: place for place, key in enumerate(keys)}
     runs: list[Run] = []
     known: set[str] = set()
     for run in _opened(folder):
@@ -55,7 +56,7 @@ def runs_of(catalog: Catalog, *, tidy: bool = False) -> list[tuple[Run, Ints]]:
         known = {key for run in runs for key in run.tables}
     missing = [place for key, place in number.items() if key not in known]
     if missing:
-        runs.append(_make(catalog, missing))
+        runs.append(_make(catalog, keys, missing))
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
             _save(folder, runs[-1])
     if tidy:
@@ -87,9 +88,8 @@ def _lasting(runs: Sequence[Run], number: dict[str, int]) -> list[Run]:
     return lasting
 
 
-def _make(catalog: Catalog, places: Sequence[int]) -> Run:
+def _make(catalog: Catalog, keys: Sequence[str], places: Sequence[int]) -> Run:
     bounds = catalog.rows.bounds
-    keys = _keys(catalog)
     ids = catalog.ids
     columns = [(place, at) for place in places for at in range(bounds[place + 1] - bounds[place])]
     vectors = [catalog.hashes(ids[place], at) for place, at in columns]
