@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -18,12 +19,13 @@ from hypothesis import strategies as st
 import dovetail
 from dovetail.domain import TableId
 from dovetail.hashing import Hashes, mix
-from dovetail.joins import candidates, evidence, inclusion, keylike
-from dovetail.joins.candidates import Candidates, find_candidates, found_in
+from dovetail.joins import candidates, evidence, inclusion, keylike, run
+from dovetail.joins.candidates import Candidates, find_candidates
 from dovetail.joins.classes import group
 from dovetail.joins.drawn import drawn_places
-from dovetail.joins.inclusion import pairs, supersets
-from dovetail.joins.lake import Flags, Ints, Lake
+from dovetail.joins.inclusion import pairs, pairs_of, supersets
+from dovetail.joins.lake import Flags, Ints, Lake, found_in
+from dovetail.joins.postings import Postings
 
 
 def hashed(values: set[int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
@@ -64,10 +66,11 @@ COLUMNS = st.lists(
 
 
 @settings(deadline=None, max_examples=150)
-@given(COLUMNS, st.integers(1, 20))
+@given(COLUMNS, st.integers(1, 20), st.sets(st.integers(0, 4)), st.sampled_from((1, 256, 10**6)))
 def test_pairs_are_those_of_python_sets(
-    columns: list[tuple[set[int], int, bool]], probes: int
+    columns: list[tuple[set[int], int, bool]], probes: int, fresh: set[int], few: int
 ) -> None:
+    """All of them, and those of some tables by the index of values; `few` columns are not many."""
     sets = [values for values, _, _ in columns]
     tables, unique = [t for _, t, _ in columns], [u for _, _, u in columns]
     expected = {
@@ -75,17 +78,23 @@ def test_pairs_are_those_of_python_sets(
         for i, j in product(range(len(sets)), repeat=2)
         if tables[i] != tables[j] and (unique[i] or unique[j]) and sets[i] and sets[i] <= sets[j]
     }
-    before = inclusion.PROBES
-    inclusion.PROBES = probes
-    try:
-        blocks = list(pairs(lake_of(sets, tables, unique)))
-    finally:
-        inclusion.PROBES = before
-    found = [
-        pair for inner, outer in blocks for pair in zip(inner.tolist(), outer.tolist(), strict=True)
-    ]
+    lake = lake_of(sets, tables, unique)
+    flags = np.array([table in fresh for table in range(len(lake.ids))], dtype=np.bool_)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inclusion, "PROBES", probes)
+        patch.setattr(run, "_FEW", few)
+        found = listed(pairs(lake))
+        those = listed(pairs_of(lake, Postings.of_lake(lake), flags))
     assert len(found) == len(set(found))
     assert set(found) == expected
+    assert len(those) == len(set(those))
+    assert set(those) == {(i, j) for i, j in expected if fresh & {tables[i], tables[j]}}
+
+
+def listed(blocks: Iterable[tuple[Ints, Ints]]) -> list[tuple[int, int]]:
+    return [
+        pair for inner, outer in blocks for pair in zip(inner.tolist(), outer.tolist(), strict=True)
+    ]
 
 
 def test_long_chains_are_found_by_transitivity() -> None:
@@ -127,11 +136,7 @@ def test_all_pairs_of_the_sample_are_those_of_python_sets(sample: dovetail.Catal
         and 0 < len(sets[i]) <= len(sets[j])
         and sets[i] <= sets[j]
     }
-    found = {
-        pair
-        for inner, outer in pairs(lake)
-        for pair in zip(inner.tolist(), outer.tolist(), strict=True)
-    }
+    found = set(listed(pairs(lake)))
     assert found == expected
     assert len(found) > 500
 

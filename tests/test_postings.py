@@ -27,8 +27,16 @@ VALUES = st.sampled_from([*range(40), *(2**60 + n for n in range(40)), 2**64 - 1
 COLUMNS = st.lists(st.sets(VALUES, max_size=30), min_size=1, max_size=12)
 WAYS: tuple[dict[str, int], ...] = (
     {},
-    {"_FEW": 0, "_MANY": 3},
-    {"_FEW": 0, "_MANY": 4, "_PART": 20, "_ROWS": 2, "_COUNTED": 1},
+    {"run._FEW": 0, "run._MANY": 3},
+    {"run._FEW": 0, "run._MANY": 4, "run._PART": 20, "run._ROWS": 2, "run._LONG": 0},
+    {
+        "run._FEW": 0,
+        "run._MANY": 4,
+        "nested._LIGHT": 1,
+        "nested._HEAVY": 1,
+        "nested._NEAR": 2,
+        "outlines._LEAST": 2,
+    },
 )
 
 
@@ -53,7 +61,7 @@ def test_lookups_are_those_of_python_sets(
     gone = data.draw(st.sets(st.integers(cut, len(sets) - 1)))
     with pytest.MonkeyPatch.context() as patch:
         for constant, value in way.items():
-            patch.setattr(runs, constant, value)
+            patch.setattr(f"dovetail.joins.{constant}", value)
         parts = [(sets[cut:], list(range(cut, len(sets))))]
         if cut:
             parts.append((sets[:cut], list(range(cut))))
@@ -66,9 +74,12 @@ def test_lookups_are_those_of_python_sets(
         ]
         postings = Postings(numbered, len(sets))
         alive = [set() if place in gone else held for place, held in enumerate(sets)]
+        chosen = data.draw(st.sets(st.integers(0, len(sets) - 1)))
         values = vector(asked)
         place, column = postings.columns_holding(values)
-        around, inside = postings.nested(values)
+        around, inside = postings.nested(
+            values, np.array([number in chosen for number in range(len(sets))])
+        )
         counts, common = postings.counts(values), postings.commonness()
     expected = [
         (at, number)
@@ -77,8 +88,9 @@ def test_lookups_are_those_of_python_sets(
     ]
     assert list(zip(place.tolist(), column.tolist(), strict=True)) == expected
     assert counts.tolist() == [len(asked & held) for held in alive]
-    assert around.tolist() == [n for n, held in enumerate(alive) if asked and asked <= held]
-    assert inside.tolist() == [n for n, held in enumerate(alive) if held and held <= asked]
+    among = [(n, held) for n, held in enumerate(alive) if n in chosen]
+    assert sorted(around.tolist()) == [n for n, held in among if asked and asked <= held]
+    assert sorted(inside.tolist()) == [n for n, held in among if held and held <= asked]
     for number, held in enumerate(alive):
         if held:
             # Up to 32 values are all drawn; every column is a table here.

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,7 @@ import numpy.typing as npt
 from dovetail.hashing import Hashes
 from dovetail.joins.classes import group
 from dovetail.joins.drawn import drawn_places
-from dovetail.joins.lake import Flags, Ints, Lake, spans
+from dovetail.joins.lake import Flags, Ints, Lake, found_in, spans
 from dovetail.joins.pointing import Named
 from dovetail.joins.postings import Postings
 from dovetail.joins.probes import Holders
@@ -33,8 +32,6 @@ _BLOCK = 1 << 21
 _BUSY, _WORTH = 32, 200_000
 # Columns that are counted together at most, and the numbers that their matrices may have.
 _TOGETHER, _ROOM = 1024, 1 << 27
-
-Sorted = TypeVar("Sorted", Hashes, Ints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,13 +294,3 @@ def _matrix(vectors: Sequence[Hashes], values: Hashes) -> npt.NDArray[np.float32
     for row, vector in enumerate(vectors):
         matrix[row] = found_in(values, vector)
     return matrix
-
-
-def found_in(values: Sorted, outer: Sorted) -> Flags:
-    """Which of some values are in a sorted vector."""
-    if not len(outer):
-        return np.zeros(len(values), dtype=np.bool_)
-    at = np.searchsorted(outer, values)
-    at[at == len(outer)] = 0
-    held: Flags = outer[at] == values
-    return held

@@ -134,13 +134,10 @@ def pairs_of(lake: Lake, postings: Postings, fresh: Flags) -> Iterator[tuple[Int
     """Those of the same pairs one of whose tables is fresh, without a look at the others."""
     mine = fresh[lake.table]
     for column in np.flatnonzero(mine & (lake.distinct > 0)).tolist():
-        outer, inner = (
-            others[
-                (lake.unique[others] | lake.unique[column])
-                & (lake.table[others] != lake.table[column])
-            ]
-            for others in postings.nested(lake.vectors[column])
-        )
+        chosen = lake.table != lake.table[column]
+        if not lake.unique[column]:
+            chosen &= lake.unique
+        outer, inner = postings.nested(lake.vectors[column], chosen)
         # What lies in this column and is fresh too finds it as its own superset.
         inner = inner[~mine[inner]]
         yield np.full(len(outer), column), outer

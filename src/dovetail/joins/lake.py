@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.uint32]
 Vector = TypeVar("Vector", bound=npt.NDArray[Any])
+Sorted = TypeVar("Sorted", Hashes, Ints)
 
 _NUMBERS = (Kind.INTEGER, Kind.REAL)
 
@@ -172,3 +173,13 @@ def firsts(ordered: npt.NDArray[Any]) -> Ints:
     if not len(ordered):
         return np.empty(0, dtype=np.int64)
     return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+
+
+def found_in(values: Sorted, outer: Sorted) -> Flags:
+    """Which of some values are in a sorted vector."""
+    if not len(outer):
+        return np.zeros(values.shape, dtype=np.bool_)
+    at = np.searchsorted(outer, values)
+    at[at == len(outer)] = 0
+    held: Flags = outer[at] == values
+    return held

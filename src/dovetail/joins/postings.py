@@ -7,6 +7,7 @@ place, column = postings.columns_holding(hashes)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -15,8 +16,12 @@ import numpy.typing as npt
 from dovetail.catalog.reader import Catalog
 from dovetail.hashing import Hashes
 from dovetail.joins.lake import Flags, Floats, Ints, Lake, spans
+from dovetail.joins.nested import nested
 from dovetail.joins.run import Run, make_run
 from dovetail.joins.store import runs_of
+
+# Columns of a run of which it is quickly told whether any is chosen.
+_SMALL = 1024
 
 Found = TypeVar("Found", np.int64, np.float64)
 
@@ -63,14 +68,18 @@ class Postings:
         """Per column, how many of some values it holds."""
         return self._each(lambda run: run.counts(values), np.int64)
 
-    def nested(self, values: Hashes) -> tuple[Ints, Ints]:
-        """The columns that hold every one of some values, and those that hold no other."""
-        nothing = np.empty(0, dtype=np.int64)
-        found = [(nothing, nothing)]
+    def nested(self, values: Hashes, chosen: Flags) -> tuple[Ints, Ints]:
+        """Of some columns, those that hold all of some values, and those that hold no others.
+
+        They come in any order.
+        """
+        found = [(np.empty(0, dtype=np.int64),) * 2]
         for run, number in self._runs:
-            around, inside = (number[np.flatnonzero(flags)] for flags in run.nested(values))
-            found.append((around[around >= 0], inside[inside >= 0]))
-        around, inside = (np.sort(np.concatenate(part)) for part in zip(*found, strict=True))
+            if len(run) < _SMALL and not chosen[number].any():
+                continue  # that of the table alone whose values are asked for, most likely
+            around, inside = nested(run, values, partial(_chosen, number, chosen))
+            found.append((number[around], number[inside]))
+        around, inside = (np.concatenate(part) for part in zip(*found, strict=True))
         return around, inside
 
     def drawn_in(self, values: Hashes) -> tuple[Ints, Ints]:
@@ -131,6 +140,12 @@ class Postings:
             there = number >= 0
             found[number[there]] = ask(run)[there]
         return found
+
+
+def _chosen(number: Ints, chosen: Flags, columns: Ints) -> Flags:
+    """Which columns of a run are there and, by the lake's numbers, chosen."""
+    lake: Ints = number[columns]
+    return (lake >= 0) & chosen[lake]
 
 
 def _held(values: Hashes, run: Run, chosen: Flags) -> Ints:

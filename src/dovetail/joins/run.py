@@ -1,7 +1,7 @@
 """A run: an index from hashes to the columns of some tables, made once and never changed.
 
 A value that many columns hold (the number 1) has a bit for each column, any other the list of its
-columns; what lies in a column, and what a column lies in, a few thousand rows of bits then tell.
+columns.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ import numpy.typing as npt
 from dovetail.hashing import Hashes
 from dovetail.joins.drawn import Drawn, draw
 from dovetail.joins.lake import Counts, Flags, Ints, firsts, spans
+from dovetail.joins.outlines import Bits, Outlines, make_outlines
 
 # Values that are sorted together, which bounds the memory that takes.
 _PART = 1 << 23
-# From one column in 32 on a row of bits takes no more room than a list; few columns are listed.
-_MANY, _FEW = 32, 256
-# Rows of bits that are unpacked together, so few that a byte holds their sum; and joined together.
-_ROWS, _NEAR = 128, 64
-# Up to so many rows of bits are counted column by column sooner than all others are joined.
-_COUNTED = 128
+# From one column in 64 on bits, both ways, take little more room than a list, and are quicker.
+_MANY, _FEW = 64, 256
+# Rows of bits that are unpacked together, so few that a byte holds their sum.
+_ROWS = 128
+# Lists of so many columns on average are quicker taken one by one than all at once.
+_LONG = 64
 
 Columns = npt.NDArray[np.int32]
-Bits = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """The values of some tables' columns; columns are numbered from 0 through all of them.
 
-    `hashes` are in order, each as often as columns hold it, with those columns beside it; `steps`
-    are the places where their first bits change. Values that many columns hold are apart in
-    `heavy`, with a row of `bits` each. Per column: its `table`, how many `distinct` values it
-    holds, and how many of them are not heavy (`light`).
+    `hashes` are in order; the `columns` that hold the first begin at the first of `lines`, and so
+    on. `steps` are the places where their first bits change. Values that many columns hold are
+    apart in `heavy`, with a row of `bits` each. Per column: its `table`, how many `distinct` values
+    it holds, and how many of them are not heavy (`light`).
     """
 
     tables: tuple[str, ...]
@@ -44,39 +44,45 @@ class Run:
     distinct: Ints
     light: Ints
     hashes: Hashes
+    lines: Ints
     columns: Columns
     steps: Ints
     heavy: Hashes
     bits: Bits
     drawn: Drawn
+    outlines: Outlines
 
     def __len__(self) -> int:
         return len(self.table)
 
-    def _lists(self, values: Hashes) -> tuple[Ints, Ints]:
+    def lists(self, values: Hashes) -> tuple[Ints, Ints]:
         """Where the lists of some values begin and end; those of heavy values are empty."""
         bits = (len(self.steps) - 1).bit_length() - 1
         step = (values >> np.uint64(64 - bits)).astype(np.int64)
-        high = self.steps[step + 1]
-        starts = self._search(values, self.steps[step], high, np.less)
-        ends = starts.copy()
-        there = np.flatnonzero(starts < high)
-        there = there[self.hashes[starts[there]] == values[there]]  # mostly few
-        ends[there] = self._search(values[there], starts[there], high[there], np.less_equal)
-        return starts, ends
-
-    def _search(self, values: Hashes, low: Ints, high: Ints, before: np.ufunc) -> Ints:
-        """Where values would stand among the hashes, known to lie from `low` up to `high`."""
+        low, high = self.steps[step], self.steps[step + 1]
+        end = high
         while (low < high).any():
             middle = (low + high) >> 1
             # Where the search is over, `middle` may be past the end, and is not looked at.
-            right = before(self.hashes[np.minimum(middle, len(self.hashes) - 1)], values)
+            right = self.hashes[np.minimum(middle, len(self.hashes) - 1)] < values
             right &= low < high
             low = np.where(right, middle + 1, low)
             high = np.where(right, high, np.maximum(middle, low))
-        return low
+        starts, ends = np.zeros((2, len(values)), dtype=np.int64)
+        there = np.flatnonzero(low < end)
+        there = there[self.hashes[low[there]] == values[there]]
+        starts[there], ends[there] = self.lines[low[there]], self.lines[low[there] + 1]
+        return starts, ends
 
-    def _heavy(self, values: Hashes) -> tuple[Ints, Ints]:
+    def listed(self, values: Hashes) -> Ints:
+        """Per column, how many of some values it holds that are not heavy."""
+        starts, ends = self.lists(values)
+        if not len(values) or (ends - starts).sum() < _LONG * len(values):
+            return np.bincount(self.columns[spans(starts, ends)], minlength=len(self))
+        lists = [self.columns[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        return np.bincount(np.concatenate(lists), minlength=len(self))
+
+    def rows(self, values: Hashes) -> tuple[Ints, Ints]:
         """The rows of those values that are heavy, and their places among the values."""
         nothing = np.empty(0, dtype=np.int64)
         if not len(self.heavy):
@@ -86,17 +92,18 @@ class Run:
         found = np.flatnonzero(self.heavy[rows] == values)
         return rows[found], found
 
-    def _flags(self, bits: Bits) -> Flags:
+    def flags(self, bits: Bits) -> Flags:
+        """Rows of bits as flags, one for each column."""
         return np.unpackbits(bits, axis=-1, count=len(self)).view(np.bool_)
 
     def holders(self, values: Hashes) -> tuple[Ints, Ints]:
         """Places among the values, each with a column that holds the value, both in order."""
-        starts, ends = self._lists(values)
+        starts, ends = self.lists(values)
         place = np.repeat(np.arange(len(values)), ends - starts)
         column = self.columns[spans(starts, ends)].astype(np.int64)
-        rows, at = self._heavy(values)
+        rows, at = self.rows(values)
         if len(rows):
-            row, more = np.nonzero(self._flags(self.bits[rows]))
+            row, more = np.nonzero(self.flags(self.bits[rows]))
             place, column = np.append(place, at[row]), np.append(column, more)
             order = np.argsort(place, kind="stable")
             place, column = place[order], column[order]
@@ -104,9 +111,7 @@ class Run:
 
     def counts(self, values: Hashes) -> Ints:
         """Per column, how many of some values it holds."""
-        starts, ends = self._lists(values)
-        found = np.bincount(self.columns[spans(starts, ends)], minlength=len(self))
-        return found + self._sums(self._heavy(values)[0])
+        return self.listed(values) + self._sums(self.rows(values)[0])
 
     def _sums(self, rows: Ints) -> Ints:
         """Per column the set bits of some rows."""
@@ -117,61 +122,16 @@ class Run:
             found += flags.sum(axis=0, dtype=np.uint8)
         return found
 
-    def nested(self, values: Hashes) -> tuple[Flags, Flags]:
-        """The columns that hold every one of some values, and those that hold no other.
-
-        Nothing is nested with no values at all.
-        """
-        starts, ends = self._lists(values)
-        rows, _ = self._heavy(values)
-        found = np.bincount(self.columns[spans(starts, ends)], minlength=len(self))
-        heavy = self.distinct - self.light
-        inside: Flags = (found == self.light) & (self.distinct > 0) & (heavy <= len(rows))
-        if 0 < len(rows) <= _COUNTED:
-            inside &= self._sums(rows) == heavy
-        elif len(rows):
-            beyond = np.ones(len(self.heavy), dtype=np.bool_)
-            beyond[rows] = False
-            inside = self._without(inside, np.flatnonzero(beyond))
-        listed = len(values) - len(rows)
-        # As often as a value is found nowhere, which is most often, nothing is around it.
-        if not len(values) or np.count_nonzero(ends > starts) < listed:
-            return np.zeros(len(self), dtype=np.bool_), inside
-        around: Flags = found == listed
-        if len(rows):
-            around &= self._flags(self._joined(np.bitwise_and, rows))
-        return around, inside
-
-    def _without(self, columns: Flags, rows: Ints) -> Flags:
-        """Those of some columns that hold no value of some rows of bits."""
-        for at in range(0, len(rows), 4 * _ROWS):
-            block = rows[at : at + 4 * _ROWS]
-            left = np.flatnonzero(np.packbits(columns))
-            held = np.zeros(self.bits.shape[1], dtype=np.uint8)
-            if 16 * len(left) < len(held):  # most columns are ruled out soon
-                held[left] = np.bitwise_or.reduce(self.bits[np.ix_(block, left)], axis=0)
-            else:
-                held |= self._joined(np.bitwise_or, block)
-            columns = columns & ~self._flags(held)
-        return columns
-
-    def _joined(self, how: np.ufunc, rows: Ints) -> Bits:
-        """Some rows as one; a few at a time, so that they stay in the processor's cache."""
-        every = [
-            how.reduce(self.bits.take(rows[at : at + _NEAR], axis=0), axis=0)
-            for at in range(0, len(rows), _NEAR)
-        ]
-        return np.asarray(how.reduce(every, axis=0))
-
     def tables_by_value(self, chosen: Flags, among: Hashes) -> tuple[Hashes, Ints]:
         """How many tables hold a value by some columns: those of `among`, if not more, in order."""
-        if 8 * len(among) < len(self.hashes):
+        if 8 * len(among) < len(self.columns):
             wanted = np.unique(among)
             place, column = self.holders(wanted)
             kept = chosen[column]
             return _tables_by_value(wanted[place[kept]], self.table[column[kept]])
         listed = chosen[self.columns]
-        hashes, counted = _tables_by_value(self.hashes[listed], self.table[self.columns[listed]])
+        every = np.repeat(self.hashes, np.diff(self.lines))
+        hashes, counted = _tables_by_value(every[listed], self.table[self.columns[listed]])
         columns = np.flatnonzero(chosen)
         flags = (self.bits[:, columns >> 3] >> (7 - columns & 7).astype(np.uint8) & 1).view(
             np.bool_
@@ -195,7 +155,7 @@ def make_run(
     """Index the columns of some tables; they come in the order of their tables."""
     hashes, column, rows = draw(vectors, counts)
     held = np.zeros(len(hashes), dtype=np.int64)
-    listed: list[tuple[Hashes, Columns]] = []
+    listed: list[tuple[Hashes, Ints, Columns]] = []
     rowed: list[tuple[Hashes, Bits]] = []
     for values, columns in in_order(vectors):
         starts = np.append(firsts(values), len(values))
@@ -205,25 +165,28 @@ def make_run(
         held[first:last] = _tables(values, table[columns], starts[drawn], starts[drawn + 1])
         many = times * _MANY >= max(len(vectors), _FEW)
         spread = np.repeat(many, times)
-        listed.append((values[~spread], columns[~spread]))
+        listed.append((distinct[~many], times[~many], columns[~spread]))
         rowed.append((distinct[many], _bits(columns[spread], times[many], len(vectors))))
     light = np.zeros(len(vectors), dtype=np.int64)
-    for _, columns in listed:
+    for _, _, columns in listed:
         light += np.bincount(columns, minlength=len(vectors))
     nothing = np.empty(0, dtype=np.uint64)
-    light_hashes = np.concatenate([nothing, *(part for part, _ in listed)])
+    light_hashes = np.concatenate([nothing, *(part for part, _, _ in listed)])
     width = (len(vectors) + 7) // 8
+    bits = np.concatenate([np.empty((0, width), dtype=np.uint8), *(part for _, part in rowed)])
     return Run(
         tables=tuple(tables),
         table=table,
         distinct=np.array([len(vector) for vector in vectors], dtype=np.int64),
         light=light,
         hashes=light_hashes,
-        columns=np.concatenate([np.empty(0, dtype=np.int32), *(part for _, part in listed)]),
+        lines=np.cumsum(np.concatenate([[0], *(part for _, part, _ in listed)]), dtype=np.int64),
+        columns=np.concatenate([np.empty(0, dtype=np.int32), *(part for _, _, part in listed)]),
         steps=_steps(light_hashes),
         heavy=np.concatenate([nothing, *(part for part, _ in rowed)]),
-        bits=np.concatenate([np.empty((0, width), dtype=np.uint8), *(part for _, part in rowed)]),
+        bits=bits,
         drawn=Drawn(hashes, column.astype(np.int32), rows, held),
+        outlines=make_outlines(vectors, bits),
     )
 
 

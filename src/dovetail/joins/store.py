@@ -21,14 +21,18 @@ import numpy as np
 from dovetail.catalog.reader import Catalog
 from dovetail.joins.drawn import Drawn
 from dovetail.joins.lake import Ints
+from dovetail.joins.outlines import Outlines
 from dovetail.joins.run import Run, make_run
 
 FOLDER = "postings"
 # Raised whenever the same tables would make another run.
-_VERSION = 1
+_VERSION = 2
 _ABOUT = "tables.json"
-_ARRAYS = [field.name for field in fields(Run) if field.name not in ("tables", "drawn")]
-_DRAWN = [field.name for field in fields(Drawn)]
+_ARRAYS = {
+    "run": [f.name for f in fields(Run) if f.name not in ("tables", "drawn", "outlines")],
+    "drawn": [f.name for f in fields(Drawn)],
+    "outlines": [f.name for f in fields(Outlines)],
+}
 
 
 def runs_of(catalog: Catalog, *, tidy: bool = False) -> list[tuple[Run, Ints]]:
@@ -37,7 +41,8 @@ def runs_of(catalog: Catalog, *, tidy: bool = False) -> list[tuple[Run, Ints]]:
     Made and written where they are missing. Only the holder of the catalog's lock may `tidy`.
     """
     folder = catalog.path / FOLDER
-    number = {key: place for place, key in enumerate(_keys(catalog))}
+    keys = _keys(catalog)
+    number = {key: place for place, key in enumerate(keys)}
     runs: list[Run] = []
     known: set[str] = set()
     for run in _opened(folder):
@@ -51,7 +56,7 @@ def runs_of(catalog: Catalog, *, tidy: bool = False) -> list[tuple[Run, Ints]]:
         known = {key for run in runs for key in run.tables}
     missing = [place for key, place in number.items() if key not in known]
     if missing:
-        runs.append(_make(catalog, missing))
+        runs.append(_make(catalog, keys, missing))
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
             _save(folder, runs[-1])
     if tidy:
@@ -83,9 +88,8 @@ def _lasting(runs: Sequence[Run], number: dict[str, int]) -> list[Run]:
     return lasting
 
 
-def _make(catalog: Catalog, places: Sequence[int]) -> Run:
+def _make(catalog: Catalog, keys: Sequence[str], places: Sequence[int]) -> Run:
     bounds = catalog.rows.bounds
-    keys = _keys(catalog)
     ids = catalog.ids
     columns = [(place, at) for place in places for at in range(bounds[place + 1] - bounds[place])]
     vectors = [catalog.hashes(ids[place], at) for place, at in columns]
@@ -128,9 +132,12 @@ def _opened(folder: Path) -> list[Run]:
 
 def _open(path: Path, tables: Sequence[str]) -> Run:
     # As plain arrays: every slice of a memmap costs as much as a small lookup.
-    arrays = {name: np.asarray(np.load(path / f"run_{name}.npy", "r")) for name in _ARRAYS}
-    drawn = {name: np.asarray(np.load(path / f"drawn_{name}.npy", "r")) for name in _DRAWN}
-    return Run(tables=tuple(tables), drawn=Drawn(**drawn), **arrays)
+    of = {
+        part: {name: np.asarray(np.load(path / f"{part}_{name}.npy", "r")) for name in names}
+        for part, names in _ARRAYS.items()
+    }
+    drawn, outlines = Drawn(**of["drawn"]), Outlines(**of["outlines"])
+    return Run(tables=tuple(tables), drawn=drawn, outlines=outlines, **of["run"])
 
 
 def _save(folder: Path, run: Run) -> None:
@@ -139,10 +146,10 @@ def _save(folder: Path, run: Run) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.mkdir()
     try:
-        for name in _ARRAYS:
-            np.save(beside / f"run_{name}.npy", getattr(run, name))
-        for name in _DRAWN:
-            np.save(beside / f"drawn_{name}.npy", getattr(run.drawn, name))
+        for part, names in _ARRAYS.items():
+            held = run if part == "run" else getattr(run, part)
+            for name in names:
+                np.save(beside / f"{part}_{name}.npy", getattr(held, name))
         (beside / _ABOUT).write_text(json.dumps(run.tables), encoding="utf-8")
         shutil.rmtree(path, ignore_errors=True)
         beside.rename(path)

@@ -15,10 +15,9 @@ import numpy as np
 
 from dovetail.domain import JoinEdge
 from dovetail.hashing import Hashes
-from dovetail.joins.candidates import found_in
 from dovetail.joins.evidence import DEFAULT, Constants, spelling_habits
 from dovetail.joins.keylike import Databases
-from dovetail.joins.lake import Floats, Lake
+from dovetail.joins.lake import Floats, Lake, found_in
 from dovetail.joins.names import core, entity, identifies, refers, words
 from dovetail.joins.nominal import nominal_edges
 from dovetail.joins.rows import RowHashes, RowReader, combined
