@@ -35,11 +35,12 @@ from benchmarks.profiling import cpu_seconds
 from benchmarks.results import PAGE, measured_on, write_page
 from benchmarks.variants import DIRT, Corpus
 
+from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.questions import Question, stratified
 from dovetail.bench.reporting.as_markdown import table_markdown
 from dovetail.bench.reporting.tabular import Column, Row, Table, cells
-from dovetail.bench.retrieval import Choice, Lab, bench_retrieval
+from dovetail.bench.retrieval import Lab, bench_retrieval
 from dovetail.catalog.reader import Catalog
 from dovetail.errors import NotFoundError
 from dovetail.plugins import open_retriever
