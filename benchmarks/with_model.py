@@ -5,8 +5,8 @@
 Sets by a model (full and compact prompt, asked always or where graph is unsure) and SQL by it over
 these sets, over rankings, graph's sets and the gold tables; single shots, as in the paper.
 NAME is any model, or `replay:FOLDER?model=NAME`: what has no reply there yet is written down,
-benchmarks/run_batch.py answers it, and the next run goes on; questions that still wait are left
-out of their row, whose number of questions says so.
+benchmarks/run_batch.py answers it, and the next run goes on. Answers that still wait are left out
+of their row, whose number of questions says so; a row that lacks too many is left out itself.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ ANSWERS = {
 }  # fmt: skip
 # As the paper samples MMQA; only one database of Bird is there with all of its rows.
 CHOICES = {"mmqa": Choice(share=Fraction(1, 3)), "bird_dev": Choice(sources=("superhero",))}
+_MOST_WAITING = 0.15
 SHOWN = (
     "selection", "ablation", "asking", "tokens", "execution", "paired-execution", "answer-errors",
 )  # fmt: skip
@@ -57,7 +58,7 @@ def measure(dataset: Dataset, lab: Lab) -> Iterator[Json]:
             lab.note(str(error))
     for name, ks in ANSWERS.items():
         rows = told(bench_sql(dataset, [name], ks, choice, lab))
-        yield from (row for row in rows if row["scored"])
+        yield from (row for row in rows if row["pending"] <= _MOST_WAITING * row["scored"])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
