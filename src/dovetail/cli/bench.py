@@ -35,9 +35,10 @@ from dovetail.cli.progress import progress_bar
 if TYPE_CHECKING:
     from dovetail.ports import Json
 
-_JOIN_MEASURES = (
-    "accuracy", "column_pair", "mean_error", "precision", "recall", "f1", "auc",
-)  # fmt: skip
+_JOIN_MEASURES = {
+    "accuracy": "right", "column_pair": "cols", "mean_error": "|s-g|", "precision": "P",
+    "recall": "R", "f1": "F1", "auc": "AUC",
+}  # fmt: skip
 
 bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure on a corpus.")
 
@@ -67,11 +68,11 @@ def bench_joins(
         command = shlex.join([*words, "--comparison", comparison, "--json"])
         print_json({**result, "command": command})
         return
-    listing = rich_table("pairs", "count", *_JOIN_MEASURES)
+    listing = rich_table("pairs", "of", "keys", *_JOIN_MEASURES.values())
     for name in ("all", "within"):
         row = result[name]
-        values = [f"{row[measure_name]:.4f}" for measure_name in _JOIN_MEASURES]
-        listing.add_row(f"{name}, {row['gold']} declared", f"{row['pairs']:,}", *values)
+        values = [f"{100 * row[measure_name]:.2f}" for measure_name in _JOIN_MEASURES]
+        listing.add_row(name, f"{row['pairs']:,}", str(row["gold"]), *values)
     screen = console()
     title = (
         f"{result['dataset']}: {result['tables']} tables, {result['columns']} columns, {scoring}"
