@@ -253,6 +253,15 @@ def test_keys_of_two_columns_are_found_where_neither_is_unique(tmp_path: Path) -
     assert (edge.cardinality, edge.survive) == ("n:1", 1.0)
 
 
+def test_a_key_of_two_columns_that_fills_its_grid_is_told_by_names(graph: JoinGraph) -> None:
+    """Every train runs every day, so values prove nothing; but only `runs` has them for its key."""
+    for name in ("ticket_sales", "störungen"):
+        (edge,) = graph.between(name, "runs")
+        assert edge.columns == (("train_no", "train_no"), ("run_date", "run_date"))
+        assert edge.evidence["value"] == 0
+    assert graph.between("ticket_sales", "störungen") == []
+
+
 def test_columns_that_fit_alone_but_not_together_are_no_key(tmp_path: Path) -> None:
     catalog = dovetail.build(str(shipments(tmp_path, dirty=True)), into=tmp_path / "catalog")
     assert JoinGraph.of(catalog).between("parcel", "shipment_line") == []

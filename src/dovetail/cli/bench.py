@@ -71,7 +71,7 @@ def bench_joins(
     listing = rich_table("pairs", "of", "keys", *_JOIN_MEASURES.values())
     for name in ("all", "within"):
         row = result[name]
-        values = [f"{100 * row[measure_name]:.2f}" for measure_name in _JOIN_MEASURES]
+        values = [f"{100 * row[measure_name]:.1f}" for measure_name in _JOIN_MEASURES]
         listing.add_row(name, f"{row['pairs']:,}", str(row["gold"]), *values)
     screen = console()
     title = (

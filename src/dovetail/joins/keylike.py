@@ -37,7 +37,7 @@ from dovetail.joins.lake import Flags, Floats, Ints, Lake
 from dovetail.joins.names import entity, words
 from dovetail.joins.postings import Postings
 
-NAME, VERSION = "keylike", 2
+NAME, VERSION = "keylike", 3
 # With a greater share of fresh columns everything is looked for anew.
 _MOST_FRESH = 0.1
 

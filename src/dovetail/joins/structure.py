@@ -6,14 +6,14 @@ looked for only where single columns already say that there may be one.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
-from dovetail.domain import JoinEdge
+from dovetail.domain import JoinEdge, TableId
 from dovetail.hashing import Hashes
 from dovetail.joins.evidence import DEFAULT, Constants, spelling_habits
 from dovetail.joins.keylike import Databases
@@ -88,8 +88,28 @@ def composites(
     """References by two or three columns of the same names, unique only together.
 
     The parent has no key column, and one part names it, for two children of the same parents
-    share their keys too.
+    share their keys too. It is the likelier the parent if it is the only one: where several tables
+    hold the same columns, the one they are a key of is what the others refer to.
     """
+    found = list(_composites(lake, columns, databases, rows, constants))
+    parents = Counter(map(_referring, found))
+    for edge in found:
+        alone = parents[_referring(edge)] == 1
+        yield _believed(edge, constants.key) if alone and edge.evidence["name"] else edge
+
+
+def _referring(edge: JoinEdge) -> tuple[TableId, frozenset[str]]:
+    return edge.left, frozenset(mine for mine, _ in edge.columns)
+
+
+def _believed(edge: JoinEdge, more: float) -> JoinEdge:
+    odds = edge.evidence["odds"] + more
+    return replace(edge, score=_score(odds), evidence={**edge.evidence, "odds": round(odds, 6)})
+
+
+def _composites(
+    lake: Lake, columns: _Columns, databases: Databases, rows: RowReader, constants: Constants
+) -> Iterator[JoinEdge]:
     habits = spelling_habits(lake)
     for (child, parent), parts in sorted(_same_names(lake, columns).items()):
         if databases.clash(child, parent):
