@@ -12,6 +12,7 @@ from dovetail.bench.measures import Retrieval, Score, retrieval, score
 from dovetail.bench.questionfile import SUFFIX, read_questions_beside
 from dovetail.bench.questions import Question
 from dovetail.bench.runfile import Record, Run, read_run, traces_of
+from dovetail.bench.runkey import ORACLE
 from dovetail.errors import DatasetError, NotFoundError, UsageError
 from dovetail.ports import Json
 
@@ -147,18 +148,23 @@ def _order(run: Run) -> tuple[str, str, int, str]:
 
 
 def _labelled(measured: Sequence[Measured]) -> list[Measured]:
-    """Each with a label: retriever, k, and whatever else tells it from one of the same name."""
-    alike: dict[tuple[str, str, int], list[Measured]] = {}
+    """Each with a label: retriever, k, and whatever else tells it from one of the same name.
+
+    A run that went on to SQL may be called as the one it went on from: no table has both.
+    """
+    alike: dict[tuple[str, str, int, bool], list[Measured]] = {}
     for one in measured:
-        alike.setdefault((one.dataset, one.retriever, one.k), []).append(one)
-    return [
-        replace(one, label=_label(one, alike[one.dataset, one.retriever, one.k]))
-        for one in measured
-    ]
+        alike.setdefault(_name(one), []).append(one)
+    return [replace(one, label=_label(one, alike[_name(one)])) for one in measured]
+
+
+def _name(one: Measured) -> tuple[str, str, int, bool]:
+    with_sql = any(record.written for record in one.run.records.values())
+    return one.dataset, one.retriever, one.k, with_sql
 
 
 def _label(one: Measured, alike: Sequence[Measured]) -> str:
-    parts = [f"{one.retriever}@{one.k}"]
+    parts = [one.retriever if one.retriever == ORACLE else f"{one.retriever}@{one.k}"]
     parts += ["evidence"] if one.run.made.get("evidence") else []
     varied = varying(alike)
     parts += [f"{name} {one.settings.get(name)}" for name in varied]
