@@ -198,18 +198,18 @@ class Trial:
         check_tables(records, self.catalog, str(file))
         return Ran(k, file, records)
 
-    def made(self, retriever: str, k: int, bench: str = "retrieval") -> Json:
+    def made(self, retriever: str, k: int, bench: str = "retrieval", *more: str) -> Json:
         """What a run keeps to be told apart and made again: above all, the command."""
-        command = self._command(bench, retriever, k)
+        command = self._command(bench, retriever, k, *more)
         return {"command": command, "evidence": self.choice.evidence}
 
-    def _command(self, bench: str, retriever: str, k: int) -> str:
+    def _command(self, bench: str, retriever: str, k: int, *more: str) -> str:
         settings, choice = self.lab.settings, self.choice
         words = ["dovetail", "bench", bench, self.lab.corpus or self.dataset]
         words += ["--retriever", retriever, "--k", str(k)]
         if self._given(retriever):
             words += ["--subquestions", str(choice.subquestions)]
-        words += choice.words()
+        words += [*choice.words(), *more]
         words += ["-C", settings.catalog] if settings.catalog != Settings().catalog else []
         usual = settings_in(Settings())
         chosen = settings_in(settings).items()

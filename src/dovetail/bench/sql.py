@@ -118,7 +118,8 @@ class _Bench:
             return self.author.answer(record, self.texts[question.id], evidence, gold)
 
         write_questions(lab.runs / FOLDER, self.trial.dataset, whole.questions, self.trial.every)
-        made = self.trial.made(key.retriever, k, "sql")
+        repair = "--repair" if lab.settings.sql_repair else "--no-repair"
+        made = self.trial.made(key.retriever, max(k, 1), "sql", repair)
         with resumed(file, whole.about(k), made=made, skip_bad=choice.skip_bad) as writer:
             if writer.damaged:
                 lab.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
