@@ -517,6 +517,8 @@ def test_the_json_has_the_promised_shape(folder: Path, tmp_path: Path, scripted:
     ]  # fmt: skip
     assert rows[0]["settings"]["sql_repair"] is False
     assert {**rows[2], "k": 2} == rows[3]
+    command = read_run(Path(rows[2]["run"])).made["command"]
+    assert command.endswith(f"dovetail bench sql {folder} --retriever oracle --k 1 --no-repair")
     done = invoke(str(folder), "--retriever", "words", "--k", "2", *runs)
     lines = [line.split() for line in done.stdout.splitlines()]
     assert lines[0][:6] == ["farms:", "5", "questions", "over", "14", "tables;"]

@@ -308,10 +308,10 @@ def test_a_command_in_the_background_leaves_interrupts_to_those_in_front() -> No
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of two megabytes."""
+    """A file system of three megabytes."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)]
+    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(disk)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -330,7 +330,7 @@ def test_a_full_disk(workers: str, small_disk: Path, tmp_path: Path) -> None:
     write_lake(lake, 2)
     before = contents(dovetail.build(f"lake={lake}", into=into))
     filler = small_disk / "filler"
-    filler.write_bytes(bytes(1 << 20))
+    filler.write_bytes(bytes(2 << 20))
     write_lake(lake, 3, rows=2_000)
     with start("index", f"lake={lake}", "-C", into, "--workers", workers) as run:
         out, err = run.communicate()

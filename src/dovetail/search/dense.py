@@ -52,8 +52,8 @@ class Dense:
         return cls(faiss.read_index(str(path)))
 
     def save(self, path: Path) -> None:
-        """Write the index to a file."""
-        faiss.write_index(self._index, str(path))
+        """Write the index to a file; by our own hand, for a full disk is no OSError of FAISS."""
+        path.write_bytes(faiss.serialize_index(self._index).data)
 
     def vectors(self, places: Places) -> Vectors:
         """The vectors at some places."""
