@@ -20,7 +20,7 @@ demo: $(VENV)/.installed ## index the bundled sample corpus and show what is in 
 	$(BIN)/dovetail demo --into .demo
 
 test: $(VENV)/.dev ## run the tests
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 setup: $(VENV)/.dev ## create the environment with everything the tests need
 
