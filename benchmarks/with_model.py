@@ -5,7 +5,7 @@
 Sets by a model (full and compact prompt, asked always or where graph is unsure) and SQL by it over
 these sets, over rankings, graph's sets and the gold tables; single shots, as in the paper.
 NAME is any model, or `replay:FOLDER?model=NAME`: what has no reply there yet is written down,
-benchmarks/run_batch.py answers it, and the next run goes on. Answers that still wait are left out
+benchmarks/run_batch.py answers it, and the next run goes on. Questions that still wait are left out
 of their row, whose number of questions says so; a row that lacks too many is left out itself.
 """
 
@@ -22,9 +22,8 @@ from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.reporting.report import make_report
 from dovetail.bench.reporting.writing import write_report
-from dovetail.bench.retrieval import Lab, bench_retrieval
+from dovetail.bench.retrieval import Lab, Trial
 from dovetail.bench.sql import bench_sql
-from dovetail.errors import PendingError
 from dovetail.plugins import open_llm
 from dovetail.ports import Json
 from dovetail.settings import Settings
@@ -51,14 +50,21 @@ SHOWN = (
 def measure(dataset: Dataset, lab: Lab) -> Iterator[Json]:
     """The rows of sets and of answers, as far as there are replies."""
     choice = CHOICES.get(dataset.name, Choice())
-    for name, ks in SETS.items():
-        try:
-            yield from told(bench_retrieval(dataset, [name], ks, choice, lab))
-        except PendingError as error:
-            lab.note(str(error))
+    trial = Trial.of(dataset, choice, lab)
+    rows = [
+        {**trial.row(name, ran), "pending": len(trial.questions) - len(ran.records)}
+        for name, ks in SETS.items()
+        for ran in trial.found(trial.key(name), ks)
+    ]
+    yield from filter(_enough, told({"dataset": dataset.name, "results": rows}))
     for name, ks in ANSWERS.items():
-        rows = told(bench_sql(dataset, [name], ks, choice, lab))
-        yield from (row for row in rows if row["pending"] <= _MOST_WAITING * row["scored"])
+        yield from filter(_enough, told(bench_sql(dataset, [name], ks, choice, lab)))
+
+
+def _enough(row: Json) -> bool:
+    """Whether hardly any question of a row waits for a reply."""
+    lines = Path(row["run"]).read_bytes().count(b"\n") - 1
+    return bool(row["pending"] <= _MOST_WAITING * lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
