@@ -91,7 +91,7 @@ def bench_sql(
     )
     settings = settings_for(catalog, llm=llm, sql_repair=repair)
     with progress_bar(show=not as_json) as watch:
-        lab = Lab(runs, settings, workers, watch, note)
+        lab = Lab(runs, settings, workers, watch, note, str(data))
         dataset = open_dataset(data, catalog=catalog)
         result = measure(dataset, named(retriever), numbers(k), choice, lab, engine=engine)
     if as_json:
