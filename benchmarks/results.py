@@ -48,12 +48,11 @@ INTRO = """# Results
 
 What needs no language model is measured by `make bench` (after `make bench-data`, which unpacks the
 corpora); `make bench DATA=sample` measures the sample alone. Chapters that name a model come from
-`make bench-llm LLM=...`, here with replies that were recorded on a GPU. Questions whose replies are
-still missing are left out of a row, and those are no fair draw: replies that never end came last,
-and so did sets that changed since. Rows marked as published are the paper's, with the models named
-in the last column: other embedders, its own copies of the corpora, and for its selectors a language
-model. Best in bold and second best underlined are among our rows. Chapters of corpora that are made
-worse come from `make bench-degradation`. [Evaluation](evaluation.md) says what the measures are.
+`make bench-llm LLM=...`, here with replies that were recorded on a GPU; rows that lack many replies
+are left out. Rows marked as published are the paper's, with the models named in the last column:
+other embedders, its own copies of the corpora, and for its selectors a language model. Best in bold
+and second best underlined are among our rows. Chapters of corpora that are made worse come from
+`make bench-degradation`. [Evaluation](evaluation.md) says what the measures are.
 
 All rows are the same in every run, times aside.
 """
@@ -110,6 +109,8 @@ def measured_on() -> str:
 
 def chapter_text(chapter: Chapter, shown: Collection[str] = SHOWN) -> str:
     """A chapter of the page: when and where it was measured, the tables, the commands."""
+    if unknown := set(shown) - {table.name for table in chapter.tables}:
+        raise ValueError(f"no report has a table {', '.join(sorted(unknown))}")
     tables = [table for table in chapter.filled if table.name in shown]
     commands = [f"{origin.number}. `{origin.command}`" for origin in chapter.origins]
     parts = [

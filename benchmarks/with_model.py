@@ -32,18 +32,24 @@ SETS = {
     "dense": (5, 10),
     "graph": (10,),
     "core-t": (10,),
+    "core-t:0.3": (10,),
+    "core-t:0.7": (10,),
     "core-t:compact": (10,),
+    "core-t:compact+0.3": (10,),
+    "core-t:compact+0.7": (10,),
     "hybrid:compact": (10,),
 }
 ANSWERS = {
-    "oracle": (5,), "dense": (5, 10), "graph": (10,), "graph:0.4": (10,), "core-t": (10,),
-    "core-t:compact": (10,),
+    "oracle": (5,), "dense": (5, 10), "graph": (10,), "graph:0.4": (10,), "search": (10,),
+    "core-t:unadjusted": (10,), "core-t": (10,),
+    "core-t:compact+unadjusted": (10,), "core-t:compact": (10,),
 }  # fmt: skip
 # As the paper samples MMQA; only one database of Bird is there with all of its rows.
 CHOICES = {"mmqa": Choice(share=Fraction(1, 3)), "bird_dev": Choice(sources=("superhero",))}
 _MOST_WAITING = 0.15
 SHOWN = (
-    "selection", "ablation", "asking", "tokens", "execution", "paired-execution", "answer-errors",
+    "selection", "stages", "sweep", "recovery", "bridges", "asking", "tokens", "lengths",
+    "tertiles", "execution", "paired-execution", "answer-errors",
 )  # fmt: skip
 
 

@@ -305,12 +305,25 @@ def test_contract(prompt: str, index: str, tmp_path: Path) -> None:
     ("argument", "message"),
     [
         ("tiny", "core-t does not know 'tiny'; it takes full, compact, fused, dense, unadjusted"),
+        ("1.5", "core-t does not know '1.5'; .*threshold of adjustment as a number from 0 to 1"),
         ("", "core-t does not know ''"),
     ],
 )
 def test_bad_arguments(argument: str, message: str, catalog: dovetail.Catalog) -> None:
     with pytest.raises(UsageError, match=message):
         open_retriever(f"core-t:{argument}", catalog, k=5, settings=Settings(embedder="none"))
+
+
+def test_the_threshold_of_adjustment_is_a_word_of_the_name(
+    catalog: dovetail.Catalog, tmp_path: Path
+) -> None:
+    settings = Settings(embedder="none", llm=f"replay:{tmp_path}")
+    found = [
+        open_retriever(name, catalog, k=5, settings=settings)
+        for name in ("core-t", "core-t:0.7", "core-t:compact+0.7", "core-t:0.7+unadjusted")
+    ]
+    adjustments = [one.options.adjustment for one in found if isinstance(one, CoreTRetriever)]
+    assert adjustments == [AdjustOptions(0.5), AdjustOptions(0.7), AdjustOptions(0.7), None]
 
 
 def test_without_a_model_there_is_a_remedy(catalog: dovetail.Catalog) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,8 @@ COLUMNS = st.lists(
 def test_pairs_are_those_of_python_sets(
     columns: list[tuple[set[int], int, bool]], probes: int, fresh: set[int], few: int
 ) -> None:
-    """All of them, and those of some tables by the index of values; `few` columns are not many."""
+    """All of them, and those of some tables by the index of values; `few` columns are not many, and
+    no more candidates that fail are put up with."""
     sets = [values for values, _, _ in columns]
     tables, unique = [t for _, t, _ in columns], [u for _, _, u in columns]
     expected = {
@@ -83,6 +84,7 @@ def test_pairs_are_those_of_python_sets(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inclusion, "PROBES", probes)
         patch.setattr(run, "_FEW", few)
+        patch.setattr(inclusion, "_PATIENCE", few)
         found = listed(pairs(lake))
         those = listed(pairs_of(lake, Postings.of_lake(lake), flags))
     assert len(found) == len(set(found))
@@ -114,6 +116,32 @@ def test_long_chains_are_found_by_transitivity() -> None:
         total = sum(len(inner) for inner, _ in pairs(lake))
     assert total == 1000 * 999 // 2
     assert tried < 1100
+
+
+def test_near_misses_are_told_apart_together() -> None:
+    """Two hundred sets that lack one or two of a thousand values: few candidates are verified."""
+    random = np.random.default_rng(3)
+    sets = [set(range(1000)) - {int(random.integers(1000)), place * 3} for place in range(200)]
+    sets += [set(range(1000)), sets[7] - {5, 6, 8}]
+    lake = lake_of(sets, list(range(len(sets))), [True] * len(sets))
+    expected = {(i, j) for i, j in permutations(range(len(sets)), 2) if sets[i] <= sets[j]}
+    tried = 0
+    verify = inclusion._lies_in
+
+    def counting(inner: Hashes, outer: Hashes) -> bool:
+        nonlocal tried
+        tried += 1
+        return verify(inner, outer)
+
+    counts = []
+    for patience in (inclusion._PATIENCE, len(sets)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(inclusion, "_lies_in", counting)
+            patch.setattr(inclusion, "_PATIENCE", patience)
+            tried = 0
+            assert set(listed(pairs(lake))) == expected
+        counts.append(tried)
+    assert counts[0] < counts[1] / 2
 
 
 def test_equal_sets_are_one_class_and_empty_ones_none() -> None:

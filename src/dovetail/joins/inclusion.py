@@ -20,13 +20,15 @@ from dovetail.hashing import Hashes
 from dovetail.joins.classes import Classes, group
 from dovetail.joins.lake import Flags, Ints, Lake, spans
 from dovetail.joins.postings import Postings
-from dovetail.joins.probes import Likely
+from dovetail.joins.probes import Filled, Likely
 
 PROBES = 16
 # Bits of candidates that are held at a time, and pairs of columns in a block.
 _BITS, _BLOCK = 1 << 22, 1 << 20
 # A set so many times larger is searched, not read through.
 _FAR = 8
+# After so many candidates that fail, the rest is looked at all together.
+_PATIENCE = 8
 
 
 def supersets(classes: Classes) -> Iterator[tuple[Ints, Ints]]:
@@ -61,6 +63,7 @@ class _Known:
 
     def __init__(self, vectors: Sequence[Hashes]) -> None:
         self._vectors = vectors
+        self._filled = Filled(vectors)
         self._around: dict[int, int] = {}
 
     def add(self, place: int, candidates: int) -> int:
@@ -68,6 +71,7 @@ class _Known:
         inside = 1 << place
         # Larger sets come first, so only those before can hold this one.
         candidates &= inside - 1
+        failed = 0
         while candidates:
             smallest = candidates.bit_length() - 1
             if _lies_in(self._vectors[place], self._vectors[smallest]):
@@ -76,8 +80,21 @@ class _Known:
                 candidates &= ~around
             else:
                 candidates ^= 1 << smallest
+                failed += 1
+                if failed == _PATIENCE and candidates:
+                    candidates = self._sifted(place, candidates)
         self._around[place] = inside
         return inside
+
+    def _sifted(self, place: int, candidates: int) -> int:
+        """Candidates without those that have no value in some bucket where a class has one."""
+        width = (candidates.bit_length() + 7) // 8
+        raw = np.frombuffer(candidates.to_bytes(width, "little"), dtype=np.uint8)
+        flags = np.unpackbits(raw, bitorder="little")
+        held = self._filled.hold(place, np.flatnonzero(flags))
+        flags[:] = 0
+        flags[held] = 1
+        return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 
 def _lies_in(inner: Hashes, outer: Hashes) -> bool:

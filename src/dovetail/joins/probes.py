@@ -155,6 +155,27 @@ class Likely:
         return found
 
 
+class Filled:
+    """The buckets of hashes where each of some sets has a value; found out when first wanted."""
+
+    def __init__(self, vectors: Sequence[Hashes]) -> None:
+        self._vectors = vectors
+        self._bits = np.zeros((len(vectors), (1 << _BUCKET_BITS) // 64), dtype=np.uint64)
+        self._known = np.zeros(len(vectors), dtype=np.bool_)
+
+    def hold(self, place: int, others: Ints) -> Ints:
+        """Those of some sets that have a value in every bucket where one has."""
+        wanted = np.append(others, place)
+        for unknown in wanted[~self._known[wanted]].tolist():
+            flags = np.zeros(1 << _BUCKET_BITS, dtype=np.bool_)
+            flags[self._vectors[unknown] >> _BUCKET_SHIFT] = True
+            self._bits[unknown] = np.packbits(flags).view(np.uint64)
+            self._known[unknown] = True
+        missing = self._bits[place] & ~self._bits[others]
+        held: Ints = others[~missing.any(axis=1)]
+        return held
+
+
 def _buckets(vectors: Sequence[Hashes]) -> Bits:
     """For each bucket of hashes a row of bits: the sets that have a value there."""
     bits = np.empty((1 << _BUCKET_BITS, (len(vectors) + 7) // 8), dtype=np.uint8)

@@ -88,13 +88,15 @@ class CoreTRetriever:
 def open_core_t(
     catalog: Catalog, *, k: int, settings: Settings, argument: str = FULL
 ) -> CoreTRetriever:
-    """The retriever as `dovetail bench` names it: `core-t`, or `core-t:compact+dense`."""
+    """The retriever as `dovetail bench` names it: `core-t`, or `core-t:compact+dense+0.7`."""
     words = core_t_words(argument)
+    threshold = words.get("threshold")
+    adjustment = AdjustOptions(float(threshold)) if threshold else AdjustOptions()
     options = CoreTOptions(
         k=k,
         index=words.get("index", FUSED),
         select=SelectOptions(words.get("prompt", FULL), settings.llm_context),
-        adjustment=None if "adjustment" in words else AdjustOptions(),
+        adjustment=None if "adjustment" in words else adjustment,
     )
     model = needed_model(catalog, settings, "retriever 'core-t'")
     return CoreTRetriever(searcher_of(catalog, settings), model, options)
@@ -105,14 +107,27 @@ def core_t_words(argument: str) -> dict[str, str]:
 
     >>> core_t_words("compact+dense")
     {'prompt': 'compact', 'index': 'dense'}
+    >>> core_t_words("compact+0.7")
+    {'prompt': 'compact', 'threshold': '0.7'}
     """
     meanings = dict.fromkeys(FORMS, "prompt") | dict.fromkeys(_INDEXES, "index")
     meanings[UNADJUSTED] = "adjustment"
     words = argument.split("+")
+    meanings |= {word: "threshold" for word in words if _is_share(word)}
     if unknown := [word for word in words if word not in meanings]:
-        known = ", ".join(meanings)
-        raise UsageError(f"core-t does not know {unknown[0]!r}; it takes {known}, joined by +")
+        known = ", ".join((*FORMS, *_INDEXES, UNADJUSTED))
+        raise UsageError(
+            f"core-t does not know {unknown[0]!r}; it takes {known}, or the threshold of "
+            "adjustment as a number from 0 to 1, joined by +"
+        )
     return {meanings[word]: word for word in words}
+
+
+def _is_share(word: str) -> bool:
+    try:
+        return 0 <= float(word) <= 1
+    except ValueError:
+        return False
 
 
 def _search_stage(index: str, candidates: Sequence[Candidate]) -> Stage:
