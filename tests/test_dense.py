@@ -41,16 +41,19 @@ def test_exact_is_brute_force(count: int) -> None:
 
 
 @given(
-    arrays(np.int8, st.tuples(st.integers(1, 12), st.just(4)), elements=st.integers(-1, 1)),
+    arrays(np.int8, st.tuples(st.integers(1, 60), st.just(4)), elements=st.integers(-1, 1)),
     arrays(np.int8, 4, elements=st.integers(-1, 1)),
+    st.integers(1, 60),
 )
-def test_ties_go_by_place_when_all_are_wanted(
+def test_ties_go_by_place(
     rows: np.ndarray[tuple[int, int], np.dtype[np.int8]],
     asked: np.ndarray[tuple[int], np.dtype[np.int8]],
+    count: int,
 ) -> None:
+    """However many are wanted: fewer are the first of more."""
     vectors, query = rows.astype(np.float32), asked.astype(np.float32)
-    places, _ = Dense.build(vectors).nearest(query, len(vectors))
-    assert places.tolist() == brute(vectors, query, len(vectors))
+    places, _ = Dense.build(vectors).nearest(query, count)
+    assert places.tolist() == brute(vectors, query, count)
 
 
 def test_lists_find_nearly_all_of_what_brute_force_finds() -> None:

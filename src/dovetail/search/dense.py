@@ -22,6 +22,8 @@ _LISTS_PER_ROOT = 1.6
 _TRAINED_ON = 40  # vectors per list
 _PROBED = 6  # one list in so many
 _SEED = 42
+# Looked for beyond what is wanted, to see where a tie ends.
+_SPARE = 8
 
 
 class Dense:
@@ -62,11 +64,19 @@ class Dense:
 
     def nearest(self, vector: Vectors, count: int) -> tuple[Places, Vectors]:
         """The places of the nearest vectors and their cosines, the nearest first, ties by place."""
-        wanted = min(count, self._index.ntotal)
+        total = self._index.ntotal
+        wanted = min(count, total)
         if not wanted:
             return np.empty(0, np.int64), np.empty(0, np.float32)
-        cosines, places = self._index.search(vector.reshape(1, -1), wanted)
-        found = places[0] >= 0
-        cosines, places = cosines[0][found], places[0][found]
-        order = np.lexsort((places, -cosines))
+        asked = min(wanted + _SPARE, total)
+        while True:
+            found = self._index.search(vector.reshape(1, -1), asked)
+            cosines, places = (array[0] for array in found)
+            # Equal vectors are common, and which of them FAISS finds first is its own affair.
+            if asked == total or cosines[-1] < cosines[wanted - 1]:
+                break
+            asked = min(2 * asked, total)
+        there = places >= 0
+        cosines, places = cosines[there], places[there]
+        order = np.lexsort((places, -cosines))[:wanted]
         return places[order], cosines[order]
