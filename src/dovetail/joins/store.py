@@ -3,18 +3,24 @@
 Tables that no run knows get a run of their own. When the writer of a catalog tidies up, that run
 takes in all that are not much larger, so that there are few, and those of which half is gone; runs
 are called by their tables' contents, so what is there is never out of date.
+
+A run is one file: a line of JSON, the tables and what arrays there are, and then the arrays. With a
+file for each array opening them took longer than looking a table up.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
+import mmap
 import os
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +32,8 @@ from dovetail.joins.run import Run, make_run
 
 FOLDER = "postings"
 # Raised whenever the same tables would make another run.
-_VERSION = 2
-_ABOUT = "tables.json"
+_VERSION = 3
+_ALIGNED = 64
 _ARRAYS = {
     "run": [f.name for f in fields(Run) if f.name not in ("tables", "drawn", "outlines")],
     "drawn": [f.name for f in fields(Drawn)],
@@ -123,38 +129,55 @@ def _opened(folder: Path) -> list[Run]:
     """The runs there are, the largest first; one that cannot be read is as good as not there."""
     found = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        with suppress(OSError, ValueError, KeyError):
-            tables = json.loads((path / _ABOUT).read_text(encoding="utf-8"))
-            if path.name == _name(tables):
-                found.append(_open(path, tables))
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            run = _open(path)
+            if path.name == _name(run.tables):
+                found.append(run)
     return sorted(found, key=lambda run: (-len(run.tables), run.tables))
 
 
-def _open(path: Path, tables: Sequence[str]) -> Run:
-    # As plain arrays: every slice of a memmap costs as much as a small lookup.
-    of = {
-        part: {name: np.asarray(np.load(path / f"{part}_{name}.npy", "r")) for name in names}
-        for part, names in _ARRAYS.items()
-    }
+def _open(path: Path) -> Run:
+    with path.open("rb") as file:
+        about = json.loads(file.readline())
+        place = _aligned(file.tell())
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    of: dict[str, dict[str, Any]] = {part: {} for part in _ARRAYS}
+    for part, name, kind, shape in about["arrays"]:
+        size = math.prod(shape)
+        array = np.frombuffer(mapped, kind, size, place) if size else np.empty(0, kind)
+        of[part][name] = array.reshape(shape)
+        place = _aligned(place + array.nbytes)
     drawn, outlines = Drawn(**of["drawn"]), Outlines(**of["outlines"])
-    return Run(tables=tuple(tables), drawn=drawn, outlines=outlines, **of["run"])
+    return Run(tables=tuple(about["tables"]), drawn=drawn, outlines=outlines, **of["run"])
 
 
 def _save(folder: Path, run: Run) -> None:
     folder.mkdir(exist_ok=True)
     path = folder / _name(run.tables)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.mkdir()
+    arrays = [
+        (
+            part,
+            name,
+            np.ascontiguousarray(getattr(run if part == "run" else getattr(run, part), name)),
+        )
+        for part, names in _ARRAYS.items()
+        for name in names
+    ]
+    listed = [(part, name, array.dtype.str, array.shape) for part, name, array in arrays]
     try:
-        for part, names in _ARRAYS.items():
-            held = run if part == "run" else getattr(run, part)
-            for name in names:
-                np.save(beside / f"{part}_{name}.npy", getattr(held, name))
-        (beside / _ABOUT).write_text(json.dumps(run.tables), encoding="utf-8")
-        shutil.rmtree(path, ignore_errors=True)
-        beside.rename(path)
+        with beside.open("wb") as file:
+            file.write(json.dumps({"tables": run.tables, "arrays": listed}).encode() + b"\n")
+            for _, _, array in arrays:
+                file.seek(_aligned(file.tell()))
+                file.write(array.data)
+        beside.replace(path)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        beside.unlink(missing_ok=True)
+
+
+def _aligned(place: int) -> int:
+    return -(-place // _ALIGNED) * _ALIGNED
 
 
 def _remove_others(folder: Path, runs: Sequence[Run]) -> None:
@@ -162,4 +185,4 @@ def _remove_others(folder: Path, runs: Sequence[Run]) -> None:
     with suppress(OSError):
         for path in folder.iterdir():
             if path.name not in names:
-                shutil.rmtree(path, ignore_errors=True)
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
