@@ -19,6 +19,7 @@ import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,8 @@ def _numbered(
     return found
 
 
-def _name(tables: Sequence[str]) -> str:
+@lru_cache(maxsize=16)  # asked for more than once, and long to write out
+def _name(tables: tuple[str, ...]) -> str:
     text = json.dumps([_VERSION, *tables])
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
