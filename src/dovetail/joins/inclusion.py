@@ -5,7 +5,8 @@ Over all columns of a lake at once, from their sorted hash vectors, without comp
 1. Columns with the same set of values are one class (`classes.py`).
 2. Each class can only lie in a few others, as a few values of it tell (`probes.py`).
 3. Classes are visited from the largest down. A candidate superset is verified value by value,
-   smallest first, and brings its own supersets along without further checks (transitivity).
+   smallest first, and brings its own supersets along without further checks (transitivity). Where
+   some have failed, the others are compared by their buckets of hashes first.
 
 Pairs of columns are streamed, never listed: there may be hundreds of millions.
 """

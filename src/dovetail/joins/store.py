@@ -4,8 +4,8 @@ Tables that no run knows get a run of their own. When the writer of a catalog ti
 takes in all that are not much larger, so that there are few, and those of which half is gone; runs
 are called by their tables' contents, so what is there is never out of date.
 
-A run is one file: a line of JSON, the tables and what arrays there are, and then the arrays. With a
-file for each array opening them took longer than looking a table up.
+A run is one file: a line of JSON, the tables and what arrays there are, and then the arrays. To
+open a file for each array took a fifth of the time in which a table is looked up.
 """
 
 from __future__ import annotations
@@ -157,12 +157,9 @@ def _save(folder: Path, run: Run) -> None:
     folder.mkdir(exist_ok=True)
     path = folder / _name(run.tables)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
+    parts = {"run": run, "drawn": run.drawn, "outlines": run.outlines}
     arrays = [
-        (
-            part,
-            name,
-            np.ascontiguousarray(getattr(run if part == "run" else getattr(run, part), name)),
-        )
+        (part, name, np.ascontiguousarray(getattr(parts[part], name)))
         for part, names in _ARRAYS.items()
         for name in names
     ]
@@ -186,5 +183,9 @@ def _remove_others(folder: Path, runs: Sequence[Run]) -> None:
     names = {_name(run.tables) for run in runs}
     with suppress(OSError):
         for path in folder.iterdir():
-            if path.name not in names:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            if path.name in names:
+                continue
+            if path.is_dir():  # a run of an older version
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()

@@ -113,7 +113,7 @@ def core_t_words(argument: str) -> dict[str, str]:
     meanings = dict.fromkeys(FORMS, "prompt") | dict.fromkeys(_INDEXES, "index")
     meanings[UNADJUSTED] = "adjustment"
     words = argument.split("+")
-    meanings |= {word: "threshold" for word in words if _is_share(word)}
+    meanings |= {word: "threshold" for word in words if _is_threshold(word)}
     if unknown := [word for word in words if word not in meanings]:
         known = ", ".join((*FORMS, *_INDEXES, UNADJUSTED))
         raise UsageError(
@@ -123,7 +123,7 @@ def core_t_words(argument: str) -> dict[str, str]:
     return {meanings[word]: word for word in words}
 
 
-def _is_share(word: str) -> bool:
+def _is_threshold(word: str) -> bool:
     try:
         return 0 <= float(word) <= 1
     except ValueError:
