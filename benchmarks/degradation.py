@@ -29,14 +29,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import noise, variants
 from benchmarks.panels import SHARES, STYLES, Curve, Panel, sheet
 from benchmarks.profiling import cpu_seconds
 from benchmarks.results import PAGE, measured_on, write_page
 from benchmarks.variants import DIRT, Corpus
 
-from dovetail.bench.choice import Choice
+from benchmarks import noise, variants
 from dovetail.bench.datasets import Dataset, open_dataset
+from dovetail.bench.question_filter import Choice
 from dovetail.bench.questions import Question, stratified
 from dovetail.bench.reporting.as_markdown import table_markdown
 from dovetail.bench.reporting.tabular import Column, Row, Table, cells

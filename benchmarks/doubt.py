@@ -20,13 +20,13 @@ from typing import TypeVar
 
 from dovetail.bench.datasets import Dataset, database_of, open_dataset
 from dovetail.bench.measures import area_under_curve
-from dovetail.retrieve.graph import RECALL, GraphRetriever
-from dovetail.retrieve.graph_bridges import Bridged
+from dovetail.retrieve.graph.connect import Bridged
+from dovetail.retrieve.graph.selector import RECALL, GraphRetriever
 from dovetail.retrieve.hybrid import UNSURE
 from dovetail.retrieve.opening import searcher_of
+from dovetail.search.embedding_text import spelled
+from dovetail.search.query_terms import asked
 from dovetail.search.searcher import Searcher
-from dovetail.search.texts import spelled
-from dovetail.search.words import asked
 from dovetail.settings import Settings
 
 T = TypeVar("T")

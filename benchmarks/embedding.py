@@ -8,7 +8,7 @@ that a busy machine changes the ratios little.
 
 minilm  dovetail's own, on onnxruntime, one text per run, a thread per processor
 batch   the same session with documents of one length run together, 32 at a time
-numpy   the model as its formulas stand (tests/minilm_numpy.py)
+numpy   the model as its formulas stand (tests/support/minilm_numpy.py)
 st      sentence-transformers, in the Python given by --st
 """
 
@@ -93,7 +93,7 @@ def _plain() -> Encode:
     from importlib.util import find_spec
 
     from safetensors.numpy import load_file
-    from tests import minilm_numpy
+    from tests.support import minilm_numpy
 
     from dovetail.models.embed_minilm import open_minilm
 

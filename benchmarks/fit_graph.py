@@ -3,7 +3,8 @@
     python benchmarks/fit_graph.py MMQA --apart SPIDER
 
 MMQA holds the databases of Spider's dev set. Without their questions nothing of Spider, Bird or
-Beaver is in the fit. Users fit nothing: what is printed stands in dovetail/retrieve/graph.py.
+Beaver is in the fit. Users fit nothing: what is printed stands in
+retrieve/graph/selector.py.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from dovetail.bench.datasets import open_dataset
 from dovetail.bench.frontier import Corpus, fit
-from dovetail.retrieve.graph_features import FEATURES
+from dovetail.retrieve.graph.features import FEATURES
 from dovetail.settings import Settings
 
 

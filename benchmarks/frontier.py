@@ -19,7 +19,7 @@ from xml.sax.saxutils import escape
 from dovetail.bench.datasets import open_dataset
 from dovetail.bench.frontier import Corpus, Part, Point, at
 from dovetail.bench.measures import Retrieval
-from dovetail.retrieve.graph import RECALL
+from dovetail.retrieve.graph.selector import RECALL
 from dovetail.settings import Settings
 
 PLOT = Path(__file__).resolve().parent.parent / "docs" / "frontier.svg"

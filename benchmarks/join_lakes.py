@@ -12,12 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from benchmarks import profiling
 
+from benchmarks import profiling
 from dovetail.catalog.reader import Catalog
 
 if TYPE_CHECKING:
-    from dovetail.joins import lake as joins
+    from dovetail.joins import column_arrays as joins
 
 FOLDER = Path(__file__).resolve().parent.parent / ".bench" / "joins"
 Block = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
@@ -137,7 +137,7 @@ def _text(prefix: str, numbers: npt.NDArray[Any]) -> pa.Array:
 
 
 def opened(lake: Lake) -> joins.Lake:
-    from dovetail.joins.lake import Lake as Columns
+    from dovetail.joins.column_arrays import Lake as Columns
 
     return Columns.of(Catalog.open(lake.path / "catalog"))
 

@@ -13,7 +13,7 @@ from benchmarks.join_lakes import Block, Lake, file_name, opened, summed
 from benchmarks.profiling import cpu_seconds
 
 if TYPE_CHECKING:
-    from dovetail.joins import lake as joins
+    from dovetail.joins import column_arrays as joins
 
 SAMPLE = 200
 

@@ -41,15 +41,15 @@ import pyarrow as pa
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parent.parent))
 
-from benchmarks import profiling  # noqa: E402 - a script sees its own folder only
 from benchmarks.join_lakes import LAKES, Lake, file_name, generate, link, opened, summed  # noqa: E402
 from benchmarks.join_rivals import desbordante, duckdb, jar, sets  # noqa: E402
 from benchmarks.profiling import cpu_seconds, peak_megabytes  # noqa: E402
 
+from benchmarks import profiling  # noqa: E402 - a script sees its own folder only
 from dovetail.catalog.reader import Catalog  # noqa: E402 - after the path is set
 
 if TYPE_CHECKING:
-    from dovetail.joins import lake as joins
+    from dovetail.joins import column_arrays as joins
     from dovetail.ports import Listing, Source
 
 MOST_COLUMNS = 10_010  # with which the slow ways are tried, and counts held against a rebuild
@@ -91,14 +91,14 @@ def inclusion(lake: Lake) -> dict[str, Any]:
 
 
 def inclusion_of(columns: joins.Lake) -> dict[str, Any]:
-    from dovetail.joins.inclusion import pairs
+    from dovetail.joins.inclusion.exact import pairs
 
     return summed(pairs(columns))
 
 
 def whole(lake: Lake) -> dict[str, Any]:
     """Build the catalog from nothing, find all inclusions, and score every two tables by them."""
-    from dovetail.joins.scoring import scoring
+    from dovetail.joins.scoring.registry import scoring
 
     indexed = profiling.profile(lake)["cpu"]
     started = cpu_seconds()
@@ -109,8 +109,8 @@ def whole(lake: Lake) -> dict[str, Any]:
 
 def values(lake: Lake) -> dict[str, Any]:
     """Index all values."""
-    from dovetail.joins.postings import Postings
-    from dovetail.joins.store import FOLDER as INDEX
+    from dovetail.joins.value_index.postings import Postings
+    from dovetail.joins.value_index.segment_store import FOLDER as INDEX
 
     catalog = Catalog.open(lake.path / "catalog")
     rmtree(catalog.path / INDEX, ignore_errors=True)
@@ -121,12 +121,12 @@ def values(lake: Lake) -> dict[str, Any]:
 
 def evidence(lake: Lake) -> dict[str, Any]:
     """The default evidence, up to its scores: what is read again of rows is not in it."""
-    from dovetail.joins import keylike
-    from dovetail.joins.postings import Postings
+    from dovetail.joins.scoring import foreign_key
+    from dovetail.joins.value_index.postings import Postings
 
     postings = Postings.of(Catalog.open(lake.path / "catalog"))
     started = cpu_seconds()
-    edges, kept = keylike.keylike(opened(lake), postings=postings)
+    edges, kept = foreign_key.keylike(opened(lake), postings=postings)
     return {
         "cpu": cpu_seconds() - started,
         "edges": len(edges.score),
@@ -136,8 +136,8 @@ def evidence(lake: Lake) -> dict[str, Any]:
 
 def one(lake: Lake) -> dict[str, Any]:
     """Add a table, and find its inclusions with all others; where that is quick, against all."""
-    from dovetail.joins.inclusion import pairs_of
-    from dovetail.joins.postings import Postings
+    from dovetail.joins.inclusion.exact import pairs_of
+    from dovetail.joins.value_index.postings import Postings
 
     with _added(lake) as (catalog, read):
         started = cpu_seconds()
@@ -159,17 +159,17 @@ def one(lake: Lake) -> dict[str, Any]:
 
 def settled(lake: Lake) -> dict[str, Any]:
     """Add a table, and settle all evidence again from what was kept."""
-    from dovetail.joins import keylike
-    from dovetail.joins.past import Past, tables_of
-    from dovetail.joins.postings import Postings
+    from dovetail.joins.scoring import foreign_key
+    from dovetail.joins.snapshot import Past, tables_of
+    from dovetail.joins.value_index.postings import Postings
 
     catalog = Catalog.open(lake.path / "catalog")
-    _, kept = keylike.keylike(opened(lake), postings=Postings.of(catalog))
+    _, kept = foreign_key.keylike(opened(lake), postings=Postings.of(catalog))
     past = Past(tables_of(catalog), (), kept)
     with _added(lake) as (catalog, _):
         postings = Postings.of(catalog, tidy=True)
         started = cpu_seconds()
-        edges, _ = keylike.keylike(
+        edges, _ = foreign_key.keylike(
             opened(lake), postings=postings, kept=past.kept_for(tables_of(catalog))
         )
         cpu = cpu_seconds() - started

@@ -34,7 +34,7 @@ from benchmarks.panels import SHARES, Curve, Panel, sheet
 import dovetail
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.cache import work_out
-from dovetail.joins.lake import Thresholds
+from dovetail.joins.column_arrays import Thresholds
 from dovetail.sample.corpus import draw_corpus
 from dovetail.sample.render import write_parquet
 from dovetail.sample.table import Kind, Row, SampleTable, Tables

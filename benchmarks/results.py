@@ -22,9 +22,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import dovetail
-from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import SAMPLE, Dataset, open_dataset
 from dovetail.bench.joins import bench_joins
+from dovetail.bench.question_filter import Choice
 from dovetail.bench.reporting.as_markdown import table_markdown
 from dovetail.bench.reporting.report import Chapter, make_report
 from dovetail.bench.reporting.writing import write_report

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from dovetail.bench.datasets import open_dataset
-from dovetail.retrieve.graph import GraphRetriever
+from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.opening import searcher_of
 from dovetail.settings import Settings
 

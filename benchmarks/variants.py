@@ -27,7 +27,7 @@ from dovetail.domain import TableId
 from dovetail.errors import RescanError
 from dovetail.plugins import open_source
 from dovetail.ports import Listing, Source
-from dovetail.search.texts import spelled
+from dovetail.search.embedding_text import spelled
 from dovetail.sources.resolve import expand, root
 
 # Other tables need not be as long as those that they are made from.

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from benchmarks.results import PAGE, chapter_text, run_files, told, write_page
 
-from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import Dataset, open_dataset
+from dovetail.bench.question_filter import Choice
 from dovetail.bench.reporting.report import make_report
 from dovetail.bench.reporting.writing import write_report
 from dovetail.bench.retrieval import Lab, Trial

@@ -41,7 +41,7 @@ _BUILT_IN = {
     },
     RETRIEVERS: {
         "core-t": "dovetail.retrieve.core_t:open_core_t",
-        "graph": "dovetail.retrieve.graph:open_graph",
+        "graph": "dovetail.retrieve.graph.selector:open_graph",
         "hybrid": "dovetail.retrieve.hybrid:open_hybrid",
         **{
             name: f"dovetail.retrieve.factories:{name.upper()}"

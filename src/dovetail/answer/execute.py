@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dovetail.answer.guard import Guarded, guard
-from dovetail.answer.leniency import like_sqlite
 from dovetail.answer.pool import Cancelled, Pool, never
 from dovetail.answer.relations import Relation, relations
 from dovetail.answer.results import Limits
+from dovetail.answer.sqlite_compat import like_sqlite
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import Table, TableId
 from dovetail.errors import DovetailError, NotFoundError, QueryError, UsageError

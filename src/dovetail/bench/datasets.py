@@ -130,7 +130,7 @@ def open_dataset(data: str | Path, *, catalog: Path | None = None) -> Dataset:
 
         return _in_folder(sample_folder(), name=SAMPLE)
     if path.is_file():
-        from dovetail.bench.yours import read_rows
+        from dovetail.bench.custom_questions import read_rows
 
         return Dataset(path.stem, _given(catalog, path), {}, lambda: read_rows(path))
     if (path / "queries.jsonl").is_file():

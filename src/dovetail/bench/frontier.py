@@ -18,7 +18,7 @@ from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.measures import Retrieval, Score, retrieval, score
 from dovetail.bench.questions import Question
 from dovetail.offline.build import Progress, Watch
-from dovetail.retrieve.graph import GraphRetriever, Look, believed
+from dovetail.retrieve.graph.selector import GraphRetriever, Look, believed
 from dovetail.retrieve.opening import searcher_of
 from dovetail.settings import Settings
 

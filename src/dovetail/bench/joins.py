@@ -11,11 +11,11 @@ from typing import Any
 from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.measures import Pair, joinability
 from dovetail.domain import JoinEdge
-from dovetail.joins import keylike
 from dovetail.joins.cache import edges_of, work_out
-from dovetail.joins.candidates import between, concatenate
-from dovetail.joins.lake import Lake
-from dovetail.joins.scoring import Scored
+from dovetail.joins.column_arrays import Lake
+from dovetail.joins.inclusion.candidates import between, concatenate
+from dovetail.joins.scoring import foreign_key
+from dovetail.joins.scoring.registry import Scored
 from dovetail.models.vectors import Kept
 from dovetail.offline.build import Watch
 from dovetail.plugins import open_embedder
@@ -45,7 +45,7 @@ def bench_joins(
     lake = Lake.of(catalog)
     gold = declared(dataset, lake)
     scores, best = best_pairs(lake, edges)
-    if name == keylike.NAME:
+    if name == foreign_key.NAME:
         best |= _weak_pairs(lake, set(gold) - set(best))
     live = [table for table, rows in enumerate(lake.rows.tolist()) if rows]
     owners = Counter(database_of(lake.ids[table]) for table in live)
@@ -110,7 +110,7 @@ def _weak_pairs(lake: Lake, pairs: set[Pair]) -> dict[Pair, ColumnPairs]:
     if not found:
         return {}
     together = concatenate(list(found.values()))
-    scores = keylike.local_scores(lake, together)
+    scores = foreign_key.local_scores(lake, together)
     return best_pairs(lake, edges_of(lake, Scored(together, scores, scores, {})))[1]
 
 

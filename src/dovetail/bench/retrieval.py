@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import Dataset
-from dovetail.bench.described import described_catalog
 from dovetail.bench.measures import retrieval, score
+from dovetail.bench.question_filter import Choice
 from dovetail.bench.questionfile import write_questions
 from dovetail.bench.questions import Question
 from dovetail.bench.run import ask_all, check_tables
@@ -18,6 +17,7 @@ from dovetail.bench.runfile import Found, Record, resumed
 from dovetail.bench.runkey import RunKey, digest, key_of, settings_in
 from dovetail.bench.subquestions import read_subquestions
 from dovetail.bench.trec import read_trec
+from dovetail.bench.with_purposes import described_catalog
 from dovetail.catalog.reader import Catalog
 from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageError
 from dovetail.offline.build import Watch

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, replace
 
 from dovetail.answer.execute import ENGINES, Executor
 from dovetail.answer.results import Limits
-from dovetail.bench.choice import Choice
 from dovetail.bench.datasets import Dataset
 from dovetail.bench.measures import execution, score
+from dovetail.bench.question_filter import Choice
 from dovetail.bench.questionfile import write_questions
 from dovetail.bench.questions import Question
 from dovetail.bench.retrieval import Lab, Ran, Trial
@@ -20,8 +20,8 @@ from dovetail.bench.sql_answer import CLASSES, NO_GOLD, Author, without_gold
 from dovetail.bench.sql_gold import GoldResults, sqlite_sources, unusable
 from dovetail.catalog.reader import Catalog
 from dovetail.errors import DatasetError, PendingError, UsageError
+from dovetail.joins.column_arrays import Thresholds
 from dovetail.joins.graph import JoinGraph
-from dovetail.joins.lake import Thresholds
 from dovetail.ports import LLM, Json
 from dovetail.retrieve.opening import open_model
 

@@ -21,7 +21,7 @@ from dovetail.domain import Chosen
 from dovetail.errors import DovetailError, GuardError, LimitError, QueryError
 from dovetail.joins.graph import JoinGraph
 from dovetail.ports import LLM
-from dovetail.retrieve.baselines.outcome import table_set
+from dovetail.retrieve.trace import table_set
 
 # What can be wrong with an answer; each wrong one has exactly one of these.
 FORMATTING, SCHEMA_LINKING, EXECUTION, TIMEOUT, RESULT = CLASSES = (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dovetail.cli.bench_ablation import parts
 from dovetail.cli.bench_data import data, export, import_release
 from dovetail.cli.bench_options import (
     DataArgument,
@@ -25,7 +26,6 @@ from dovetail.cli.bench_options import (
     numbers,
     share_of,
 )
-from dovetail.cli.bench_parts import parts
 from dovetail.cli.bench_report import report
 from dovetail.cli.bench_sql import bench_sql
 from dovetail.cli.options import CatalogOption, JsonOption, LLMOption, ScoringOption, settings_for
@@ -115,8 +115,8 @@ def bench_retrieval(
     as_json: JsonOption = False,
 ) -> None:
     """Hold the tables that retrievers find against the gold tables of questions."""
-    from dovetail.bench.choice import Choice
     from dovetail.bench.datasets import open_dataset
+    from dovetail.bench.question_filter import Choice
     from dovetail.bench.retrieval import Lab
     from dovetail.bench.retrieval import bench_retrieval as measure
 

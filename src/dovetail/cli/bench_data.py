@@ -18,7 +18,7 @@ _SHOWN = 10
 
 def data(data: DataArgument, catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
     """Count a corpus: its tables, its questions, and what is wrong with some of them."""
-    from dovetail.bench.census import census
+    from dovetail.bench.dataset_stats import census
     from dovetail.bench.datasets import open_dataset
 
     with progress_bar(show=not as_json) as watch:

@@ -81,8 +81,8 @@ def bench_sql(
     as_json: JsonOption = False,
 ) -> None:
     """Hold the rows of SQL that a model writes against those of the gold SQL."""
-    from dovetail.bench.choice import Choice
     from dovetail.bench.datasets import open_dataset
+    from dovetail.bench.question_filter import Choice
     from dovetail.bench.retrieval import Lab
     from dovetail.bench.sql import bench_sql as measure
 

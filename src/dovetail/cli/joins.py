@@ -36,8 +36,8 @@ def joins(
     as_json: JsonOption = False,
 ) -> None:
     """Show which tables join, by which columns, how surely and why."""
+    from dovetail.joins.column_arrays import Thresholds
     from dovetail.joins.graph import JoinGraph
-    from dovetail.joins.lake import Thresholds
 
     settings = settings_for(catalog)
     opened = open_catalog(catalog)

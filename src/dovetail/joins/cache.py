@@ -17,14 +17,14 @@ import pyarrow as pa
 
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.headers import semantic_of
-from dovetail.joins.lake import DEFAULT as USUAL
-from dovetail.joins.lake import Floats, Lake, Thresholds
-from dovetail.joins.past import Past, read, tables_of, write
-from dovetail.joins.postings import Postings
-from dovetail.joins.rows import RowReader
-from dovetail.joins.scoring import DEFAULT, SCORINGS, Scored, Scoring, Since, scoring
-from dovetail.joins.structure import structured_edges
+from dovetail.joins.column_arrays import DEFAULT as USUAL
+from dovetail.joins.column_arrays import Floats, Lake, Thresholds
+from dovetail.joins.keys.structure import structured_edges
+from dovetail.joins.naming.header_embedding import semantic_of
+from dovetail.joins.row_hashes import RowReader
+from dovetail.joins.scoring.registry import DEFAULT, SCORINGS, Scored, Scoring, Since, scoring
+from dovetail.joins.snapshot import Past, read, tables_of, write
+from dovetail.joins.value_index.postings import Postings
 from dovetail.ports import Embedder
 
 FOLDER = "joins"

@@ -10,9 +10,9 @@ from dovetail.catalog.reader import Catalog
 from dovetail.domain import JoinEdge, TableId
 from dovetail.errors import NotFoundError
 from dovetail.joins.cache import join_edges
-from dovetail.joins.lake import DEFAULT as USUAL
-from dovetail.joins.lake import Thresholds
-from dovetail.joins.scoring import DEFAULT
+from dovetail.joins.column_arrays import DEFAULT as USUAL
+from dovetail.joins.column_arrays import Thresholds
+from dovetail.joins.scoring.registry import DEFAULT
 
 JOINABLE = 0.5
 

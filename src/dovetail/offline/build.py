@@ -16,7 +16,7 @@ from dovetail.domain import Skipped, TableId
 from dovetail.errors import CatalogError, SourceError, UsageError
 from dovetail.hashing import Comparison
 from dovetail.joins.cache import bring_up_to_date
-from dovetail.joins.lake import Thresholds
+from dovetail.joins.column_arrays import Thresholds
 from dovetail.offline.batch import TASK, profile_key
 from dovetail.offline.plan import Known, Plan, Wanted, forgetting, jobs, settle_roots
 from dovetail.offline.profiling import ProfileOptions

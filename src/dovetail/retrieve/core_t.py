@@ -10,10 +10,10 @@ from dovetail.domain import Candidate, Chosen, JoinEdge, TableId, TableSet
 from dovetail.errors import UsageError
 from dovetail.ports import LLM
 from dovetail.retrieve.adjust import Addition, AdjustOptions, adjust
-from dovetail.retrieve.baselines.outcome import Stage, ranked, require_positive, table_set
+from dovetail.retrieve.join_pairs import Pair, compatibility_of, joinable_pairs
 from dovetail.retrieve.opening import needed_model, searcher_of
-from dovetail.retrieve.pairs import Pair, compatibility_of, joinable_pairs
 from dovetail.retrieve.select_llm import FORMS, FULL, LLMSelector, SelectOptions
+from dovetail.retrieve.trace import Stage, ranked, require_positive, table_set
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 

@@ -9,7 +9,7 @@ from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableSet
 from dovetail.ports import Retriever
 from dovetail.retrieve.core_t import open_core_t
-from dovetail.retrieve.graph import CANDIDATES, GraphRetriever
+from dovetail.retrieve.graph.selector import CANDIDATES, GraphRetriever
 from dovetail.retrieve.opening import searcher_of
 from dovetail.retrieve.select_llm import FULL
 from dovetail.settings import Settings

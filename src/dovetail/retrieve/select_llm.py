@@ -15,10 +15,10 @@ from dovetail.markdown import cut, escape
 from dovetail.models.chat import estimate_tokens
 from dovetail.ports import LLM, Json, Message
 from dovetail.prompts import Prompt, read_prompt
-from dovetail.retrieve.baselines.outcome import Stage, clipped
-from dovetail.retrieve.pairs import Pair
-from dovetail.retrieve.selection import Selection, understand
-from dovetail.retrieve.showing import Scene, Shown, shown_compactly, shown_in_full
+from dovetail.retrieve.join_pairs import Pair
+from dovetail.retrieve.parse_reply import Selection, understand
+from dovetail.retrieve.prompt_tables import Scene, Shown, shown_compactly, shown_in_full
+from dovetail.retrieve.trace import Stage, clipped
 from dovetail.search.searcher import Searcher
 
 FULL, COMPACT = "full", "compact"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from dovetail.errors import UsageError
 from dovetail.ports import LLM, Retriever
-from dovetail.retrieve.baselines.ranking import RankingRetriever
 from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
-from dovetail.retrieve.graph import CANDIDATES, RECALL, GraphRetriever
+from dovetail.retrieve.graph.selector import CANDIDATES, RECALL, GraphRetriever
 from dovetail.retrieve.hybrid import UNSURE, HybridRetriever
+from dovetail.retrieve.ranking import RankingRetriever
 from dovetail.retrieve.select_llm import SelectOptions
 from dovetail.search.searcher import Searcher
 

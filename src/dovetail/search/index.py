@@ -22,17 +22,17 @@ from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableId
 from dovetail.errors import ModelError
 from dovetail.joins.cache import join_edges
-from dovetail.joins.lake import DEFAULT as USUAL
-from dovetail.joins.lake import Thresholds
-from dovetail.joins.scoring import DEFAULT as KEYLIKE
-from dovetail.joins.scoring import scoring
+from dovetail.joins.column_arrays import DEFAULT as USUAL
+from dovetail.joins.column_arrays import Thresholds
+from dovetail.joins.scoring.registry import DEFAULT as KEYLIKE
+from dovetail.joins.scoring.registry import scoring
 from dovetail.models.vectors import VectorStore
 from dovetail.ports import Embedder, Json
 from dovetail.search.dense import Dense, Vectors
-from dovetail.search.kin import ties
+from dovetail.search.embedding_text import header_text, table_text
 from dovetail.search.lexical import Lexical
+from dovetail.search.name_links import ties
 from dovetail.search.neighbours import Neighbours
-from dovetail.search.texts import header_text, table_text
 from dovetail.search.values import ValueIndex
 from dovetail.search.values import forget_others as forget_other_values
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.domain import Table, TableId
-from dovetail.search.words import stems
+from dovetail.search.query_terms import stems
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]

@@ -8,7 +8,7 @@ from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableId
 from dovetail.errors import ModelError
-from dovetail.joins.lake import Thresholds
+from dovetail.joins.column_arrays import Thresholds
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder
 from dovetail.search.index import Done, Makings, bring_up_to_date, refuse_other_models

@@ -11,10 +11,11 @@ import numpy as np
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import Candidate, Table, TableId
 from dovetail.errors import ModelError
+from dovetail.joins.column_arrays import spans
 from dovetail.joins.graph import JoinGraph
-from dovetail.joins.lake import spans
 from dovetail.ports import Embedder
 from dovetail.search.dense import Dense, Vectors
+from dovetail.search.embedding_text import spelled
 from dovetail.search.fusion import (
     DEFAULT,
     Cover,
@@ -28,10 +29,9 @@ from dovetail.search.fusion import (
     within_reach,
 )
 from dovetail.search.index import Done, Makings, open_index
-from dovetail.search.known import Literals
 from dovetail.search.lexical import Lexical
-from dovetail.search.texts import spelled
-from dovetail.search.words import asked, stem
+from dovetail.search.query_terms import asked, stem
+from dovetail.search.value_linking import Literals
 
 _NO_EMBEDDER = "this needs an embedder; index with one: dovetail index --embedder NAME"
 # Tables that each cheap ranking puts forward for a closer look.

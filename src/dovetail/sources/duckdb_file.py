@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
 from dovetail.sources.attached import Attached, listing
-from dovetail.sources.stamp import fingerprint_files
+from dovetail.sources.file_fingerprint import fingerprint_files
 
 MAGIC, MAGIC_AT = b"DUCK", 8
 _REMEDY = "is it a complete DuckDB database, and is no other process writing it?"

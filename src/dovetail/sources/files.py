@@ -18,7 +18,7 @@ import duckdb
 from dovetail.errors import RescanError, SourceError
 from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import delimited, duck
-from dovetail.sources.stamp import fingerprint_files
+from dovetail.sources.file_fingerprint import fingerprint_files
 from dovetail.sources.walk import parts, table_format, table_suffix, walk
 
 

@@ -16,8 +16,8 @@ from dovetail.errors import RescanError, SourceError
 from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
 from dovetail.sources.attached import Attached, listing, place_of
-from dovetail.sources.stamp import fingerprint_files
-from dovetail.sources.untouched import Untouched
+from dovetail.sources.file_fingerprint import fingerprint_files
+from dovetail.sources.sqlite_readonly import Untouched
 from dovetail.sources.walk import first_bytes
 
 MAGIC = b"SQLite format 3\x00"

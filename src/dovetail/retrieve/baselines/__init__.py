@@ -23,13 +23,13 @@ class Baseline:
 
 
 def _dense(searcher: Searcher, _: LLM | None, k: int) -> Retriever:
-    from dovetail.retrieve.baselines.ranking import RankingRetriever
+    from dovetail.retrieve.ranking import RankingRetriever
 
     return RankingRetriever(searcher, k)
 
 
 def _search(searcher: Searcher, _: LLM | None, k: int) -> Retriever:
-    from dovetail.retrieve.baselines.ranking import RankingRetriever
+    from dovetail.retrieve.ranking import RankingRetriever
 
     return RankingRetriever(searcher, k, type(searcher).search)
 

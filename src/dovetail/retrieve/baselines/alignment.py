@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.domain import Candidate, Table
+from dovetail.search.embedding_text import header_text, spelled
 from dovetail.search.searcher import Searcher
-from dovetail.search.texts import header_text, spelled
 
 _LONGEST = 3  # words of an n-gram
 _RANKS = 60  # how little a place further down costs when ranks are added

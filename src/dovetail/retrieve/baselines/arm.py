@@ -30,14 +30,14 @@ from dovetail.retrieve.baselines.alignment import Alignment
 from dovetail.retrieve.baselines.connected import Problem, Weights
 from dovetail.retrieve.baselines.jar import Compatibility, fit
 from dovetail.retrieve.baselines.mip import Limits, solve
-from dovetail.retrieve.baselines.outcome import (
+from dovetail.retrieve.baselines.prompting import numbers_in, shown, strings_in
+from dovetail.retrieve.trace import (
     Stage,
     clipped,
     ranked,
     require_positive,
     table_set,
 )
-from dovetail.retrieve.baselines.prompting import numbers_in, shown, strings_in
 from dovetail.search.searcher import Searcher
 
 _MOST_KEYWORDS = 8

@@ -27,14 +27,14 @@ from dovetail.ports import LLM
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.baselines.connected import Floats, Pair, Problem, Weights
 from dovetail.retrieve.baselines.mip import Limits, Solution, solve
-from dovetail.retrieve.baselines.outcome import (
+from dovetail.retrieve.baselines.prompting import strings_in
+from dovetail.retrieve.trace import (
     Stage,
     clipped,
     ranked,
     require_positive,
     table_set,
 )
-from dovetail.retrieve.baselines.prompting import strings_in
 from dovetail.search.searcher import Searcher
 
 _MOST_SUBQUESTIONS = 8

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.domain import Candidate, Chosen, TableSet
-from dovetail.retrieve.baselines.outcome import Stage, require_positive, table_set
+from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.searcher import Searcher
 
 Floats = npt.NDArray[np.float64]

@@ -20,14 +20,14 @@ from dovetail.domain import Candidate, Chosen, TableSet
 from dovetail.models.reply import without_thoughts
 from dovetail.ports import LLM, Message
 from dovetail.prompts import read_prompt
-from dovetail.retrieve.baselines.outcome import (
+from dovetail.retrieve.baselines.prompting import numbers_in, shown
+from dovetail.retrieve.trace import (
     Stage,
     clipped,
     ranked,
     require_positive,
     table_set,
 )
-from dovetail.retrieve.baselines.prompting import numbers_in, shown
 from dovetail.search.searcher import Searcher
 
 _OBSERVATION = re.compile(r"^\W*observation\b", re.IGNORECASE | re.MULTILINE)

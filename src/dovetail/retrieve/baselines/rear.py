@@ -24,9 +24,9 @@ import numpy.typing as npt
 
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import MissingExtraError
-from dovetail.retrieve.baselines.outcome import Stage, clipped, require_positive, table_set
+from dovetail.retrieve.trace import Stage, clipped, require_positive, table_set
+from dovetail.search.embedding_text import table_text
 from dovetail.search.searcher import Searcher
-from dovetail.search.texts import table_text
 
 Floats = npt.NDArray[np.float64]
 

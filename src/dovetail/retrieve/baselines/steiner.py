@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from dovetail.domain import Chosen, JoinEdge, TableId, TableSet
-from dovetail.retrieve.baselines.outcome import Stage, require_positive, table_set
+from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.searcher import Searcher
 
 

@@ -1,0 +1,120 @@
+"""What each part of search is worth: alone and left out, over the questions of a dataset.
+
+A part that is left out is gone altogether: words and literals that do not count for a table do not
+count for its neighbours either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dovetail.bench.datasets import Dataset
+from dovetail.bench.measures import score
+from dovetail.bench.question_filter import Choice
+from dovetail.bench.retrieval import Lab, Trial
+from dovetail.bench.stats import holm, sign_flip
+from dovetail.domain import TableId
+from dovetail.offline.build import Progress
+from dovetail.ports import Json
+from dovetail.search.fusion import DEFAULT, Mentions, Weights
+from dovetail.search.lexical import Mention
+from dovetail.search.opening import open_searcher
+from dovetail.search.searcher import Searcher
+
+PARTS = ("lexical", "value", "dense", "column", "name", "neighbour")
+FULL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Search by some of its parts."""
+
+    name: str
+    parts: frozenset[str]
+
+    @property
+    def weights(self) -> Weights:
+        """The usual weights of these parts, and nothing for the others."""
+        return Weights(
+            cover=DEFAULT.cover if self.parts & {"lexical", "value"} else 0.0,
+            gain=DEFAULT.gain if "neighbour" in self.parts else 0.0,
+            dense=DEFAULT.dense if "dense" in self.parts else 0.0,
+            column=DEFAULT.column if "column" in self.parts else 0.0,
+            name=DEFAULT.name if "name" in self.parts else 0.0,
+        )
+
+    def heard(self, mentions: Mentions) -> Mentions:
+        """What these parts make of the mentions of a question."""
+        return Mentions(
+            mentions.words if "lexical" in self.parts else unheard(mentions.words),
+            mentions.literals if "value" in self.parts else unheard(mentions.literals),
+        )
+
+
+def unheard(mentions: Sequence[Mention]) -> list[Mention]:
+    """The same mentions, fitting no table: they still weigh in the length of the question."""
+    return [replace(mention, match=0 * mention.match) for mention in mentions]
+
+
+VARIANTS = (
+    Variant(FULL, frozenset(PARTS)),
+    *(Variant(f"without {part}", frozenset(PARTS) - {part}) for part in PARTS),
+    Variant("without vectors", frozenset(PARTS) - {"dense", "column"}),
+    # Neighbours have nothing of their own: what they bring is words and values.
+    *(Variant(f"only {part}", frozenset({part})) for part in PARTS if part != "neighbour"),
+)
+
+
+def bench_parts(dataset: Dataset, ks: Sequence[int], choice: Choice, lab: Lab) -> Json:
+    """Perfect recall of every variant at every k, and how likely chance made it differ from all.
+
+    The p-values are of the paired sign-flip test, adjusted for the number of variants at that k.
+    """
+    trial = Trial.of(dataset, choice, lab)
+    searcher = open_searcher(trial.catalog, lab.settings)
+    perfect: dict[tuple[str, int], list[bool]] = {
+        (variant.name, k): [] for variant in VARIANTS for k in ks
+    }
+    for done, question in enumerate(trial.questions, start=1):
+        for variant, found in zip(VARIANTS, _ranked(searcher, question.text, max(ks)), strict=True):
+            for k in ks:
+                perfect[variant.name, k].append(score(found[:k], question.gold).perfect)
+        if lab.watch:
+            lab.watch(Progress("ask", done, len(trial.questions), question.id))
+    return {
+        "dataset": dataset.name,
+        "questions": len(trial.questions),
+        "tables": len(trial.catalog),
+        "results": [row for k in ks for row in _rows(perfect, k)],
+    }
+
+
+def _ranked(searcher: Searcher, question: str, k: int) -> list[list[TableId]]:
+    """The best k tables by every variant; the question is embedded and taken apart once."""
+    mentions = searcher.mentions(question)
+    return [
+        [
+            candidate.table
+            for candidate in searcher.weigh(question, variant.heard(mentions), variant.weights, k)
+        ]
+        for variant in VARIANTS
+    ]
+
+
+def _rows(perfect: Mapping[tuple[str, int], Sequence[bool]], k: int) -> list[Json]:
+    flips = {
+        variant.name: sign_flip(perfect[variant.name, k], perfect[FULL, k])
+        for variant in VARIANTS
+        if variant.name != FULL
+    }
+    adjusted = holm(flips)
+    return [
+        {
+            "variant": variant.name,
+            "k": k,
+            "pr": round(sum(perfect[variant.name, k]) / len(perfect[variant.name, k]), 6),
+            "p": round(adjusted[variant.name], 6) if variant.name != FULL else None,
+        }
+        for variant in VARIANTS
+    ]

@@ -1,0 +1,1 @@
+"""Exact inclusion dependencies: which columns' values all occur in another column."""

@@ -1,0 +1,1 @@
+"""Keys beyond one column with values: composite, self-referencing, junction tables, names alone."""

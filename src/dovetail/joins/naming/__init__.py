@@ -1,0 +1,1 @@
+"""What the names of tables and columns say about joins."""

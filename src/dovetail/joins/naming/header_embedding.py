@@ -1,0 +1,43 @@
+"""What an embedder makes of headers: a column's is its table's name and its own, as words."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from dovetail.joins.column_arrays import Floats, Ints, Lake
+from dovetail.joins.scoring.features import Coded, Semantic
+from dovetail.ports import Embedder
+
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+# Pairs whose vectors are held at a time.
+_BLOCK = 1 << 14
+
+
+def header(table: str, column: str) -> str:
+    """The text that stands for a column.
+
+    >>> header("OrderItems", "cust_id")
+    'order items cust id'
+    """
+    return " ".join(word.lower() for name in (table, column) for word in _WORD.findall(name))
+
+
+def semantic_of(lake: Lake, embedder: Embedder | None) -> Semantic | None:
+    """The cosine of two columns' headers, no less than 0; all headers are embedded in one call."""
+    if embedder is None or not len(lake):
+        return None
+    tables = [lake.ids[table].name for table in lake.table.tolist()]
+    texts = Coded.of([header(*names) for names in zip(tables, lake.name, strict=True)])
+    vectors = embedder.embed_documents(texts.seen)
+
+    def cosine(left: Ints, right: Ints) -> Floats:
+        found = np.empty(len(left), dtype=np.float64)
+        for at in range(0, len(left), _BLOCK):
+            part = slice(at, at + _BLOCK)
+            one, other = vectors[texts.code[left[part]]], vectors[texts.code[right[part]]]
+            found[part] = np.einsum("ij,ij->i", one, other)
+        return np.clip(found, 0.0, 1.0)
+
+    return cosine

@@ -1,0 +1,1 @@
+"""The inverted index from values to columns, in segments that are written once."""

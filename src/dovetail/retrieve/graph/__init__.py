@@ -1,0 +1,1 @@
+"""The selector `graph`: chooses the set without a language model."""

@@ -1,0 +1,206 @@
+"""Candidates and their joins as a prompt shows them, cut down to what a model has room for.
+
+Each candidate can be written at several levels of detail. What is over the budget is taken from
+the least relevant candidate first, level by level, until at last candidates are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dovetail.domain import Candidate, Table
+from dovetail.markdown import WIDTH, cut, escape, fenced, markdown
+from dovetail.models.chat import estimate_tokens
+from dovetail.retrieve.column_relevance import by_relevance, example, narrowed
+from dovetail.retrieve.join_pairs import Pair
+from dovetail.search.searcher import Searcher
+
+# Width of cells and number of columns, from the most detailed to the least.
+_FULL = ((WIDTH, None), (30, 16), (16, 6))
+# Number of columns, and of examples among them.
+_COMPACT = ((8, 4), (4, 1), (0, 0))
+_NAME, _CELL = 60, 20
+# Joins may take this share of the room; the weakest are left out first.
+_PAIRS_SHARE = 0.25
+# A join that is hardly one costs tokens and helps nobody decide.
+_LEAST_SCORE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a prompt says of candidates and joins, and what it leaves out.
+
+    The first `count` candidates are in it, those numbered in `narrowed` with less than the others.
+    """
+
+    tables: str
+    pairs: str
+    count: int
+    narrowed: tuple[int, ...] = ()
+    joins_left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """The texts of the tables and joins there is room for."""
+
+    tables: list[str]
+    pairs: list[str]
+    narrowed: tuple[int, ...]
+    joins_left_out: int
+
+    def shown(self, tables: str, pairs: str) -> Shown:
+        return Shown(tables, pairs, len(self.tables), self.narrowed, self.joins_left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """All that there is to show."""
+
+    searcher: Searcher
+    question: str
+    candidates: Sequence[Candidate]
+    pairs: Sequence[Pair]
+
+
+def shown_in_full(scene: Scene, room: int) -> Shown:
+    """Sampled rows and purposes, every table in a fence of its own; and every pair."""
+
+    def levels(number: int, table: Table) -> list[str]:
+        purpose = scene.searcher.purposes.get(table.id, "")
+        order = by_relevance(scene.searcher, scene.question, table)
+        return [
+            _in_full(number, _some_columns(table, order, columns), purpose, width, len(order))
+            for width, columns in _FULL
+        ]
+
+    lines = [(pair, _pair_in_full(pair)) for pair in scene.pairs]
+    fitted = _fitted(scene, levels, lines, room)
+    listed = fenced("\n".join(fitted.pairs)) if fitted.pairs else "none"
+    return fitted.shown("\n\n".join(fitted.tables), listed)
+
+
+def shown_compactly(scene: Scene, room: int) -> Shown:
+    """One line per table with the columns nearest to the question, one line per likely join."""
+
+    def levels(number: int, table: Table) -> list[str]:
+        order = by_relevance(scene.searcher, scene.question, table)
+        return [_line(number, table, order, scene.question, *level) for level in _COMPACT]
+
+    likely = [pair for pair in scene.pairs if pair.edge.score > _LEAST_SCORE]
+    lines = [(pair, _pair_line(pair)) for pair in likely]
+    fitted = _fitted(scene, levels, lines, room)
+    return fitted.shown(fenced("\n".join([*fitted.tables, *fitted.pairs])), "")
+
+
+def fit(costs: Sequence[Sequence[int]], room: int) -> list[int]:
+    """The level of each candidate: as detailed as the room allows, the last ones cut first.
+
+    `costs` has a row per candidate, with what each level costs; the level after the last leaves
+    the candidate out and costs nothing.
+
+    >>> fit([[50, 20], [50, 20], [50, 20]], 100)
+    [0, 1, 1]
+    """
+    levels = [0] * len(costs)
+    spent = sum(row[0] for row in costs)
+    deepest = max((len(row) for row in costs), default=0)
+    for level in range(1, deepest + 1):
+        for place in reversed(range(len(costs))):
+            if spent <= room:
+                return levels
+            row = [*costs[place], 0]
+            spent += row[level] - row[levels[place]]
+            levels[place] = level
+    return levels
+
+
+def _fitted(
+    scene: Scene,
+    levels: Callable[[int, Table], list[str]],
+    lines: Sequence[tuple[Pair, str]],
+    room: int,
+) -> _Fitted:
+    pairs = _strongest(lines, int(room * _PAIRS_SHARE))
+    spent = sum(estimate_tokens(text) + 1 for _, text in pairs)
+    catalog = scene.searcher.catalog
+    texts = [
+        levels(number, catalog[candidate.table])
+        for number, candidate in enumerate(scene.candidates, start=1)
+    ]
+    # Each text ends a line or two; counting two keeps the sum on the safe side.
+    chosen = fit([[estimate_tokens(text) + 2 for text in row] for row in texts], room - spent)
+    # Candidates are left out from the end, so those that stay are the first ones.
+    count = sum(level < len(row) for level, row in zip(chosen, texts, strict=True))
+    joined = [text for pair, text in pairs if max(pair.left, pair.right) < count]
+    return _Fitted(
+        tables=[texts[place][chosen[place]] for place in range(count)],
+        pairs=joined,
+        narrowed=tuple(place + 1 for place in range(count) if chosen[place]),
+        joins_left_out=len(lines) - len(joined),
+    )
+
+
+def _strongest(lines: Sequence[tuple[Pair, str]], room: int) -> list[tuple[Pair, str]]:
+    """The joins that there is room for, the surest of them, in the order they came."""
+    kept = set()
+    for place in sorted(range(len(lines)), key=lambda place: -lines[place][0].edge.score):
+        room -= estimate_tokens(lines[place][1]) + 1
+        if room < 0:
+            break
+        kept.add(place)
+    return [line for place, line in enumerate(lines) if place in kept]
+
+
+def _some_columns(table: Table, order: Sequence[int], most: int | None) -> Table:
+    return table if most is None or len(order) <= most else narrowed(table, order[:most])
+
+
+def _in_full(number: int, table: Table, purpose: str, width: int, columns: int) -> str:
+    parts = [markdown(table, width=width)]
+    if beyond := columns - len(table.columns):
+        parts.append(f"({beyond} more columns)")
+    if purpose:
+        parts.append(f"Purpose: {escape(cut(purpose, 4 * width))}")
+    return f"Candidate {number}\n{fenced(chr(10).join(parts))}"
+
+
+def _pair_in_full(pair: Pair) -> str:
+    left, right = (_name(end.name) for end in (pair.edge.left, pair.edge.right))
+    columns = " and ".join(
+        f"{left}.{_name(one)} = {right}.{_name(other)}" for one, other in pair.edge.columns
+    )
+    return f"{pair.left + 1} and {pair.right + 1}: {pair.edge.score:.2f}, {columns}"
+
+
+def _line(
+    number: int, table: Table, order: Sequence[int], question: str, columns: int, examples: int
+) -> str:
+    parts = list(_columns(table, order[:columns], question, examples))
+    if beyond := len(order) - len(parts):
+        parts.append(f"+{beyond}")
+    return f"{number} {_name(table.name)}({', '.join(parts)})"
+
+
+def _columns(table: Table, order: Sequence[int], question: str, examples: int) -> Iterator[str]:
+    for place in order:
+        name = _name(table.columns[place].name)
+        cell = example(table, place, question) if examples else None
+        if cell is None:
+            yield name
+            continue
+        examples -= 1
+        yield f"{name} '{escape(cut(cell, _CELL))}'"
+
+
+def _pair_line(pair: Pair) -> str:
+    columns = " and ".join(
+        f"{pair.left + 1}.{_name(one)}={pair.right + 1}.{_name(other)}"
+        for one, other in pair.edge.columns
+    )
+    return f"{columns} {pair.edge.score:.1f}"
+
+
+def _name(name: str) -> str:
+    return escape(cut(name, _NAME))

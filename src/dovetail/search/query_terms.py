@@ -1,0 +1,56 @@
+"""The words of names and questions, cut back to stems, so that `singers` meets `singer_in_concert`.
+
+Stems are rough on purpose: two forms of a word need only end alike, not read well.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from dovetail.joins.naming.name_words import singular
+from dovetail.search.embedding_text import spelled
+
+# Words that shape a question and name nothing.
+_SHAPING = frozenset(
+    """a an the of in on at to for from by with and or not is are was were be been being do does did
+    has have had having what which who whom whose when where why how many much each every all any
+    some that this these those there their them they it its as than then more most less least if
+    but so such only also can could would should will may i me my you your we our he she his her
+    him show list give find return tell please provide identify get display""".split()  # noqa: SIM905
+)
+_ENDINGS = ("ing", "ed", "er", "or", "ion", "ment", "al")
+_LEAST_STEM = 4
+# A question of more different words is not read to its end.
+_MOST_ASKED = 400
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """A word in lower case without its ending.
+
+    >>> [stem(word) for word in ("singers", "singing", "song", "treatments", "countries")]
+    ['sing', 'sing', 'song', 'treat', 'country']
+    """
+    bare = singular(word)
+    for ending in _ENDINGS:
+        if bare.endswith(ending) and len(bare) - len(ending) >= _LEAST_STEM:
+            bare = bare[: -len(ending)]
+            break
+    return bare[:-1] if len(bare) > _LEAST_STEM and bare.endswith("e") else bare
+
+
+def is_shaping(word: str) -> bool:
+    """Whether a word in lower case only shapes a question."""
+    return word in _SHAPING
+
+
+def stems(name: str) -> list[str]:
+    """The stems of a name's words, in order."""
+    return [stem(word) for word in spelled(name).split()]
+
+
+def asked(question: str) -> list[str]:
+    """The distinct stems a question is about, in order."""
+    words = spelled(question).split()
+    distinct = dict.fromkeys(stem(word) for word in words if word not in _SHAPING)
+    return list(distinct)[:_MOST_ASKED]

@@ -1,0 +1,77 @@
+"""Spans of a question that may be values of cells: names, titles, codes, numbers.
+
+Any run of up to eight words may be one; which of them are is for the value index to say. A span
+that is written like a name (quoted, or capital inside the sentence) is likelier meant as a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from string import digits
+
+from dovetail.phrases import MOST_WORDS
+from dovetail.search.query_terms import is_shaping
+
+# A question of more words is not read to its end for literals: what it quotes stands early.
+_MOST_READ = 400
+_WORD = re.compile(r"[^\W_]+")
+_QUOTES = "\"'`«»\u2018\u2019\u201c\u201d\u201e"
+# Scripts that write words without blanks between them: any part of a run may be a value.
+_UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a question: its text, and which of the question's words it takes up."""
+
+    text: str
+    start: int
+    end: int
+    named: bool
+
+    @property
+    def number(self) -> bool:
+        """Whether it is made of digits alone."""
+        return all(letter.isdigit() or not letter.isalnum() for letter in self.text)
+
+    @property
+    def written(self) -> bool:
+        """Whether a cell of this text is found as it is written (`phrases.said` is the other)."""
+        return self.text[0] in digits and self.text[-1] in digits
+
+
+def spans(question: str) -> Iterator[Span]:
+    """The spans of a question, the longest first, and of equal ones from left to right."""
+    words = [found.span() for found in islice(_WORD.finditer(question), _MOST_READ)]
+    capital = [any(map(str.isupper, question[start:end])) for start, end in words]
+    for size in range(min(MOST_WORDS, len(words)), 0, -1):
+        for start in range(len(words) - size + 1):
+            begin, end = words[start][0], words[start + size - 1][1]
+            text = question[begin:end]
+            if size == 1 and _says_nothing(text):
+                continue
+            quoted = begin > 0 and question[begin - 1] in _QUOTES
+            # The capital at the beginning of a sentence says nothing about a lone word.
+            lone = begin == 0 and size == 1 and text.istitle()
+            named = quoted or (not lone and any(capital[start : start + size]))
+            yield Span(text, start, start + size, named)
+    yield from _unspaced(question, len(words))
+
+
+def _says_nothing(word: str) -> bool:
+    return is_shaping(word.lower()) or (len(word) == 1 and not word.isdigit())
+
+
+def _unspaced(question: str, words: int) -> Iterator[Span]:
+    """Parts of runs in scripts without blanks, each in a place of its own after the words."""
+    place = words
+    for run in _UNSPACED.finditer(question):
+        text = run.group()[:_MOST_READ]
+        for size in range(min(MOST_WORDS, len(text)), 1, -1):
+            for start in range(len(text) - size + 1):
+                begin = place + start
+                yield Span(text[start : start + size], begin, begin + size, named=True)
+        place += len(text)

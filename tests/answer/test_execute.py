@@ -1,0 +1,646 @@
+"""Execution: any sources in one query, limits that hold, and nothing touched but what was given."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import dovetail
+from dovetail.answer import in_duckdb, in_sqlite
+from dovetail.answer.answer import execute
+from dovetail.answer.compare import order_of, same_result
+from dovetail.answer.execute import Executor
+from dovetail.answer.pool import Pool, Worker, never
+from dovetail.answer.relations import relations
+from dovetail.answer.results import Limits
+from dovetail.cli import app
+from dovetail.domain import Kind, Table
+from dovetail.errors import (
+    DovetailError,
+    GuardError,
+    LimitError,
+    MissingExtraError,
+    QueryError,
+    SourceError,
+    UsageError,
+)
+from tests.support.hostile import CONTAINED, MEANINGLESS, REFUSED
+from tests.support.servers import mysql, postgres
+
+SECRET = "swordfish"
+
+
+@pytest.fixture(scope="module")
+def executor(sample: dovetail.Catalog) -> Iterator[Executor]:
+    with Executor(sample, workers=2) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def den(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a set of two tables, and files beside it that are nobody's business."""
+    folder = tmp_path_factory.mktemp("den")
+    with closing(sqlite3.connect(folder / "shop.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE orders (id INTEGER, customer INTEGER, name TEXT)")
+        connection.execute("CREATE TABLE customers (id INTEGER, city TEXT)")
+        connection.execute("CREATE TABLE hidden (id INTEGER, secret TEXT)")
+        rows = [(number, number % 7, f"order {number}") for number in range(300)]
+        connection.executemany("INSERT INTO orders VALUES (?, ?, ?)", rows)
+        connection.executemany("INSERT INTO customers VALUES (?, 'Rome')", [(n,) for n in range(7)])
+        connection.execute("INSERT INTO hidden VALUES (1, ?)", [SECRET])
+    with closing(sqlite3.connect(folder / "other.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE hidden (id INTEGER, secret TEXT)")
+        connection.execute("INSERT INTO hidden VALUES (1, ?)", [SECRET])
+    with duckdb.connect(str(folder / "other.duckdb")) as database:
+        database.execute(f"CREATE TABLE hidden AS SELECT '{SECRET}' AS secret")
+    (folder / "secret.csv").write_text(f"id,secret\n1,{SECRET}\n")
+    pq.write_table(pa.table({"secret": [SECRET]}), folder / "secret.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def shop(den: Path, tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
+    into = tmp_path_factory.mktemp("shop") / "catalog"
+    return dovetail.build(f"shop.sqlite={den / 'shop.sqlite'}", into=into)
+
+
+@pytest.fixture(scope="module")
+def shop_executor(shop: dovetail.Catalog) -> Iterator[Executor]:
+    with Executor(shop, workers=1) as running:
+        yield running
+
+
+def pick(catalog: dovetail.Catalog, *names: str) -> list[Table]:
+    return [catalog[name] for name in names]
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def children() -> set[int]:
+    """The processes that run queries of ours."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+            command = (stat.parent / "cmdline").read_text()
+        except (OSError, ValueError):
+            continue
+        if int(parent) == os.getpid() and state != "Z" and "dovetail.answer.worker" in command:
+            found.add(int(stat.parent.name))
+    return found
+
+
+# --- what comes back
+
+
+def test_every_table_of_the_sample_reads_as_the_catalog_knows_it(
+    executor: Executor, sample: dovetail.Catalog
+) -> None:
+    for table in sample:
+        typed = [
+            column for column in table.columns
+            if column.profile.kind in (Kind.INTEGER, Kind.REAL, Kind.DATE, Kind.TIMESTAMP)
+        ]  # fmt: skip
+        quoted = ['"' + column.name.replace('"', '""') + '"' for column in typed]
+        counts = ", ".join(["count(*)", *(f"count({name})" for name in quoted)])
+        name = '"' + table.name.replace('"', '""') + '"'
+        ((rows, *present),) = executor.run(f"SELECT {counts} FROM {name}", [table]).tuples()
+        assert rows == table.rows, table.id
+        known = [table.rows - column.profile.nulls for column in typed]
+        assert present == known, table.id
+
+
+def test_all_kinds_of_files_join_in_one_query(executor: Executor, sample: dovetail.Catalog) -> None:
+    tables = pick(
+        sample,
+        "shop.sqlite::orders",
+        "exports::shop_customers",
+        "events.jsonl::events",
+        "warehouse.duckdb::shipments",
+        "lake::students",
+    )
+    sql = """
+        SELECT c.full_name, count(DISTINCT o.order_no) orders, count(DISTINCT e.event_id) seen,
+               max(s.left_at) AS left_at, (SELECT count(*) FROM students) AS students
+        FROM orders o JOIN shop_customers c ON c.customer_ref = o.customer_ref
+        JOIN events e ON e.customer_ref = o.customer_ref
+        LEFT JOIN shipments s ON s.shipment_no = o.shipment_no
+        GROUP BY c.full_name ORDER BY orders DESC, c.full_name LIMIT 3
+    """
+    found = executor.run(sql, tables)
+    assert found.rows.column_names == ["full_name", "orders", "seen", "left_at", "students"]
+    assert found.rows.num_rows == 3
+    assert set(found.rows.column("students").to_pylist()) == {460}
+    assert not found.truncated
+    assert {"guard", "open", "run", "process"} == set(found.seconds)
+
+
+def test_types_survive(executor: Executor, sample: dovetail.Catalog) -> None:
+    invoices = pick(sample, "city.duckdb::invoices")
+    found = executor.run("SELECT sum(amount) AS a, sum(kwh) AS k FROM invoices", invoices)
+    assert pa.types.is_decimal(found.rows.schema.field("a").type)
+    loans = pick(sample, "exports::loans")
+    row = executor.run("SELECT min(lent_on), sum(loan_no) FROM loans", loans).rows
+    assert pa.types.is_date(row.schema.types[0])
+    assert row.schema.types[1] == pa.int64()
+
+
+def test_names_that_tables_share_are_told_apart(
+    executor: Executor, sample: dovetail.Catalog
+) -> None:
+    both = pick(sample, "shop.sqlite::orders", "warehouse.duckdb::orders")
+    sql = "SELECT (SELECT count(*) FROM shop_orders), (SELECT count(*) FROM warehouse_orders)"
+    found = executor.run(sql, both)
+    assert found.tuples() == [(600, 320)]
+    assert sorted(found.names.values()) == ["shop_orders", "warehouse_orders"]
+
+
+# A little of what benchmarks/gold_sql.py does with whole corpora.
+QUERIES = [
+    "SELECT status, count(*) FROM orders GROUP BY status",
+    "SELECT customer_ref FROM orders ORDER BY total DESC LIMIT 5",
+    "SELECT o.order_no, sum(i.qty * i.unit_price) FROM orders o JOIN order_items i "
+    "ON o.order_no = i.order_no GROUP BY o.order_no HAVING sum(i.qty) > 10",
+    "SELECT product_name FROM products WHERE product_id NOT IN "
+    "(SELECT product_id FROM order_items)",
+    "SELECT status, max(total), order_no FROM orders GROUP BY status",
+    'SELECT count(*) FROM orders WHERE status = "shipped"',
+    "SELECT count(*) FROM products WHERE product_name LIKE '%A%'",
+    "SELECT p.product_name, i.qty / 2 FROM products p LEFT JOIN order_items i "
+    "ON p.product_id = i.product_id ORDER BY p.product_id, i.order_no, i.line_no LIMIT 20",
+    "SELECT status FROM orders INTERSECT SELECT status FROM status",
+    "SELECT avg(total) FROM orders WHERE order_no < 100 UNION ALL SELECT min(total) FROM orders",
+    'SELECT "select", "group" FROM products WHERE list_price BETWEEN 10 AND 50',
+]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("sql", QUERIES)
+def test_results_are_those_of_sqlite(
+    executor: Executor, sample: dovetail.Catalog, corpus: tuple[Path, ...], sql: str, engine: str
+) -> None:
+    (file,) = (path for path in corpus if path.name == "shop.sqlite")
+    with closing(sqlite3.connect(file)) as connection:
+        gold = connection.execute(sql).fetchall()
+    assert gold
+    names = ("orders", "order_items", "products", "status")
+    tables = pick(sample, *(f"shop.sqlite::{name}" for name in names))
+    found = executor.run(sql, tables, engine=engine, dialect="sqlite").tuples()
+    assert found == gold if engine == "sqlite" else same_result(gold, found, order_of(sql))
+
+
+def test_sqlite_joins_files_and_keeps_what_cells_hold(tmp_path: Path) -> None:
+    for name, cells in (("a", [1, "two", 3.5, None, b"\x04"]), ("b", [1, 2, 3, 4, 5])):
+        with closing(sqlite3.connect(tmp_path / f"{name}.db")) as connection, connection:
+            connection.execute("CREATE TABLE t (id, cell)")
+            connection.executemany("INSERT INTO t VALUES (?, ?)", enumerate(cells))
+    sources = [f"{name}.db={tmp_path / name}.db" for name in "ab"]
+    catalog = dovetail.build(*sources, into=tmp_path / "catalog")
+    sql = "SELECT a_t.cell, b_t.cell FROM a_t JOIN b_t ON a_t.id = b_t.id ORDER BY a_t.id"
+    with Executor(catalog, workers=1) as running:
+        found = running.run(sql, list(catalog), engine="sqlite")
+        assert found.tuples() == [(1, 1), ("two", 2), (3.5, 3), (None, 4), (b"\x04", 5)]
+        flat = execute(running, sql, list(catalog), engine="sqlite")
+    assert flat.columns == ("cell", "cell")
+
+
+def test_sqlite_reads_a_view_and_what_it_is_made_of_through_it_alone(
+    tmp_path: Path,
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "v.db")) as connection, connection:
+        connection.execute("CREATE TABLE base (a)")
+        connection.execute("CREATE TABLE hidden (a)")
+        connection.execute("INSERT INTO base VALUES (1), (2)")
+        connection.execute("CREATE VIEW big AS SELECT a FROM base WHERE a > 1")
+    settings = dovetail.Settings(views=True)
+    catalog = dovetail.build(str(tmp_path / "v.db"), into=tmp_path / "catalog", settings=settings)
+    with Executor(catalog, workers=1) as running:
+        view = [catalog["big"]]
+        found = running.run("SELECT big.a FROM big", view, engine="sqlite")
+        assert found.tuples() == [(2,)]
+        placed = running._place(relations(view), "sqlite")
+        described = [running._described(relation) for relation in placed]
+    for sql in (
+        "SELECT a FROM s0.base",
+        "WITH big AS (SELECT a FROM s0.hidden) SELECT a FROM big",
+        "SELECT count(*) FROM (SELECT a FROM s0.hidden) AS big",
+    ):
+        with pytest.raises(QueryError, match=r"prohibited|not authorized"):
+            in_sqlite.run(sql, described, Limits())
+
+
+def test_large_tables_are_streamed_as_often_as_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(pa.table({"n": range(200_000)}), tmp_path / "big.parquet")
+    catalog = dovetail.build(str(tmp_path / "big.parquet"), into=tmp_path / "catalog")
+    with Executor(catalog, workers=1) as running:
+        (table,) = catalog
+        request = running._described(relations([table])[0])
+    monkeypatch.setattr(in_duckdb, "_COPIED", 1000)
+    sql = 'SELECT count(*), sum(a.n) FROM "big" a JOIN "big" b ON a.n = b.n'
+    ran = in_duckdb.run(sql, [request], Limits())
+    assert ran.rows.to_pylist() == [{"count_star()": 200_000, "sum(a.n)": 19999900000}]
+
+
+def test_a_table_that_changed_its_shape_or_went_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("a,b\n1,2\n")
+    catalog = dovetail.build(str(file), into=tmp_path / "catalog")
+    with Executor(catalog, workers=1) as running:
+        file.write_text("a,b,c\n1,2,3\n")
+        with pytest.raises(SourceError, match=r"other columns than the catalog knows; index again"):
+            running.run("SELECT a FROM t", list(catalog))
+        file.unlink()
+        with pytest.raises(DovetailError, match=r"there is no such file"):
+            running.run("SELECT a FROM t", list(catalog))
+
+
+# --- limits
+
+
+def test_rows_beyond_the_limit_are_cut_off(shop_executor: Executor, shop: dovetail.Catalog) -> None:
+    tables = pick(shop, "orders")
+    for engine in ("duckdb", "sqlite"):
+        found = shop_executor.run(
+            "SELECT id FROM orders ORDER BY id", tables, engine=engine, limits=Limits(rows=10)
+        )
+        assert found.tuples() == [(number,) for number in range(10)]
+        assert found.truncated
+        whole = shop_executor.run("SELECT id FROM orders", tables, engine=engine)
+        assert (whole.rows.num_rows, whole.truncated) == (300, False)
+
+
+def test_bytes_beyond_the_limit_are_cut_off(
+    shop_executor: Executor, shop: dovetail.Catalog
+) -> None:
+    sql = "SELECT a.name, b.name FROM orders a, orders b"
+    for engine in ("duckdb", "sqlite"):
+        limits = Limits(bytes=200_000)
+        found = shop_executor.run(sql, pick(shop, "orders"), engine=engine, limits=limits)
+        assert found.truncated
+        assert 1_000 < found.rows.num_rows < 60_000
+        assert found.rows.nbytes < 400_000
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+def test_a_query_that_hangs_is_ended(
+    shop_executor: Executor, shop: dovetail.Catalog, engine: str
+) -> None:
+    began = time.monotonic()
+    with pytest.raises(LimitError, match=r"ran longer than 1 seconds"):
+        shop_executor.run(
+            CONTAINED[0], pick(shop, "orders"), engine=engine, limits=Limits(seconds=1)
+        )
+    assert time.monotonic() - began < 10
+    assert shop_executor.run("SELECT 1 AS a", []).tuples() == [(1,)]
+
+
+def test_a_query_that_needs_too_much_memory_is_ended(
+    shop_executor: Executor, shop: dovetail.Catalog
+) -> None:
+    with pytest.raises(LimitError, match="memory"):
+        shop_executor.run(
+            "SELECT list(a.name || b.name || c.name) FROM orders a, orders b, orders c",
+            pick(shop, "orders"),
+            limits=Limits(memory=100 << 20, seconds=60),
+        )
+
+
+def test_a_query_can_be_called_off(shop_executor: Executor, shop: dovetail.Catalog) -> None:
+    stop = threading.Event()
+    threading.Timer(0.5, stop.set).start()
+    began = time.monotonic()
+    with pytest.raises(LimitError, match="called off"):
+        shop_executor.run(CONTAINED[0], pick(shop, "orders"), cancelled=stop.is_set)
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL, signal.SIGSEGV])
+def test_a_process_that_stops_or_dies_does_not_hold_up_the_caller(how: signal.Signals) -> None:
+    worker = Worker()
+    request = {"engine": "duckdb", "sql": "SELECT 1", "relations": [], "limits": {"seconds": 1}}
+    worker.ask(request, 30, 1 << 20, never)
+    os.kill(worker._process.pid, how)
+    began = time.monotonic()
+    with pytest.raises(LimitError, match=r"ran longer|died"):
+        worker.ask(request, 1, 1 << 20, never)
+    assert time.monotonic() - began < 10
+    worker.kill()
+    assert worker._process.returncode is not None
+
+
+def test_a_process_without_a_caller_ends_by_itself() -> None:
+    worker = Worker()
+    endless = {"engine": "duckdb", "sql": CONTAINED[0], "relations": [], "limits": {"seconds": 1}}
+    with pytest.raises(LimitError):
+        worker.ask(endless, 2, 1 << 20, never)
+    assert worker._process.wait(30) == -signal.SIGALRM
+    worker.kill()
+
+
+def test_many_at_once_with_some_that_hang(shop: dovetail.Catalog) -> None:
+    tables = pick(shop, "orders", "customers")
+    outcomes: list[str] = []
+    before = children()
+
+    def one(number: int) -> None:
+        sql = CONTAINED[0] if number % 20 == 7 else f"SELECT id FROM orders WHERE id = {number}"
+        try:
+            found = running.run(sql, tables, limits=Limits(seconds=6))
+            outcomes.append(str(found.tuples() == [(number,)]))
+        except LimitError as error:
+            outcomes.append(str(error)[:21])
+
+    with Executor(shop, workers=2) as running:
+        threads = [threading.Thread(target=one, args=(number,)) for number in range(40)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+        assert len(children() - before) <= 2
+    assert sorted(outcomes) == ["True"] * 38 + ["the query ran longer "] * 2
+    assert children() == before
+
+
+def test_errors_of_the_engine_are_one_line(shop_executor: Executor, shop: dovetail.Catalog) -> None:
+    for engine in ("duckdb", "sqlite"):
+        with pytest.raises(QueryError, match=r"^the query failed: .*nope") as failure:
+            shop_executor.run("SELECT nope FROM orders", pick(shop, "orders"), engine=engine)
+        assert "\n" not in str(failure.value)
+
+
+def test_an_engine_that_is_not_there_or_cannot(
+    executor: Executor, sample: dovetail.Catalog
+) -> None:
+    with pytest.raises(UsageError, match=r"'oracle' is not known; there are: duckdb, sqlite"):
+        executor.run("SELECT 1", [], engine="oracle")
+    with pytest.raises(UsageError, match=r"reads SQLite files, which lake is not"):
+        executor.run("SELECT 1", pick(sample, "lake::courses"), engine="sqlite")
+
+
+# --- what nobody may do
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+def test_hostile_statements_change_nothing(
+    shop_executor: Executor, shop: dovetail.Catalog, den: Path, engine: str
+) -> None:
+    before = checksums(den)
+    tables = pick(shop, "orders", "customers")
+    for sql in REFUSED:
+        with pytest.raises(GuardError):
+            shop_executor.run(sql.replace("{folder}", str(den)), tables, engine=engine)
+    for sql in MEANINGLESS:
+        with pytest.raises((QueryError, GuardError)):
+            shop_executor.run(sql, tables, engine=engine)
+    assert checksums(den) == before
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("sql", CONTAINED, ids=range(len(CONTAINED)))
+def test_hostile_queries_that_only_read_are_contained(
+    shop_executor: Executor, shop: dovetail.Catalog, den: Path, sql: str, engine: str
+) -> None:
+    before = checksums(den)
+    limits = Limits(seconds=2, memory=200 << 20, rows=1_000)
+    try:
+        found = shop_executor.run(sql, pick(shop, "orders"), engine=engine, limits=limits)
+    except LimitError:
+        pass
+    else:
+        assert found.truncated or found.rows.num_rows == 1
+    assert checksums(den) == before
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+def test_hostile_statements_that_got_past_the_guard_reach_nothing(
+    shop: dovetail.Catalog, den: Path, engine: str
+) -> None:
+    """The engines are closed by themselves: no file changes, and no secret comes out."""
+    before = checksums(den)
+    with Executor(shop, workers=1) as running:
+        placed = running._place(relations(pick(shop, "orders")), engine)
+        described = [running._described(relation) for relation in placed]
+    processes = Pool(1)
+    # These only use up time or memory, but for one that reads where its numbers point.
+    slow = ("repeat(", "range(1", "series(1", "sleep(", "abs(abs(", "[[[", "arrow_scan")
+    for sql in REFUSED:
+        if len(sql) > 10_000 or any(part in sql for part in slow):
+            continue
+        request = {
+            "engine": engine,
+            "sql": sql.replace("{folder}", str(den)),
+            "relations": described,
+            "limits": Limits(seconds=5, memory=300 << 20, rows=100).to_json(),
+        }
+        try:
+            _, body = processes.ask(request, seconds=5, most=1 << 24, cancelled=never)
+        except DovetailError as error:
+            assert SECRET not in str(error)
+        else:
+            assert SECRET.encode() not in body, sql
+            assert b"root:" not in body, sql
+    processes.close()
+    assert checksums(den) == before
+
+
+# --- across servers
+
+
+@pytest.mark.service
+def test_servers_and_files_join_in_one_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with postgres() as pg, mysql() as my:
+        pg.run(
+            "CREATE TABLE customers (id int, name text, credit numeric(10,2))",
+            "INSERT INTO customers VALUES (1, 'Ann', 10.10), (2, 'Bob', 20.20), (3, 'Cy', NULL)",
+            "CREATE SCHEMA sales",
+            "CREATE TABLE sales.visits (customer int, at timestamptz)",
+            "INSERT INTO sales.visits VALUES (1, '2024-01-01Z'), (1, '2024-01-02Z')",
+        )
+        my.run(
+            "CREATE TABLE orders (no int, customer int, amount decimal(12,2))",
+            "INSERT INTO orders VALUES (7, 1, 1.10), (8, 1, 2.20), (9, 2, 3.30)",
+        )
+        lines = {"order_no": [7, 7, 8, 9], "sku": ["a", "b", "a", "c"]}
+        pq.write_table(pa.table(lines), tmp_path / "lines.parquet")
+        with closing(sqlite3.connect(tmp_path / "stock.sqlite")) as connection, connection:
+            connection.execute("CREATE TABLE stock (sku TEXT, on_hand INTEGER)")
+            connection.execute("INSERT INTO stock VALUES ('a', 5), ('b', 6), ('c', 7)")
+        for variables, url in (
+            (("PGUSER", "PGPASSWORD"), pg.url),
+            (("MYSQL_USER", "MYSQL_PWD"), my.url),
+        ):
+            parts = urlsplit(url)
+            for name, value in zip(variables, (parts.username, parts.password), strict=True):
+                if value:
+                    monkeypatch.setenv(name, unquote(value))
+        files = [str(tmp_path / name) for name in ("lines.parquet", "stock.sqlite")]
+        catalog = dovetail.build(pg.url, my.url, *files, into=tmp_path / "catalog")
+        sql = """
+            SELECT c.name, c.credit, sum(o.amount) AS amount, sum(s.on_hand) AS on_hand,
+                   (SELECT count(*) FROM sales.visits v WHERE v.customer = c.id) AS visits
+            FROM customers c JOIN orders o ON o.customer = c.id
+            JOIN lines l ON l.order_no = o.no JOIN stock s ON s.sku = l.sku
+            GROUP BY c.id, c.name, c.credit ORDER BY c.name
+        """
+        with Executor(catalog, workers=1) as running:
+            found = execute(running, sql, list(catalog))
+            refused = "SELECT * FROM postgres_query('source_1', 'DELETE FROM customers')"
+            with pytest.raises(GuardError):
+                running.run(refused, list(catalog))
+        assert [tuple(row.values()) for row in found.rows.to_pylist()] == [
+            ("Ann", Decimal("10.10"), Decimal("4.40"), 16, 2),
+            ("Bob", Decimal("20.20"), Decimal("3.30"), 7, 0),
+        ]
+        assert len(found.tables) == 5
+        assert len(found.joins) == 4
+        assert pg.ask("SELECT count(*) FROM customers") == [(3,)]
+
+
+# --- answers and the command
+
+
+def test_an_answer_says_what_to_know_about_it(executor: Executor, sample: dovetail.Catalog) -> None:
+    tables = pick(sample, "shop.sqlite::orders", "exports::shop_customers")
+    sql = "SELECT a.order_no, b.order_no, NULL AS n FROM orders a JOIN orders b USING (status)"
+    found = execute(executor, sql, tables, limits=Limits(rows=50))
+    assert found.warnings == (
+        "the join orders.status = orders.status multiplies rows: values repeat on both sides",
+        "column n is 100% null",
+        "only the first 50 rows are shown: there are more",
+    )
+    on = "c.customer_ref = o.customer_ref"
+    good = f"SELECT count(*) AS n FROM orders o JOIN shop_customers c ON {on}"
+    fine = execute(executor, good, tables)
+    assert fine.warnings == ()
+    assert [str(join.left) for join in fine.joins] == ["exports::shop_customers"]
+    assert fine.columns == ("n",)
+
+
+@pytest.fixture
+def run_sql(sample: dovetail.Catalog) -> Any:
+    def run(*arguments: str) -> Any:
+        return CliRunner().invoke(app, ["sql", *arguments, "-C", str(sample.path)])
+
+    return run
+
+
+def test_the_command_prints_a_table_or_a_format(run_sql: Any, tmp_path: Path) -> None:
+    query = "SELECT status, label FROM status ORDER BY status LIMIT 2"
+    tables = ["--tables", "shop.sqlite::status"]
+    shown = run_sql(query, *tables)
+    assert shown.exit_code == 0
+    assert "status" in shown.output
+    assert "2 rows (" in shown.output
+    printed = run_sql(query, *tables, "--json").stdout
+    document = json.loads(printed)
+    assert document["columns"] == ["status", "label"]
+    assert document["tables"] == ["shop.sqlite::status"]
+    assert len(document["rows"]) == 2
+    assert document["truncated"] is False
+    comma = run_sql(query, *tables, "--csv").stdout
+    assert comma.splitlines() == ["status,label", *(",".join(row) for row in document["rows"])]
+    files = [tmp_path / f"rows.{kind}" for kind in ("csv", "json", "parquet")]
+    for file, form in zip(files, (["--csv", "-o"], ["--json", "-o"], ["--parquet"]), strict=True):
+        written = run_sql(query, *tables, *form, str(file))
+        said = "" if "--json" in form else f"2 rows in {file}\n"
+        assert (written.exit_code, written.stdout) == (0, said)
+    assert files[0].read_text() == comma
+    assert json.loads(files[1].read_text())["rows"] == document["rows"]
+    assert [list(row.values()) for row in pq.read_table(files[2]).to_pylist()] == document["rows"]
+
+
+def test_every_kind_of_cell_can_be_printed(run_sql: Any, tmp_path: Path) -> None:
+    query = r"""
+        SELECT 1 AS i, CAST(2.50 AS DECIMAL(9, 2)) AS d, 0.1 + CAST(0.2 AS DOUBLE) AS f, true AS b,
+               DATE '2024-02-29' AS day, NULL AS n, 'a,"b"' AS i, CAST('\xC3\xA9' AS BLOB) AS raw
+    """
+    given = ["--tables", "shop.sqlite::status"]
+    (row,) = json.loads(run_sql(query, *given, "--json").stdout)["rows"]
+    assert row == [1, 2.5, 0.30000000000000004, True, "2024-02-29", None, 'a,"b"', "c3a9"]
+    lines = run_sql(query, *given, "--csv").stdout.splitlines()
+    assert lines == [
+        "i,d,f,b,day,n,i,raw",
+        '1,2.50,0.30000000000000004,true,2024-02-29,,"a,""b""",c3a9',
+    ]
+    assert "1 row (" in run_sql(query, *given).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--csv", "--json"], "--json, --csv and --parquet: choose one"),
+        (["-o", "rows.csv"], "--output is where --csv or --json go"),
+        (["--csv", "-o", "nowhere/rows.csv"], "cannot write nowhere/rows.csv: there is no such"),
+        (["--parquet", "nowhere/rows.pq"], "cannot write nowhere/rows.pq: there is no such folder"),
+        (["--csv", "-o", "."], "cannot write .: Is a directory"),
+        (["--parquet", "."], "cannot write .: "),
+    ],
+)
+def test_where_rows_cannot_go(
+    run_sql: Any, tmp_path: Path, arguments: list[str], said: str, here: Path
+) -> None:
+    refused = run_sql("SELECT 1 AS a", "--tables", "shop.sqlite::status", *arguments)
+    assert isinstance(refused.exception, UsageError)
+    assert str(refused.exception).startswith(said)
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_rows_as_a_data_frame(
+    executor: Executor, sample: dovetail.Catalog, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if library == "polars":
+        monkeypatch.setitem(sys.modules, "pandas", None)
+    sql = "SELECT status, label, 7 AS status FROM status ORDER BY status LIMIT 2"
+    found = execute(executor, sql, pick(sample, "shop.sqlite::status"))
+    frame = found.df()
+    assert type(frame).__module__.split(".")[0] == library
+    assert list(frame.columns) == ["status", "label", "status_"]
+    rows = [tuple(row.values()) for row in found.rows.rename_columns(["a", "b", "c"]).to_pylist()]
+    told = frame.itertuples(index=False) if library == "pandas" else frame.iter_rows()
+    assert [tuple(row) for row in told] == rows
+
+
+def test_a_data_frame_needs_a_library(
+    executor: Executor, sample: dovetail.Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for library in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, library, None)
+    found = execute(executor, "SELECT 1 AS a", [])
+    with pytest.raises(MissingExtraError, match=r"Answer\.df\(\) needs .* 'dovetail\[pandas\]'"):
+        found.df()
+
+
+def test_the_command_refuses_and_limits(run_sql: Any) -> None:
+    refused = run_sql("DROP TABLE status", "--tables", "shop.sqlite::status")
+    assert isinstance(refused.exception, GuardError)
+    cut = run_sql(
+        "SELECT * FROM orders", "--tables", "shop.sqlite::orders", "--limit-rows", "3", "--json"
+    )
+    document = json.loads(cut.output)
+    assert (len(document["rows"]), document["truncated"]) == (3, True)

@@ -1,0 +1,256 @@
+"""`dovetail ask`, `catalog.ask` and recorded replies, end to end."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import dovetail
+from dovetail.errors import DovetailError, UsageError
+from dovetail.models.llm_openai import OpenAILLM
+from dovetail.models.replay import REQUESTS, RESPONSES
+from dovetail.retrieve.core_t import CoreTRetriever
+from dovetail.retrieve.graph.selector import GraphRetriever
+from dovetail.retrieve.hybrid import HybridRetriever
+from dovetail.settings import Settings
+from tests.cli.test_cli import run
+from tests.support.endpoint import completion, endpoint, says
+
+WORDS = Settings(embedder="none")
+QUESTION = "Which products were in which orders?"
+
+
+@pytest.fixture(scope="module")
+def shop(corpus: tuple[Path, ...], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The catalog of the sample's shop, searched by words alone."""
+    (source,) = [path for path in corpus if path.name == "shop.sqlite"]
+    into = tmp_path_factory.mktemp("ask") / "catalog"
+    dovetail.build(f"shop.sqlite={source}", into=into, settings=WORDS)
+    return into
+
+
+def ask(shop: Path, *arguments: str, **environ: str) -> Any:
+    variables: dict[str, Any] = {"DOVETAIL_EMBEDDER": "none", **environ}
+    return run("ask", QUESTION, "-C", str(shop), *arguments, **variables)
+
+
+def names(found: dovetail.FoundSet) -> list[str]:
+    return [chosen.table.name for chosen in found.tables]
+
+
+def test_a_catalog_is_asked(shop: Path) -> None:
+    catalog = dovetail.open(shop, WORDS)
+    ranked = [candidate.table.name for candidate in catalog.search(QUESTION, 5)]
+    assert names(catalog.ask(QUESTION, k=5, selector="search")) == ranked
+    chosen = [ranked.index("products") + 1, ranked.index("orders") + 1]
+    with endpoint(says(json.dumps({"tables": chosen}))) as server:
+        llm = OpenAILLM("tiny", workers=1, environ=server.environ)
+        found = catalog.ask(QUESTION, k=5, llm=llm)
+    assert names(found)[:3] == ["products", "orders", "order_items"]
+    assert [chosen.stage for chosen in found.tables][:3] == ["select", "select", "adjust"]
+    assert found.connected
+    assert found.warning == ""
+    assert found.question == QUESTION
+
+
+def test_a_set_writes_its_schema_and_its_prompt(shop: Path) -> None:
+    found = dovetail.open(shop, WORDS).ask("items of orders", k=2, selector="search")
+    assert names(found) == ["order_items", "orders"]
+    schema = found.ddl()
+    assert schema.startswith("CREATE TABLE order_items (")
+    assert "-- joins\n-- order_items.order_no = orders.order_no  (n:1)" in schema
+    prompt = found.prompt()
+    assert f"```\n{schema.strip()}\n```" in prompt
+    assert prompt.endswith("Question: items of orders")
+    (joined,) = found.to_dict()["joins"]
+    assert (joined["left"], joined["right"]) == ("shop.sqlite::order_items", "shop.sqlite::orders")
+
+
+def test_the_json_is_as_documented(shop: Path) -> None:
+    done = ask(shop, "--k", "3", "--json")
+    found = json.loads(done.stdout)
+    assert list(found) == ["question", "tables", "joins", "connected", "trace"]
+    assert found["question"] == QUESTION
+    table, edge = found["tables"][0], found["joins"][0]
+    assert list(table) == ["id", "name", "source", "score", "stage", "reason"]
+    assert table["id"] == f"{table['source']}::{table['name']}"
+    assert set(edge) >= {"left", "right", "columns", "score", "evidence"}
+    assert all(len(pair) == 2 for pair in edge["columns"])
+    assert found["connected"] is True
+    assert found["trace"][0]["stage"] == "search"
+    assert done.stdout == ask(shop, "--k", "3", "--json").stdout
+    assert "ddl" in json.loads(ask(shop, "--k", "3", "--json", "--ddl").stdout)
+
+
+def test_what_is_shown(shop: Path) -> None:
+    shown = ask(shop, "--k", "3", "--selector", "search", COLUMNS="200")
+    assert shown.returncode == 0
+    assert re.search(
+        r"shop\.sqlite::orders +0\.\d\d +search +search ranking, rank \d", shown.stdout
+    )
+    assert "shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no" in shown.stdout
+    assert ask(shop, "--k", "2", "--ddl").stdout.startswith("CREATE TABLE ")
+
+
+def test_the_account_of_a_set(shop: Path) -> None:
+    with endpoint(says('{"tables": [1, 99]}', usage=(321, 5))) as server:
+        shown = ask(shop, "--llm", "openai:tiny", "--trace", COLUMNS="250", **server.environ)
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    heads = [line for line in lines if re.match(r"(search|select|adjust): ", line)]
+    assert [head.split(":")[0] for head in heads] == ["search", "select", "adjust"]
+    assert "prompt compact, model openai:tiny" in heads[1]
+    assert "llm_calls 1, tokens_in 321, tokens_out 5" in heads[1]
+    assert '  dropped: {"out of range": 1}' in lines
+    assert "  selected: [1]" in lines
+    assert "selected by the model; rank 1 of the fused search" in shown.stdout
+
+
+def test_tables_that_do_not_join_are_warned_of(sample: dovetail.Catalog) -> None:
+    question = "recalls of products and districts of schools"
+    done = run("ask", question, "-C", str(sample.path), DOVETAIL_EMBEDDER="none")
+    assert done.returncode == 0
+    assert done.stderr.startswith("dovetail: no joins are known between these parts of the set: ")
+    assert done.stderr.count("\n") == 1
+    found = dovetail.open(sample.path, WORDS).ask(question)
+    assert found.connected is False
+    assert found.to_dict()["connected"] is False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--selector", "llm"], 2, "this selector asks a language model and none is set: give"),
+        (["--selector", "guess"], 2, "selector 'guess' is not known; there are: auto, graph, llm,"),
+        (["--prompt", "long"], 2, "prompt 'long' is not known; there are: full, compact"),
+        (["--llm", "openai:"], 2, "openai: needs the name of a model"),
+        (["-C", "nowhere"], 1, "nowhere"),
+        (["--csv"], 2, "--csv and --parquet are for rows: add --run"),
+        (["--run", "--csv", "--ddl"], 2, "--csv prints rows alone: leave out --trace and --ddl"),
+        (["--run"], 2, "to write SQL a language model is asked and none is set: give --llm NAME"),
+    ],
+)
+def test_errors_are_one_line(shop: Path, arguments: list[str], code: int, message: str) -> None:
+    done = ask(shop, *arguments)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1)
+    assert message in done.stderr
+
+
+def test_an_empty_question_is_refused(shop: Path) -> None:
+    with pytest.raises(UsageError, match="the question is empty"):
+        dovetail.open(shop, WORDS).ask("  ")
+
+
+def test_an_update_gives_a_catalog_that_can_be_asked(shop: Path, tmp_path: Path) -> None:
+    shutil.copytree(shop, tmp_path / "catalog")
+    report = dovetail.update(into=tmp_path / "catalog", settings=WORDS)
+    assert isinstance(report.catalog, dovetail.Catalog)
+    assert names(report.catalog.ask("orders", k=1, selector="search")) == ["orders"]
+
+
+def test_without_a_model_the_graph_chooses(shop: Path) -> None:
+    catalog = dovetail.open(shop, WORDS)
+    found = catalog.ask(QUESTION)
+    assert {chosen.stage for chosen in found.tables} <= {"select", "bridge"}
+    assert names(found) == names(catalog.ask(QUESTION, selector="graph"))
+    every = catalog.ask(QUESTION, recall=1.0)
+    assert set(names(found)) < set(names(every))
+
+
+def test_hybrid_asks_a_model_where_the_graph_is_unsure(shop: Path) -> None:
+    catalog = dovetail.open(shop, WORDS)
+    with endpoint(says(json.dumps({"tables": [1]}))) as server:
+        llm = OpenAILLM("tiny", workers=1, environ=server.environ)
+        searcher = catalog.searcher
+        graph = GraphRetriever(searcher)
+        known = graph.retrieve(QUESTION).trace[-1]["confidence"]
+        assert isinstance(known, float)
+        other = CoreTRetriever(searcher, llm)
+        sure = HybridRetriever(graph, other, unsure=known).retrieve(QUESTION)
+        assert (sure.trace[0]["asked"], len(server.asked)) == (False, 0)
+        assert sure.ids == graph.retrieve(QUESTION).ids
+        unsure = HybridRetriever(graph, other, unsure=known + 0.1).retrieve(QUESTION)
+        assert (unsure.trace[0]["asked"], len(server.asked)) == (True, 1)
+        assert unsure.ids == other.retrieve(QUESTION).ids
+
+
+def test_rows_come_back_for_a_question(shop: Path, tmp_path: Path) -> None:
+    written = "SELECT count(*) AS n\nFROM orders"
+    given = ["--selector", "search", "--k", "3", "--llm", "openai:tiny"]
+    count = dovetail.open(shop, WORDS)["orders"].rows
+    file = tmp_path / "rows.parquet"
+    with endpoint(says(f"```sql\n{written}\n```")) as server:
+        shown = ask(shop, *given, "--sql", "--json", **server.environ)
+        ran = ask(shop, *given, "--run", "--json", **server.environ)
+        table = ask(shop, *given, "--run", **server.environ)
+        comma = ask(shop, *given, "--run", "--csv", **server.environ)
+        parquet = ask(shop, *given, "--run", "--parquet", str(file), **server.environ)
+    assert json.loads(shown.stdout)["sql"] == written
+    assert "answer" not in json.loads(shown.stdout)
+    assert json.loads(ran.stdout)["answer"]["rows"] == [[count]]
+    assert f"\n{written}\n" in table.stdout
+    assert "1 row (" in table.stdout
+    assert comma.stdout == f"n\n{count}\n"
+    assert comma.stderr == "dovetail: ran SELECT count(*) AS n FROM orders\n"
+    assert parquet.stdout.endswith(f"1 row in {file}\n")
+    assert pq.read_table(file).to_pylist() == [{"n": count}]
+
+
+def bench(*arguments: str, folder: Path) -> Any:
+    return run(
+        "bench", "retrieval", "sample", "--retriever", "core-t:compact", "--limit", "6",
+        "--llm", f"replay:{folder}", "--json", *arguments,
+        DOVETAIL_EMBEDDER="none", XDG_CACHE_HOME=str(folder.parent / "cache"),
+    )  # fmt: skip
+
+
+def answer(folder: Path, count: int) -> None:
+    """Have requests answered as a batch endpoint would: here, each with the first two tables."""
+    requests = [json.loads(line) for line in (folder / REQUESTS).read_text().splitlines()]
+    replies = [
+        {
+            "custom_id": request["custom_id"],
+            "response": {"status_code": 200, "body": completion('{"tables": [1, 2]}', (300, 8))},
+        }
+        for request in requests[:count]
+    ]
+    (folder / RESPONSES).write_text("".join(json.dumps(reply) + "\n" for reply in replies))
+
+
+def test_an_evaluation_by_recorded_replies(tmp_path: Path) -> None:
+    folder, runs = tmp_path / "record", str(tmp_path / "runs")
+    first = bench("--runs", runs, folder=folder)
+    assert (first.returncode, first.stdout) == (1, "")
+    assert "core-t:compact at k=10 waits for replies to 6 of 6 questions" in first.stderr
+    asked = (folder / REQUESTS).read_bytes()
+    assert asked.count(b"\n") == 6
+    answer(folder, 4)
+    assert "waits for replies to 2 of 6" in bench("--runs", runs, folder=folder).stderr
+    answer(folder, 6)
+    done = bench("--runs", runs, folder=folder)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)["results"]
+    assert (row["llm_calls"], row["tokens_in"], row["tokens_out"], row["fallbacks"]) == (
+        1, 300, 8, 0,
+    )  # fmt: skip
+    assert row["avg_tables"] >= 2
+    assert bench("--runs", runs, folder=folder).stdout == done.stdout
+    elsewhere = bench("--runs", str(tmp_path / "others"), folder=folder)
+    assert apart_from_time_and_place(elsewhere.stdout) == apart_from_time_and_place(done.stdout)
+    assert (folder / REQUESTS).read_bytes() == asked
+
+
+def apart_from_time_and_place(text: str) -> str:
+    return re.sub(r'"seconds_per_question": [\d.e-]+|"run": "[^"]*"', "", text)
+
+
+def test_a_model_that_fails_says_so(shop: Path) -> None:
+    catalog = dovetail.open(shop, WORDS)
+    with pytest.raises(DovetailError, match=r"there is no model at nowhere\.gguf"):
+        catalog.ask(QUESTION, llm="local:nowhere.gguf")

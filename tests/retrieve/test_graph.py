@@ -1,0 +1,312 @@
+"""The selector that asks no model: what it picks, what it bridges, and what it says of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import dovetail
+from dovetail import plugins
+from dovetail.catalog.reader import Catalog
+from dovetail.cli import app
+from dovetail.domain import TableId
+from dovetail.errors import UsageError
+from dovetail.ports import Retriever
+from dovetail.retrieve.graph.connect import Bridged, Islands
+from dovetail.retrieve.graph.features import FEATURES
+from dovetail.retrieve.graph.selector import (
+    BIAS,
+    WEIGHTS,
+    GraphRetriever,
+    believed,
+    confidence,
+    pick,
+)
+from dovetail.search.index import Makings
+from dovetail.search.searcher import Searcher
+from dovetail.settings import Settings
+from dovetail.testing import check_retriever
+from tests.support.scripted import HashEmbedder, shop_searcher, write_shop
+
+A, B, C, D, E, F, G = (TableId("s", name) for name in "abcdefg")
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
+    return shop_searcher(tmp_path_factory.mktemp("shop"))
+
+
+def test_belief_is_logistic_in_the_weighted_features() -> None:
+    rows = np.zeros((2, len(FEATURES)), dtype=np.float32)
+    rows[1, FEATURES.index("gap")] = -1
+    rows[1, FEATURES.index("best_words")] = 0.5
+    odds = (BIAS, BIAS - WEIGHTS["gap"] + 0.5 * WEIGHTS["best_words"])
+    np.testing.assert_allclose(believed(rows), [1 / (1 + math.exp(-o)) for o in odds], rtol=1e-6)
+    assert tuple(WEIGHTS) == FEATURES
+
+
+@pytest.mark.parametrize(
+    ("recall", "expected"),
+    [
+        (0.0, [1]),  # the best alone
+        (0.2, [1]),  # 0.64 of 0.8 is 0.512
+        (0.3, [1, 3]),  # 0.49 of 0.8 is 0.392
+        (0.6, [1, 3, 0]),  # 0.16 of 0.8 is 0.128
+        (0.9, [1, 3, 0, 2]),  # 0.01 of 0.8 is 0.008
+        (1.0, [1, 3, 0, 2, 4]),
+    ],
+)
+def test_picked_is_what_is_believed_nearly_as_much_as_the_best(
+    recall: float, expected: list[int]
+) -> None:
+    assert pick(np.array([0.2, 0.8, 0.1, 0.4, 0.001]), recall) == expected
+
+
+def test_ties_stay_in_the_order_of_the_search() -> None:
+    assert pick(np.array([0.3, 0.5, 0.3, 0.5]), 0.9) == [1, 3, 0, 2]
+
+
+def test_confidence_is_the_f1_to_expect() -> None:
+    beliefs = np.array([0.9, 0.5, 0.2], dtype=np.float32)
+    assert confidence([0.9], beliefs) == pytest.approx(2 * 0.9 / (1 + 1.6))
+    assert confidence([0.9, 0.5], beliefs) == pytest.approx(2 * 1.4 / (2 + 1.6))
+    assert confidence([0.9, 0.5, 0.0], beliefs) == pytest.approx(2 * 1.4 / (3 + 1.6))  # a bridge
+    assert confidence([], beliefs[:0]) == 0
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(1, 12))
+def test_confidence_is_a_share(values: list[float], count: int) -> None:
+    assert 0 <= confidence(values[:count], np.array(values)) <= 1
+
+
+def names(found: Bridged) -> tuple[str, str, str]:
+    return (
+        "".join(table.name for table in found.tables),
+        "".join(bridge.table.name for bridge in found.bridges),
+        "".join(table.name for table in found.left_out),
+    )
+
+
+def islands(*pairs: tuple[TableId, TableId, float]) -> Islands:
+    return Islands((A, B, C, D, E, F, G), pairs)
+
+
+def test_islands_are_parts_that_do_not_join() -> None:
+    joined = islands((A, B, 0.9), (B, C, 0.9), (D, E, 0.9), (A, F, 0.2))
+    assert joined.apart([C, D, A, B, F, E]) == [[C, B, A], [D, E], [F]]
+    assert joined.apart([C, A]) == [[C], [A]]
+    assert joined.apart([]) == []
+
+
+@pytest.mark.parametrize(
+    ("pairs", "chosen", "expected"),
+    [
+        pytest.param([(A, B, 0.9)], [A, B], ("ab", "", ""), id="joined already"),
+        pytest.param([(A, B, 0.9), (B, C, 0.9)], [A, C], ("ac", "b", ""), id="one between"),
+        pytest.param(
+            [(A, B, 0.6), (B, C, 0.9), (A, D, 0.7), (D, C, 0.8)], [A, C], ("ac", "d", ""),
+            id="the surer of the weaker joins",
+        ),
+        pytest.param(
+            [(A, F, 0.6), (F, C, 0.6), (A, D, 1.0), (D, C, 1.0)], [A, C], ("ac", "f", ""),
+            id="the more believed before the surer",
+        ),
+        pytest.param(
+            [(A, B, 0.9), (B, C, 0.9), (A, D, 0.9), (D, C, 0.9)], [A, C], ("ac", "b", ""),
+            id="by name, all else equal",
+        ),
+        pytest.param(
+            [(A, B, 0.9), (B, C, 0.9), (C, D, 0.9)], [A, D], ("ad", "cb", ""), id="two between"
+        ),
+        pytest.param(
+            [(A, B, 0.9), (B, C, 0.9), (C, D, 0.9), (D, E, 0.9)], [A, E], ("a", "", "e"),
+            id="three between are too many",
+        ),
+        pytest.param([(A, B, 0.9)], [A, C], ("ac", "", ""), id="no way: it stays"),
+        pytest.param(
+            [(A, B, 0.9), (B, C, 0.9), (B, D, 0.9)], [A, C, D], ("acd", "b", ""),
+            id="one bridge for two islands",
+        ),
+        pytest.param(
+            [(A, B, 1), (B, C, 1), (C, D, 1), (D, E, 1), (E, F, 1)], [A, F, D],
+            ("afd", "cbe", ""), id="a far island is reached over a nearer one",
+        ),
+        pytest.param(
+            [(A, B, 0.9), (C, D, 0.9), (D, E, 0.9)], [A, C, E], ("ace", "d", ""),
+            id="islands of another continent are bridged among themselves",
+        ),
+        pytest.param([], [], ("", "", ""), id="nothing"),
+    ],
+)  # fmt: skip
+def test_bridged(
+    pairs: list[tuple[TableId, TableId, float]],
+    chosen: list[TableId],
+    expected: tuple[str, str, str],
+) -> None:
+    assert names(islands(*pairs).bridged(chosen, {F: 0.4, A: 0.9})) == expected
+
+
+def test_a_bridge_says_between_what_it_stands() -> None:
+    found = islands((A, B, 0.9), (B, C, 0.9), (C, D, 0.9)).bridged([A, D], {})
+    assert [str(bridge) for bridge in found.bridges] == ["bridges d and b", "bridges c and a"]
+    assert found.ids == [A, D, C, B]
+
+
+_TABLES = [TableId("s", f"t{n}") for n in range(9)]
+_PAIRS = st.lists(
+    st.tuples(st.sampled_from(_TABLES), st.sampled_from(_TABLES), st.sampled_from([0.1, 0.3, 0.9])),
+    max_size=14,
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(_PAIRS, st.lists(st.sampled_from(_TABLES), unique=True, max_size=6))
+def test_a_set_falls_apart_only_where_no_way_leads(
+    pairs: list[tuple[TableId, TableId, float]], chosen: list[TableId]
+) -> None:
+    beliefs = {table: 1 / (place + 1) for place, table in enumerate(chosen)}
+    joined = Islands(_TABLES, pairs)
+    found = joined.bridged(chosen, beliefs)
+    assert sorted((*found.tables, *found.left_out)) == sorted(chosen)
+    assert found.tables == tuple(table for table in chosen if table not in found.left_out)
+    assert found.tables[:1] == tuple(chosen[:1])
+    added = [bridge.table for bridge in found.bridges]
+    assert len({*added, *chosen}) == len(added) + len(chosen)
+    reached = _closure(pairs)
+    parts = joined.apart(found.ids)
+    for place, part in enumerate(parts):
+        for other in parts[place + 1 :]:
+            assert not any((one, two) in reached for one in part for two in other)
+    # What is left out could have been reached, but by no table or two.
+    for table in found.left_out:
+        assert any((table, kept) in reached for kept in found.tables)
+    assert joined.bridged(chosen, beliefs) == found
+
+
+def _closure(pairs: list[tuple[TableId, TableId, float]]) -> set[tuple[TableId, TableId]]:
+    """All that a way of joins leads between, by going on until nothing is new."""
+    joined = [(one, other) for one, other, score in pairs if score > 0.2]
+    reached = {*joined, *((other, one) for one, other in joined)}
+    while True:
+        more = {(a, d) for a, b in reached for c, d in reached if b == c} - reached
+        if not more:
+            return reached
+        reached |= more
+
+
+@given(
+    st.lists(st.floats(0.001, 0.999), min_size=1, max_size=16),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+def test_a_larger_recall_drops_nothing(beliefs: list[float], one: float, other: float) -> None:
+    few, many = sorted((one, other))
+    known = np.array(beliefs, dtype=np.float32)
+    smaller, larger = pick(known, few), pick(known, many)
+    assert larger[: len(smaller)] == smaller
+    assert int(np.argmax(known)) == smaller[0]
+
+
+def test_contract(tmp_path: Path) -> None:
+    def make(catalog: Catalog, k: int) -> Retriever:
+        return GraphRetriever(Searcher(catalog, Makings(HashEmbedder())), k=k)
+
+    check_retriever(make, tmp_path)
+
+
+def test_it_works_without_an_embedder(tmp_path: Path) -> None:
+    def make(catalog: Catalog, k: int) -> Retriever:
+        return GraphRetriever(Searcher(catalog, Makings(None)), k=k)
+
+    check_retriever(make, tmp_path)
+
+
+def test_a_set_says_why(shop: Searcher) -> None:
+    found = GraphRetriever(shop, recall=0.3).retrieve("orders of customers in Turin")
+    reasons = {chosen.table.name: (chosen.stage, chosen.reason) for chosen in found.tables}
+    assert reasons == {
+        "customers": ("select", "holds 'Turin' in city; its names say customers"),
+        "orders": ("select", "its names say orders, customers"),
+    }
+    assert [(edge.left.name, edge.right.name) for edge in found.joins] == [("orders", "customers")]
+
+
+def test_what_lies_between_is_brought_in(shop: Searcher) -> None:
+    found = GraphRetriever(shop, recall=0.1).retrieve("title of products and city of customers")
+    stages = {chosen.table.name: chosen.stage for chosen in found.tables}
+    assert stages == {
+        "customers": "select",
+        "products": "select",
+        "orders": "bridge",
+        "order_items": "bridge",
+    }
+    reasons = {chosen.reason for chosen in found.tables if chosen.stage == "bridge"}
+    assert reasons == {"bridges customers and order_items", "bridges orders and products"}
+    assert len(found.joins) == 3
+
+
+def test_the_trace_has_all_that_decided(shop: Searcher) -> None:
+    retriever = GraphRetriever(shop, recall=0.3, k=5)
+    question = "orders of customers in Turin"
+    found = retriever.retrieve(question)
+    searched, selected = json.loads(json.dumps(found.trace))
+    assert (searched["stage"], searched["k"]) == ("search", 5)
+    assert (selected["stage"], selected["recall"], selected["llm_calls"]) == ("select", 0.3, 0)
+    look = retriever.look(question)
+    candidates = selected["candidates"]
+    assert [one["table"] for one in candidates] == [str(c.table) for c in shop.search(question, 5)]
+    assert [one["belief"] for one in candidates] == pytest.approx(look.beliefs.tolist(), abs=1e-4)
+    assert list(candidates[0]["features"]) == list(FEATURES)
+    chosen = {str(one.table) for one in found.tables if one.stage == "select"}
+    assert {c["table"] for c in candidates if c["belief"] >= selected["cut"]} == chosen
+    expected = confidence([one.relevance for one in found.tables], look.beliefs)
+    assert selected["confidence"] == pytest.approx(expected, abs=1e-4)
+    assert selected["bridges"] == selected["left_out"] == []
+    assert found.tables[0].relevance == max(look.beliefs)
+
+
+def test_only_candidates_and_bridges(shop: Searcher) -> None:
+    for question in ("rainfall", "company of customer 112", "5003", "shelf height and quantity"):
+        for recall in (0.0, 0.5, 1.0):
+            retriever = GraphRetriever(shop, recall=recall, k=3)
+            offered = set(retriever.look(question).tables)
+            for chosen in retriever.retrieve(question).tables:
+                assert chosen.table in offered or chosen.stage == "bridge"
+
+
+@pytest.mark.parametrize("recall", [-0.1, 1.1, math.nan])
+def test_recall_is_a_share(shop: Searcher, recall: float) -> None:
+    with pytest.raises(UsageError, match=r"from 0 .* to 1"):
+        GraphRetriever(shop, recall=recall)
+
+
+def test_the_recall_is_an_argument_or_a_setting(tmp_path: Path) -> None:
+    source, chosen = write_shop(tmp_path / "s.sqlite"), Settings(embedder="none", recall=0.25)
+    catalog = dovetail.build(str(source), into=tmp_path / "catalog", settings=chosen)
+    for name, recall in (("graph", 0.25), ("graph:0.8", 0.8)):
+        made = plugins.open_retriever(name, catalog, k=4, settings=chosen)
+        assert made.retrieve("orders").trace[1]["recall"] == recall
+    with pytest.raises(UsageError, match="graph:much: the recall must be a number"):
+        plugins.open_retriever("graph:much", catalog, k=4, settings=chosen)
+
+
+def test_bench_measures_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DOVETAIL_EMBEDDER", "none")
+    arguments = ["bench", "retrieval", "sample", "--retriever", "graph,graph:0.8", "--json"]
+    result = CliRunner().invoke(app, [*arguments, "--limit", "40"])
+    assert result.exit_code == 0, result.output
+    usual, wide = json.loads(result.stdout)["results"]
+    assert (usual["retriever"], wide["retriever"]) == ("graph", "graph:0.8")
+    assert usual["f1"] > 0.6
+    assert wide["pr"] >= usual["pr"]
+    assert wide["avg_tables"] > usual["avg_tables"]
+    assert usual["llm_calls"] == 0

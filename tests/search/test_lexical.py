@@ -1,0 +1,131 @@
+"""Words of names against a count in plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
+from dovetail.search.lexical import Lexical
+from dovetail.search.query_terms import asked, stems
+
+PROFILE = ColumnProfile(
+    kind=Kind.TEXT, nulls=0, distinct=0, unique=False, minimum=None, maximum=None,
+    min_length=None, max_length=None, examples=(),
+)  # fmt: skip
+WORDS = ("dept", "department", "depart", "name", "id", "town", "townsfolk", "a", "größe", "街")
+
+
+def table(number: int, name: str, *columns: str) -> Table:
+    return Table(
+        TableId(f"s{number:03}", name),
+        tuple(Column(column, "TEXT", PROFILE) for column in columns),
+        rows=1,
+        sample=(),
+        digest="",
+    )
+
+
+def slow(
+    tables: list[Table], purposes: Mapping[TableId, str], word: str
+) -> tuple[float, dict[int, tuple[float, float]]]:
+    """The weight of a word, and by table how well it fits and which part of the name it is."""
+    names = [stems(one.name) for one in tables]
+    rest = [
+        [stem for column in one.columns for stem in stems(column.name)]
+        + stems(purposes.get(one.id, ""))
+        for one in tables
+    ]
+    count = len(tables)
+    mean = sum(len(a) + len(b) for a, b in zip(names, rest, strict=True)) / count
+
+    def rarity(stem: str) -> float:
+        have = sum(stem in a or stem in b for a, b in zip(names, rest, strict=True))
+        rare = math.log(1 + (count - have + 0.5) / (have + 0.5)) / math.log(count + 1)
+        return min(1.0, rare)
+
+    def alike(stem: str) -> float:
+        if stem == word:
+            return 1.0
+        short, long = sorted((stem, word), key=len)
+        return 0.6 if len(word) >= 4 and len(short) >= 3 and long.startswith(short) else 0.0
+
+    known = {stem for part in (*names, *rest) for stem in part}
+    close = [word] if word in known else [stem for stem in known if alike(stem)]
+    found: dict[int, tuple[float, float]] = {}
+    for place, (name, others) in enumerate(zip(names, rest, strict=True)):
+        soft = math.sqrt(0.6 + 0.4 * (len(name) + len(others)) / mean)
+        whole = sum(rarity(stem) for stem in set(name))
+        match = [alike(stem) * (1.0 if stem in name else 2 / 3) / soft for stem in {*name, *others}]
+        share = [alike(stem) * rarity(stem) / whole for stem in set(name)]
+        if max(match, default=0.0) > 0:
+            found[place] = (max(match), max(share, default=0.0))
+    return max((rarity(stem) for stem in close), default=1.0), found
+
+
+names = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map("_".join)
+
+
+@given(
+    st.lists(st.tuples(names, st.lists(names, max_size=4)), min_size=1, max_size=8),
+    st.sampled_from([*WORDS, "departing", "unknown", "to"]),
+    st.booleans(),
+)
+def test_a_mention_is_what_a_plain_count_says(
+    given_tables: list[tuple[str, list[str]]], said: str, described: bool
+) -> None:
+    tables = [table(n, name, *columns) for n, (name, columns) in enumerate(given_tables)]
+    purposes = {tables[0].id: "a town and its department"} if described else {}
+    (word,) = stems(said)
+    mention = Lexical.build(tables, purposes).mention(word)
+    weight, found = slow(tables, purposes, word)
+    assert mention.weight == pytest.approx(weight, abs=1e-5)
+    assert mention.tables.tolist() == sorted(found)
+    assert mention.match.tolist() == pytest.approx([found[n][0] for n in sorted(found)], abs=1e-5)
+    shares = [found[n][1] for n in sorted(found)]
+    assert mention.name_share.tolist() == pytest.approx(shares, abs=1e-5)
+    every = [found.get(place, (0.0, 0.0))[0] for place in range(len(tables))]
+    assert mention.fit(np.arange(len(tables))).tolist() == pytest.approx(every, abs=1e-5)
+
+
+def test_rare_words_weigh_more_and_a_name_counts_more_than_a_column() -> None:
+    tables = [table(0, "orders", "town"), table(1, "town", "id"), table(2, "shelf", "id")]
+    lexical = Lexical.build(tables, {})
+    town, shelf, unknown = (lexical.mention(word) for word in ("town", "shelf", "xylophone"))
+    assert shelf.weight > town.weight
+    assert (unknown.weight, unknown.tables.tolist()) == (1.0, [])
+    assert town.tables.tolist() == [0, 1]
+    assert town.match[1] > town.match[0]
+    assert town.name_share.tolist() == [0.0, 1.0]
+
+
+def test_what_is_kept_says_the_same(tmp_path: Path) -> None:
+    lexical = Lexical.build([table(0, "größe_街", "a b"), table(1, "depts")], {})
+    lexical.save(tmp_path)
+    again = Lexical.load(tmp_path)
+    for word in ("größ", "街", "dept", "department", "nothing"):
+        one, two = lexical.mention(word), again.mention(word)
+        assert (one.weight, one.match.tolist()) == (two.weight, two.match.tolist())
+        assert one.tables.tolist() == two.tables.tolist()
+
+
+def test_no_tables() -> None:
+    mention = Lexical.build([], {}).mention("town")
+    assert (mention.weight, mention.tables.tolist()) == (1.0, [])
+
+
+def test_a_question_is_read_for_its_distinct_words() -> None:
+    assert asked("Show the singers, and every singer's NAME in 2014!") == [
+        "sing",
+        "s",
+        "name",
+        "2014",
+    ]
+    assert len(asked(" ".join(f"word{n}x" for n in range(9_000)))) == 400
+    assert asked("") == asked("what of the") == []

@@ -1,0 +1,537 @@
+"""PostgreSQL: what is read of each type and each kind of table, and what is found to change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import pytest
+
+import dovetail
+from dovetail.domain import TableId
+from dovetail.errors import SourceError
+from dovetail.sources import duck
+from dovetail.sources.postgres import PostgresSource
+from dovetail.sources.resolve import root
+from dovetail.testing import check_source
+from tests.support.servers import PostgresDatabase, index, postgres, postgres_role, spy_on_queries
+
+pytestmark = pytest.mark.service
+
+
+@pytest.fixture
+def database() -> Iterator[PostgresDatabase]:
+    with postgres() as database:
+        yield database
+
+
+class Typed(NamedTuple):
+    """A column, three values of it besides a NULL, and the profile it must get."""
+
+    declared: str
+    values: tuple[str, str, str]
+    type: str
+    kind: str
+    nulls: int
+    examples: set[str]
+
+
+TYPES = [
+    Typed("smallint", ("1", "-32768", "1"), "SMALLINT", "integer", 1, {"1", "-32768"}),
+    Typed("int", ("2147483647", "0", "-7"), "INTEGER", "integer", 1, {"2147483647", "0", "-7"}),
+    Typed(
+        "bigint",
+        ("9223372036854775807", "-9223372036854775808", "0"),
+        "BIGINT",
+        "integer",
+        1,
+        {"9223372036854775807", "-9223372036854775808", "0"},
+    ),
+    Typed(
+        "numeric(10,2)",
+        ("12345678.90", "-0.01", "'NaN'"),
+        "DECIMAL(10,2)",
+        "real",
+        2,
+        {"12345678.9", "-0.01"},
+    ),
+    # More digits than a double holds: exact all the same.
+    Typed(
+        "numeric(30,0)",
+        ("123456789012345678901234567890", "123456789012345678901234567891", "'NaN'"),
+        "DECIMAL(30,0)",
+        "integer",
+        2,
+        {"123456789012345678901234567890", "123456789012345678901234567891"},
+    ),
+    Typed("numeric", ("0.1", "12.50", "'NaN'"), "DOUBLE", "real", 2, {"0.1", "12.50"}),
+    Typed("numeric", ("1", "20000000000000003", "'NaN'"), "BIGINT", "integer", 2,
+          {"1", "20000000000000003"}),
+    Typed("real", ("0.1", "'NaN'", "'-infinity'"), "FLOAT", "real", 2, {"0.1", "-inf"}),
+    Typed("double precision", ("0.1", "'NaN'", "1e300"), "DOUBLE", "real", 2, {"0.1", "1e+300"}),
+    Typed("money", ("1234.50", "-0.01", "0"), "DOUBLE", "real", 1, {"1234.50", "-0.01", "0.00"}),
+    Typed("text", ("'héllo 😀'", "''", "E'two\\nlines'"), "VARCHAR", "text", 2,
+          {"héllo 😀", "two\nlines"}),
+    Typed("varchar(20)", ("'v'", "'  blank  '", "'007'"), "VARCHAR", "text", 1,
+          {"v", "blank", "007"}),
+    Typed("char(8)", ("'ab'", "'a'", "''"), "VARCHAR", "text", 2, {"ab", "a"}),
+    Typed("boolean", ("true", "false", "true"), "BOOLEAN", "boolean", 1, {"true", "false"}),
+    Typed("date", ("'2024-02-29'", "'infinity'", "'0044-03-15 BC'"), "DATE", "date", 2,
+          {"2024-02-29", "-0043-03-15"}),
+    Typed("timestamp", ("'2024-02-29 12:34:56.789'", "'infinity'", "'-infinity'"), "TIMESTAMP",
+          "timestamp", 3, {"2024-02-29 12:34:56.789"}),
+    Typed("timestamptz", ("'2024-02-29 12:00+02'", "'-infinity'", "'2024-02-29 10:00+00'"),
+          "TIMESTAMP WITH TIME ZONE", "timestamp", 2, {"2024-02-29 10:00:00"}),
+    Typed("time", ("'12:34:56.5'", "'24:00'", "'00:00'"), "TIME", "text", 1,
+          {"12:34:56.5", "24:00:00", "00:00:00"}),
+    Typed("timetz", ("'12:34:56+02'", "'00:00+00'", "NULL"), "TIME WITH TIME ZONE", "text", 2,
+          {"12:34:56+02", "00:00:00+00"}),
+    Typed("interval", ("'1 mon 2 days 03:00'", "'-1 day'", "'0'"), "INTERVAL", "text", 1,
+          {"1 month 2 days 03:00:00", "-1 day", "00:00:00"}),
+    Typed("uuid", ("'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'", "NULL", "NULL"), "UUID", "text", 3,
+          {"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}),
+    Typed("json", ("""'{"b": 1,  "a": 2}'""", "'null'", "'[]'"), "VARCHAR", "text", 1,
+          {'{"b": 1,  "a": 2}', "null", "[]"}),
+    Typed("jsonb", ("""'{"b": 1,  "a": 2}'""", "'null'", "'[]'"), "VARCHAR", "text", 1,
+          {'{"a": 2, "b": 1}', "null", "[]"}),
+    Typed("bytea", (r"'\xdeadbeef'", "''", r"'\x00'"), "BLOB", "binary", 1,
+          {"0xdeadbeef", "0x", "0x00"}),
+    # Of any number of dimensions, even in one column.
+    Typed("int[]", ("'{1,2,NULL}'", "'{}'", "'{{1,2},{3,4}}'"), "VARCHAR", "text", 1,
+          {"{1,2,NULL}", "{}", "{{1,2},{3,4}}"}),
+    Typed("text[]", ("""'{a,"b c"}'""", "'{}'", "NULL"), "VARCHAR", "text", 2,
+          {'{a,"b c"}', "{}"}),
+    Typed("mood", ("'sad'", "'it''s ok'", "'sad'"), "VARCHAR", "text", 1, {"sad", "it's ok"}),
+    Typed("inet", ("'192.168.0.1'", "'10.1.2.3/8'", "'::1'"), "VARCHAR", "text", 1,
+          {"192.168.0.1", "10.1.2.3/8", "::1"}),
+    Typed("cidr", ("'10.0.0.0/8'", "NULL", "NULL"), "VARCHAR", "text", 3, {"10.0.0.0/8"}),
+    Typed("macaddr", ("'08:00:2b:01:02:03'", "NULL", "NULL"), "VARCHAR", "text", 3,
+          {"08:00:2b:01:02:03"}),
+    Typed("bit(4)", ("B'1010'", "B'0000'", "NULL"), "VARCHAR", "text", 2, {"1010", "0000"}),
+    Typed("point", ("'(1,2)'", "NULL", "NULL"), "VARCHAR", "text", 3, {"(1,2)"}),
+    Typed("xml", ("'<a/>'", "NULL", "NULL"), "VARCHAR", "text", 3, {"<a/>"}),
+    Typed("int4range", ("'[1,5)'", "'empty'", "NULL"), "VARCHAR", "text", 2, {"[1,5)", "empty"}),
+    Typed("oid", ("4294967295", "0", "NULL"), "BIGINT", "integer", 2, {"4294967295", "0"}),
+    # Types of one's own are what they are made of.
+    Typed("positive", ("7", "1", "NULL"), "INTEGER", "integer", 2, {"7", "1"}),
+    Typed("price", ("1.50", "'NaN'", "NULL"), "DECIMAL(8,2)", "real", 3, {"1.5"}),
+    Typed("pair", ("'(1,x)'", "'(,)'", "NULL"), "VARCHAR", "text", 2, {"(1,x)", "(,)"}),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dovetail.Table]:
+    rows = [[column.values[row] for column in TYPES] for row in range(3)]
+    with postgres() as database:
+        database.run(
+            "CREATE TYPE mood AS ENUM ('sad', 'it''s ok')",
+            "CREATE TYPE pair AS (a int, b text)",
+            "CREATE DOMAIN positive AS int CHECK (value > 0)",
+            "CREATE DOMAIN price AS numeric(8,2)",
+            f"CREATE TABLE t ({', '.join(f'c{n} {c.declared}' for n, c in enumerate(TYPES))})",
+            *(f"INSERT INTO t VALUES ({', '.join(row)})" for row in rows),
+            "INSERT INTO t DEFAULT VALUES",
+        )
+        run = index(database.url, into=tmp_path_factory.mktemp("typed") / "catalog")
+        assert run.report.skipped == ()
+        yield run.catalog["t"]
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    list(enumerate(TYPES)),
+    ids=[f"{c.declared}-{n}" for n, c in enumerate(TYPES)],
+)
+def test_every_type_is_read_as_it_is_meant(typed: dovetail.Table, at: int, expected: Typed) -> None:
+    column = typed.columns[at]
+    profile = column.profile
+    assert typed.rows == 4
+    assert (column.type, profile.kind) == (expected.type, expected.kind)
+    assert (profile.nulls, profile.distinct) == (expected.nulls, len(expected.examples))
+    assert set(profile.examples) == expected.examples
+
+
+def test_the_ends_of_numbers_and_times(typed: dovetail.Table) -> None:
+    ends = {
+        column.declared: (found.profile.minimum, found.profile.maximum)
+        for column, found in zip(TYPES, typed.columns, strict=True)
+    }
+    assert ends["bigint"] == ("-9223372036854775808", "9223372036854775807")
+    assert ends["numeric(10,2)"] == ("-0.01", "12345678.9")
+    assert ends["real"] == ("-inf", "0.1")
+    assert ends["date"] == ("-0043-03-15", "2024-02-29")
+    assert ends["timestamptz"] == ("2024-02-29 10:00:00", "2024-02-29 10:00:00")
+    assert ends["money"] == ("-0.01", "1234.50")
+
+
+KINDS = [
+    "CREATE TABLE ordinary (id int PRIMARY KEY, x text)",
+    "INSERT INTO ordinary VALUES (1, 'a'), (2, 'b')",
+    "CREATE TABLE empty (a int, b text)",
+    "CREATE TABLE no_columns ()",
+    "CREATE TABLE refers (id int REFERENCES ordinary (id))",
+    "INSERT INTO refers VALUES (2)",
+    "CREATE VIEW a_view AS SELECT x FROM ordinary",
+    "CREATE MATERIALIZED VIEW materialized AS SELECT x FROM ordinary",
+    "CREATE TABLE whole (id int, y text) PARTITION BY RANGE (id)",
+    "CREATE TABLE part_1 PARTITION OF whole FOR VALUES FROM (0) TO (10) PARTITION BY LIST (id)",
+    "CREATE TABLE part_1_1 PARTITION OF part_1 FOR VALUES IN (1)",
+    "CREATE TABLE part_2 PARTITION OF whole FOR VALUES FROM (10) TO (20)",
+    "INSERT INTO whole VALUES (1, 'p'), (11, 'q')",
+    "CREATE TABLE parent (id int)",
+    "CREATE TABLE child (extra text) INHERITS (parent)",
+    "INSERT INTO parent VALUES (1)",
+    "INSERT INTO child VALUES (2, 'x')",
+    "CREATE TABLE generated (a int, b int GENERATED ALWAYS AS (a * 2) STORED)",
+    "INSERT INTO generated VALUES (21)",
+    "CREATE TABLE shrunk (a int, b int, c int)",
+    "INSERT INTO shrunk VALUES (1, 2, 3)",
+    "ALTER TABLE shrunk DROP COLUMN b",
+    "CREATE UNLOGGED TABLE unlogged (a int)",
+    "CREATE SEQUENCE a_sequence",
+    "CREATE SCHEMA sales",
+    "CREATE TABLE sales.orders (id int)",
+    "INSERT INTO sales.orders VALUES (7)",
+]
+
+
+def test_every_kind_of_table(database: PostgresDatabase, tmp_path: Path) -> None:
+    database.run(*KINDS)
+    run = index(database.url, into=tmp_path / "c")
+    assert run.report.skipped == ()
+    assert {table.name: (table.rows, len(table.columns)) for table in run.catalog} == {
+        "ordinary": (2, 2),
+        "empty": (0, 2),
+        "refers": (1, 1),
+        "materialized": (2, 1),
+        "whole": (2, 2),
+        "parent": (2, 1),
+        "child": (1, 2),
+        "generated": (1, 2),
+        "shrunk": (1, 2),
+        "unlogged": (0, 1),
+        "sales.orders": (1, 1),
+    }
+    assert run.catalog["shrunk"].sample == (("1", "3"),)
+    assert run.catalog["generated"].sample == (("21", "42"),)
+    assert run.catalog["empty"].columns[0].profile.kind == "empty"
+    assert [table.id.source for table in run.catalog] == [database.label] * 11
+
+    with_views = index(database.url, into=tmp_path / "c", views=True)
+    assert with_views.report.added == (TableId(database.label, "a_view"),)
+    assert with_views.catalog["a_view"].rows == 2
+    without = index(database.url, into=tmp_path / "c")
+    assert without.report.dropped == (TableId(database.label, "a_view"),)
+
+
+def test_odd_names(database: PostgresDatabase, tmp_path: Path) -> None:
+    columns = ["sel ect", 'qu"ote', "Ünïcode", "order", "it's", "a.b", "A", "a", "back`tick", "%s"]
+    quoted = ", ".join('"' + name.replace('"', '""') + '" int' for name in columns)
+    names = ["odd \"name\" with 'all'", "Case", "case", "a.b", "select", "x;--", 'a": ', "c_1 "]
+    database.run(
+        *(
+            statement
+            for name in names
+            for statement in (
+                'CREATE TABLE "{}" ({})'.format(name.replace('"', '""'), quoted),
+                'INSERT INTO "{}" VALUES ({})'.format(
+                    name.replace('"', '""'), ", ".join(map(str, range(len(columns))))
+                ),
+            )
+        ),
+        'CREATE SCHEMA "Dot.ted"',
+        'CREATE TABLE "Dot.ted"."T x" (a int)',
+        # Both would be called a.b.
+        "CREATE SCHEMA a",
+        "CREATE TABLE a.b (z int)",
+    )
+    run = index(database.url, into=tmp_path / "c")
+    assert run.report.skipped == ()
+    expected = {name for name in names if name != "a.b"}
+    expected |= {"Dot.ted.T x", '"public"."a.b"', '"a"."b"'}
+    assert {table.name for table in run.catalog} == expected
+    odd = run.catalog[TableId(database.label, names[0])]
+    assert [column.name for column in odd.columns] == columns
+    assert odd.sample == (tuple(map(str, range(len(columns)))),)
+    assert [column.name for column in run.catalog['"a"."b"'].columns] == ["z"]
+    assert run.catalog[TableId(database.label, "Case")].rows == 1
+    again = index(database.url, into=tmp_path / "c")
+    assert (again.reads, again.report.unchanged) == (0, 10)
+
+
+def test_it_is_a_source_like_any_other(database: PostgresDatabase, tmp_path: Path) -> None:
+    database.run(*KINDS)
+    spec = replace(root(database.url, tmp_path), views=True)
+    check_source(lambda: PostgresSource(spec), untold=["a_view"])
+
+
+def test_bytes_that_are_no_text_and_queries_that_fail(tmp_path: Path) -> None:
+    """A view that fails, and one that takes the connection down, cost only themselves."""
+    options = "ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    with postgres(options=options) as database:
+        database.run(
+            "CREATE TABLE before (x int)",
+            "CREATE TABLE bytes (t text)",
+            r"INSERT INTO bytes VALUES (convert_from('\xff41', 'SQL_ASCII'))",
+            "CREATE VIEW deadly AS SELECT pg_terminate_backend(pg_backend_pid())",
+            "CREATE VIEW failing AS SELECT 1 / (length(t) - 2) FROM bytes",
+            "CREATE TABLE last (x int)",
+            "INSERT INTO last VALUES (1)",
+        )
+        run = index(database.url, into=tmp_path / "c", views=True)
+        assert {table.name: table.rows for table in run.catalog} == {
+            "before": 0,
+            "bytes": 1,
+            "last": 1,
+        }
+        assert run.catalog["bytes"].sample == ((r"\xffA",),)
+        assert run.skipped == {
+            "deadly": "terminating connection due to administrator command",
+            "failing": "division by zero",
+        }
+
+
+def test_a_table_larger_than_a_batch(database: PostgresDatabase, tmp_path: Path) -> None:
+    database.run("CREATE TABLE big AS SELECT g AS id, g % 7 AS k FROM generate_series(1, 300000) g")
+    table = index(database.url, into=tmp_path / "c").catalog["big"]
+    assert table.rows == 300_000
+    assert table.column("id").profile.unique
+    assert table.column("id").profile.maximum == "300000"
+    assert table.column("k").profile.distinct == 7
+
+
+CHANGES = [
+    ("nothing", [], set()),
+    ("insert", ["INSERT INTO a VALUES (9, 'new')"], {"a"}),
+    ("update", ["UPDATE a SET v = 'changed' WHERE id = 9"], {"a"}),
+    (
+        "a swap of two values",
+        ["UPDATE b SET v = CASE id WHEN 1 THEN 'two' ELSE 'one' END"],
+        {"b"},
+    ),
+    (
+        "a row in place of another",
+        ["DELETE FROM c WHERE id = 1", "INSERT INTO c VALUES (1, 'other')"],
+        {"c"},
+    ),
+    ("delete", ["DELETE FROM c WHERE id = 2"], {"c"}),
+    ("two tables", ["DELETE FROM a WHERE id = 9", "INSERT INTO c VALUES (5, 'x')"], {"a", "c"}),
+    ("a column more", ["ALTER TABLE a ADD COLUMN w int DEFAULT 5"], {"a"}),
+    (
+        "a column dropped and made again",
+        ["ALTER TABLE a DROP COLUMN w", "ALTER TABLE a ADD COLUMN w int DEFAULT 6"],
+        {"a"},
+    ),
+    ("another name", ["ALTER TABLE b RENAME COLUMN v TO vv"], {"b"}),
+    ("another type", ["ALTER TABLE b ALTER COLUMN id TYPE text"], {"b"}),
+    ("more digits", ["ALTER TABLE priced ALTER COLUMN p TYPE numeric(12,2)"], {"priced"}),
+    ("a name of an enum", ["ALTER TYPE mood RENAME VALUE 'ok' TO 'fine'"], {"moody"}),
+    ("a partition's rows", ["INSERT INTO whole_1 VALUES (3)"], {"whole"}),
+    ("a partition less", ["ALTER TABLE whole DETACH PARTITION whole_2"], {"whole", "whole_2"}),
+    ("an heir's rows", ["INSERT INTO heir VALUES (2)"], {"ancestor", "heir"}),
+    ("what a view saw", ["UPDATE a SET v = 'anew' WHERE id = 1"], {"a"}),
+    ("a refreshed view", ["REFRESH MATERIALIZED VIEW seen"], {"seen"}),
+    ("two tables swapped", [
+        "ALTER TABLE twin_1 RENAME TO twin",
+        "ALTER TABLE twin_2 RENAME TO twin_1",
+        "ALTER TABLE twin RENAME TO twin_2",
+    ], {"twin_1", "twin_2"}),
+    ("nothing, but rolled back", ["BEGIN", "DELETE FROM c", "ROLLBACK"], set()),
+    ("analyze and vacuum", ["ANALYZE", "VACUUM", "VACUUM FREEZE a", "VACUUM FULL c"], set()),
+    ("counters reset", ["SELECT pg_stat_reset()"], set()),
+    ("counters reset, and a change", [
+        "SELECT pg_stat_reset()", "UPDATE c SET v = 'reset' WHERE id = 5",
+    ], {"c"}),
+]  # fmt: skip
+
+
+def test_only_what_changed_is_read(database: PostgresDatabase, tmp_path: Path) -> None:
+    database.run(
+        *(f"CREATE TABLE {name} (id int, v text)" for name in ("a", "b", "c", "twin_1", "twin_2")),
+        "INSERT INTO a VALUES (1, 'one'), (2, 'two')",
+        "INSERT INTO b VALUES (1, 'one'), (2, 'two')",
+        "INSERT INTO c VALUES (1, 'one'), (2, 'two')",
+        "INSERT INTO twin_1 VALUES (1, 'one'); INSERT INTO twin_2 VALUES (2, 'two')",
+        "CREATE TABLE priced (p numeric(10,2))",
+        "INSERT INTO priced VALUES (1.5)",
+        "CREATE TYPE mood AS ENUM ('sad', 'ok')",
+        "CREATE TABLE moody (m mood)",
+        "INSERT INTO moody VALUES ('ok')",
+        "CREATE TABLE whole (id int) PARTITION BY RANGE (id)",
+        "CREATE TABLE whole_1 PARTITION OF whole FOR VALUES FROM (0) TO (10)",
+        "CREATE TABLE whole_2 PARTITION OF whole FOR VALUES FROM (10) TO (20)",
+        "INSERT INTO whole VALUES (1), (11)",
+        "CREATE TABLE ancestor (id int)",
+        "CREATE TABLE heir () INHERITS (ancestor)",
+        "INSERT INTO ancestor VALUES (1)",
+        "CREATE MATERIALIZED VIEW seen AS SELECT * FROM a",
+    )
+    catalog = tmp_path / "c"
+    index(database.url, into=catalog)
+    for what, statements, expected in CHANGES:
+        database.run(*statements)
+        run = index(into=catalog)
+        assert run.names == expected, what
+        assert run.reads == len(expected), what
+        found = run.report.changed + run.report.added
+        assert {table.name for table in found} == expected, what
+    assert run.catalog["moody"].sample == (("fine",),)
+    assert run.catalog["a"].column("w").profile.examples == ("6",)
+
+
+def test_truncated_dropped_and_new_tables(database: PostgresDatabase, tmp_path: Path) -> None:
+    database.run(
+        *(f"CREATE TABLE {name} AS SELECT 1 AS id" for name in ("kept", "emptied", "going"))
+    )
+    catalog = tmp_path / "c"
+    index(database.url, into=catalog)
+    database.run("TRUNCATE emptied")
+    run = index(into=catalog)
+    assert (run.reads, run.report.changed) == (1, (TableId(database.label, "emptied"),))
+    assert run.catalog["emptied"].rows == 0
+    database.run("DROP TABLE going")
+    run = index(into=catalog)
+    assert (run.reads, run.report.dropped) == (0, (TableId(database.label, "going"),))
+    database.run("CREATE TABLE newcomer AS SELECT 2 AS id")
+    run = index(into=catalog)
+    assert (run.names, run.report.added) == ({"newcomer"}, (TableId(database.label, "newcomer"),))
+    # The same name and contents, but another table: it has to be read to be known.
+    database.run("DROP TABLE kept", "CREATE TABLE kept AS SELECT 1 AS id")
+    run = index(into=catalog)
+    assert (run.names, run.report.changed, run.report.unchanged) == ({"kept"}, (), 3)
+
+
+def test_counters_alone_vouch_for_a_quiet_database(
+    database: PostgresDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database.run("CREATE TABLE t AS SELECT g AS id FROM generate_series(1, 100) g")
+    catalog = tmp_path / "c"
+    index(database.url, into=catalog)
+    database.quieten()
+    asked = spy_on_queries(monkeypatch)
+    assert index(into=catalog).reads == 0
+    assert not [sql for sql in asked if "xmin" in sql]
+
+    # A session that was busy a moment ago may have changes that are not counted yet.
+    with database.connect() as other:
+        other.execute("SELECT 1")
+        assert index(into=catalog).reads == 0
+        assert len([sql for sql in asked if "xmin" in sql]) == 1
+
+
+def test_a_change_that_is_not_counted_yet(database: PostgresDatabase, tmp_path: Path) -> None:
+    database.run("CREATE TABLE t (id int, v int)", "INSERT INTO t VALUES (1, 1), (2, 2)")
+    catalog = tmp_path / "c"
+    counted = "SELECT n_tup_upd FROM pg_stat_user_tables"
+    with database.connect() as writer, database.connect() as observer:
+        for attempt in range(20):
+            index(database.url, into=catalog)
+            # The first of these is counted at once, the second only after a second's pause.
+            writer.execute("UPDATE t SET v = v + 1")
+            before = observer.execute(counted).fetchone()
+            writer.execute("UPDATE t SET v = v + 1 WHERE id = 1")
+            hidden = observer.execute(counted).fetchone() == before
+            run = index(into=catalog)
+            assert run.report.changed == (TableId(database.label, "t"),)
+            minimum = run.catalog["t"].column("v").profile.minimum
+            assert minimum == str(min(1 + 2 * (attempt + 1), 2 + attempt + 1))
+            if hidden:
+                break
+            time.sleep(0.3)
+        assert hidden, "the server counted every change at once, so nothing was tried"
+        # What is counted late is no change.
+        time.sleep(1.1)
+        writer.execute("SELECT 1")
+        assert index(into=catalog).reads == 0
+
+
+def test_an_open_transaction_is_seen_once_it_commits(
+    database: PostgresDatabase, tmp_path: Path
+) -> None:
+    database.run("CREATE TABLE t AS SELECT 1 AS id")
+    catalog = tmp_path / "c"
+    with database.connect() as writer:
+        writer.execute("BEGIN")
+        writer.execute("INSERT INTO t VALUES (2)")
+        assert index(database.url, into=catalog).catalog["t"].rows == 1
+        assert index(into=catalog).reads == 0
+        writer.execute("COMMIT")
+        run = index(into=catalog)
+        assert (run.names, run.catalog["t"].rows) == ({"t"}, 2)
+
+
+def test_a_table_that_goes_before_it_is_read(database: PostgresDatabase, tmp_path: Path) -> None:
+    tables = ("a_first", "b_going", "c_last")
+    database.run(*(f"CREATE TABLE {name} AS SELECT 1 AS id" for name in tables))
+
+    def drop_it(progress: dovetail.Progress) -> None:
+        if progress.detail.startswith(f"{database.label}::a_first"):
+            with database.connect() as connection:
+                connection.execute("DROP TABLE IF EXISTS b_going")
+
+    report = dovetail.update([database.url], into=tmp_path / "c", watch=drop_it)
+    assert [table.name for table in report.catalog] == ["a_first", "c_last"]
+    assert [str(skip) for skip in report.skipped] == [
+        f'{database.label}::b_going: relation "public.b_going" does not exist; '
+        "it went while we looked; index again"
+    ]
+    report = dovetail.update(into=tmp_path / "c")
+    assert report.skipped == ()
+
+    with closing(PostgresSource(root(database.url, tmp_path))) as source:
+        listing = source.tables()[0]
+        database.run("DROP TABLE a_first")
+        with pytest.raises(SourceError, match='a_first" does not exist; it went while we looked; '):
+            source.scan(listing)
+
+
+def test_no_permission_on_one_table(database: PostgresDatabase, tmp_path: Path) -> None:
+    database.run(
+        *(f"CREATE TABLE {name} AS SELECT 1 AS id" for name in ("open", "shut")),
+        "CREATE SCHEMA hidden",
+        "CREATE TABLE hidden.away AS SELECT 1 AS id",
+    )
+    with postgres_role(database, password="pw") as role:
+        database.run(f'GRANT SELECT ON open, shut TO "{role}"')
+        url = database.url_for(role, "pw")
+        catalog = tmp_path / "c"
+        first = index(url, into=catalog, exclude=("hidden.*",))
+        assert [table.name for table in first.catalog] == ["open", "shut"]
+        database.run(
+            f'REVOKE SELECT ON shut FROM "{role}"',
+            "INSERT INTO open VALUES (2)",
+            "INSERT INTO shut VALUES (2)",
+        )
+        run = index(url, into=catalog)
+        remedy = "grant SELECT on it to the login, or leave it out with --exclude"
+        assert run.skipped == {
+            "shut": f"permission denied for table shut; {remedy}",
+            "hidden.away": f"permission denied for schema hidden; {remedy}",
+        }
+        assert run.report.kept == (TableId(database.label, "shut"),)
+        assert run.catalog["shut"].rows == 1
+        assert run.catalog["open"].rows == 2
+
+
+def test_nothing_is_written(database: PostgresDatabase, tmp_path: Path) -> None:
+    database.run("CREATE TABLE t AS SELECT 1 AS id")
+    source = PostgresSource(root(database.url, tmp_path))
+    alias = source._server._alias
+    attempts = [
+        f"CREATE TABLE {alias}.public.u (a int)",
+        f"INSERT INTO {alias}.public.t VALUES (2)",
+        f"DROP TABLE {alias}.public.t",
+        f"SELECT * FROM postgres_execute('{alias}', 'DELETE FROM t')",
+        f"SELECT * FROM postgres_query('{alias}', 'DELETE FROM t RETURNING id')",
+    ]
+    for attempt in attempts:
+        with pytest.raises(duckdb.Error):
+            duck.fetch(attempt)
+    source.close()
+    assert database.ask("SELECT * FROM t") == [(1,)]
+    assert database.ask("SELECT count(*) FROM pg_tables WHERE tablename = 'u'") == [(0,)]
