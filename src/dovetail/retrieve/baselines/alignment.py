@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.domain import Candidate, Table
+from dovetail.errors import MissingExtraError
 from dovetail.search.embedding_text import header_text, spelled
 from dovetail.search.searcher import Searcher
 
@@ -25,8 +26,10 @@ class Bm25:
     """Texts as lists of words, and how well words fit each of them."""
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
-        import bm25s
-
+        try:
+            import bm25s
+        except ImportError:
+            raise MissingExtraError("the keyword search of arm", "bench") from None
         self._count = len(texts)
         self._words = {word for text in texts for word in text}
         self._index = bm25s.BM25()

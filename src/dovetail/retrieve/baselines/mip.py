@@ -20,10 +20,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
 
-import highspy
 import numpy as np
 
+from dovetail.errors import MissingExtraError
 from dovetail.retrieve.baselines.connected import Pair, Problem, Weights, Worth, good_set, hopeful
+
+try:
+    import highspy
+except ImportError:
+    raise MissingExtraError("the solver of jar and arm", "bench") from None
 
 _ENDLESS = float("inf")
 _CLOCK = highspy.HighsModelStatus.kTimeLimit

