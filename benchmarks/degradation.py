@@ -36,11 +36,11 @@ from benchmarks.variants import DIRT, Corpus
 
 from benchmarks import noise, variants
 from dovetail.bench.datasets import Dataset, open_dataset
-from dovetail.bench.question_filter import Choice
+from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.questions import Question, stratified
 from dovetail.bench.reporting.as_markdown import table_markdown
 from dovetail.bench.reporting.tabular import Column, Row, Table, cells
-from dovetail.bench.retrieval import Lab, bench_retrieval
+from dovetail.bench.retrieval import RunConfig, bench_retrieval
 from dovetail.catalog.reader import Catalog
 from dovetail.errors import NotFoundError
 from dovetail.plugins import open_retriever
@@ -137,11 +137,11 @@ def _variants(
 def _asked(variant: Dataset, kind: str, level: int, plan: Plan, runs: Path) -> Iterator[Measured]:
     settings = Settings()
     catalog, indexed = _indexed(variant, settings)
-    choice = Choice(share=plan.share)
-    questions = stratified(variant.questions(), plan.share, choice.seed)
+    question_filter = QuestionFilter(share=plan.share)
+    questions = stratified(variant.questions(), plan.share, question_filter.seed)
     for name, k in SYSTEMS.items():
-        lab = Lab(runs, settings, corpus=str(variant.home))
-        (row,) = bench_retrieval(variant, [name], [k], choice, lab)["results"]
+        config = RunConfig(runs, settings, corpus=str(variant.home))
+        (row,) = bench_retrieval(variant, [name], [k], question_filter, config)["results"]
         yield Measured(
             kind, level, len(catalog), len(questions), indexed, f"{name}@{k}",
             row["f1"], row["pr"],

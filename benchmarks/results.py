@@ -24,11 +24,11 @@ from pathlib import Path
 import dovetail
 from dovetail.bench.datasets import SAMPLE, Dataset, open_dataset
 from dovetail.bench.joins import bench_joins
-from dovetail.bench.question_filter import Choice
+from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.reporting.as_markdown import table_markdown
 from dovetail.bench.reporting.report import Chapter, make_report
 from dovetail.bench.reporting.writing import write_report
-from dovetail.bench.retrieval import Lab, bench_retrieval
+from dovetail.bench.retrieval import RunConfig, bench_retrieval
 from dovetail.plugins import RETRIEVERS, names
 from dovetail.ports import Json
 from dovetail.settings import Settings
@@ -61,12 +61,12 @@ All rows are the same in every run, times aside.
 def measure(data: str, into: Path, settings: Settings) -> list[Path]:
     """Run every retriever and scoring on a corpus; returns the files of the runs."""
     dataset = open_dataset(data)
-    lab = Lab(into / "runs", settings, note=print, corpus=data)
-    choice = Choice(share=SHARES.get(dataset.name, Fraction(1)))
+    config = RunConfig(into / "runs", settings, note=print, corpus=data)
+    question_filter = QuestionFilter(share=SHARES.get(dataset.name, Fraction(1)))
     rows = [
         row
         for name in sorted(WANTED.keys() & set(names(RETRIEVERS)))
-        for row in told(bench_retrieval(dataset, [name], WANTED[name], choice, lab))
+        for row in told(bench_retrieval(dataset, [name], WANTED[name], question_filter, config))
     ]
     return run_files(rows) + [joined(dataset, data, name, into / "joins") for name in SCORINGS]
 

@@ -19,10 +19,10 @@ from pathlib import Path
 from benchmarks.results import PAGE, chapter_text, run_files, told, write_page
 
 from dovetail.bench.datasets import Dataset, open_dataset
-from dovetail.bench.question_filter import Choice
+from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.reporting.report import make_report
 from dovetail.bench.reporting.writing import write_report
-from dovetail.bench.retrieval import Lab, Trial
+from dovetail.bench.retrieval import Experiment, RunConfig
 from dovetail.bench.sql import bench_sql
 from dovetail.plugins import open_llm
 from dovetail.ports import Json
@@ -45,27 +45,30 @@ ANSWERS = {
     "core-t:compact+unadjusted": (10,), "core-t:compact": (10,),
 }  # fmt: skip
 # As the paper samples MMQA; only one database of Bird is there with all of its rows.
-CHOICES = {"mmqa": Choice(share=Fraction(1, 3)), "bird_dev": Choice(sources=("superhero",))}
+CHOICES = {
+    "mmqa": QuestionFilter(share=Fraction(1, 3)),
+    "bird_dev": QuestionFilter(sources=("superhero",)),
+}
 _MOST_WAITING = 0.15
 SHOWN = (
-    "selection", "stages", "sweep", "recovery", "bridges", "asking", "tokens", "lengths",
+    "selection", "stages", "sweep", "recovery", "connectors", "model-calls", "tokens", "lengths",
     "tertiles", "execution", "paired-execution", "answer-errors",
 )  # fmt: skip
 
 
-def measure(dataset: Dataset, lab: Lab) -> Iterator[Json]:
+def measure(dataset: Dataset, config: RunConfig) -> Iterator[Json]:
     """The rows of sets and of answers, as far as there are replies."""
-    choice = CHOICES.get(dataset.name, Choice())
-    trial = Trial.of(dataset, choice, lab)
+    question_filter = CHOICES.get(dataset.name, QuestionFilter())
+    experiment = Experiment.of(dataset, question_filter, config)
     rows = [
-        trial.row(name, ran)
+        experiment.row(name, ran)
         for name, ks in SETS.items()
-        for ran in trial.found(trial.key(name), ks)
-        if _enough(len(ran.records), len(trial.questions))
+        for ran in experiment.found(experiment.key(name), ks)
+        if _enough(len(ran.records), len(experiment.questions))
     ]
     yield from told({"dataset": dataset.name, "results": rows})
     for name, ks in ANSWERS.items():
-        for row in told(bench_sql(dataset, [name], ks, choice, lab)):
+        for row in told(bench_sql(dataset, [name], ks, question_filter, config)):
             if _enough(row["scored"], row["scored"] + row["pending"]):
                 yield row
 
@@ -89,8 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model = open_llm(given.llm, workers=1).model_id.rpartition(":")[2]
     files: list[Path] = []
     for data in given.data or [one for one in found if Path(one).name != "beaver"]:
-        lab = Lab(given.runs, settings, given.workers, note=print, corpus=data)
-        made = run_files(list(measure(open_dataset(data), lab)))
+        config = RunConfig(given.runs, settings, given.workers, note=print, corpus=data)
+        made = run_files(list(measure(open_dataset(data), config)))
         (chapter,) = make_report(made).chapters
         text = chapter_text(chapter, SHOWN)
         write_page(given.page, {f"{chapter.dataset} with {model}": text})

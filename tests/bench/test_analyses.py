@@ -8,19 +8,9 @@ from typing import Any
 
 import pytest
 
-from dovetail.bench.reporting.answering import (
-    answer_errors,
-    execution_accuracy,
-    paired_execution,
-)
-from dovetail.bench.reporting.asking import asking
 from dovetail.bench.reporting.cases import cases
 from dovetail.bench.reporting.comparison import paired_f1, reference, strata
-from dovetail.bench.reporting.dials import frontier, sweep
-from dovetail.bench.reporting.joining import joinability, read_joinings
-from dovetail.bench.reporting.measured import Measured, find_files, read_measured
-from dovetail.bench.reporting.selection import depth, errors, selection_performance
-from dovetail.bench.reporting.spending import (
+from dovetail.bench.reporting.costs import (
     Price,
     cost,
     prompt_lengths,
@@ -28,7 +18,17 @@ from dovetail.bench.reporting.spending import (
     times,
     tokens,
 )
-from dovetail.bench.reporting.stages import ablation, bridges, recovery
+from dovetail.bench.reporting.join_quality import joinability, read_join_results
+from dovetail.bench.reporting.model_calls import model_calls
+from dovetail.bench.reporting.scored_run import ScoredRun, find_files, read_scored_runs
+from dovetail.bench.reporting.selection import depth, errors, selection_performance
+from dovetail.bench.reporting.sql_accuracy import (
+    answer_errors,
+    execution_accuracy,
+    paired_execution,
+)
+from dovetail.bench.reporting.stages import ablation, connectors, recovery
+from dovetail.bench.reporting.sweeps import frontier, sweep
 from dovetail.bench.reporting.tabular import BEST, SECOND, Table
 from dovetail.errors import DatasetError, NotFoundError, UsageError
 from tests.support.runs import Stages, add_answers, asked, candidates, record, write_run
@@ -60,8 +60,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def measured(folder: Path, *ks: int) -> list[Measured]:
-    return read_measured(find_files([folder])[0], ks)
+def measured(folder: Path, *ks: int) -> list[ScoredRun]:
+    return read_scored_runs(find_files([folder])[0], ks)
 
 
 def values(table: Table, label: str) -> dict[str, Any]:
@@ -189,7 +189,7 @@ def test_gold_tables_dropped_and_recovered(folder: Path) -> None:
 
 def test_bridges_dropped_and_recovered(folder: Path) -> None:
     """Half of the gold has a relevance of at most 0.6: b in q1, b and c in q3, d in q4."""
-    table = bridges(measured(folder), 0.5)
+    table = connectors(measured(folder), 0.5)
     row = values(table, "core-t@4")
     assert list(row.values())[1:] == [about(200 / 3), 2, 3, 100, 50]
     assert "core-t@4 0.600" in table.note
@@ -213,7 +213,7 @@ def test_asking_where_graph_is_unsure(tmp_path: Path) -> None:
         for name, tables in paid.items()
     ]
     write_run(tmp_path, "core-t", QUESTIONS, records, traces=TRACES)
-    table = asking(measured(tmp_path))
+    table = model_calls(measured(tmp_path))
     rows = [[cell.value for cell in row.cells[1:]] for row in table.rows]
     assert {row.cells[0].value for row in table.rows} == {"graph@4, core-t@4"}
     none, half, most, every = [
@@ -245,7 +245,7 @@ def test_runs_of_hybrid_stand_beside_the_curve(tmp_path: Path) -> None:
         "q2": [{**note, "asked": False}, *sure(0.6)],
     }
     write_run(tmp_path, "hybrid", QUESTIONS, records, traces=traces)
-    own = values(asking(measured(tmp_path)), "by its own")
+    own = values(model_calls(measured(tmp_path)), "by its own")
     assert list(own.values()) == [
         "hybrid@4", "by its own", 50, 0.3, 1.5, 100, 100, 40,
     ]  # fmt: skip
@@ -353,9 +353,9 @@ def test_joinability(tmp_path: Path) -> None:
     document = {"dataset": "spider_dev", "scoring": "paper", "all": pairs, "within": pairs}
     (tmp_path / "joins.json").write_text(json.dumps(document))
     (tmp_path / "other.json").write_text("[]")
-    joinings = read_joinings(find_files([tmp_path])[1], 7)
-    assert [one.number for one in joinings] == [7]
-    table = joinability(joinings, "spider_dev")
+    join_results = read_join_results(find_files([tmp_path])[1], 7)
+    assert [one.number for one in join_results] == [7]
+    table = joinability(join_results, "spider_dev")
     assert [row.cells[1].value for row in table.rows[:2]] == ["all pairs", "inside databases"]
     assert values(table, "paper")["column pair"] == 50
     published = values(table, "CORE-T")
@@ -367,7 +367,7 @@ def test_joinability(tmp_path: Path) -> None:
     [
         (ablation, "traces list the candidates"),
         (recovery, "traces list the candidates"),
-        (bridges, "traces list the candidates"),
+        (connectors, "traces list the candidates"),
         (tokens, "asks a language model"),
         (prompt_lengths, "asks a language model"),
         (tertiles, "asks a language model"),
@@ -392,7 +392,7 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
     (beside,) = tmp_path.glob("*.questions.jsonl")
     beside.write_text('{"id": "q1"}\n')
     with pytest.raises(DatasetError, match=r"questions\.jsonl does not read"):
-        read_measured([file])
+        read_scored_runs([file])
     beside.unlink()
     with pytest.raises(NotFoundError, match="asks nothing twice"):
-        read_measured([file])
+        read_scored_runs([file])

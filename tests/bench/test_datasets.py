@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from dovetail.bench.beir import write_beir
 from dovetail.bench.custom_questions import read_rows
-from dovetail.bench.dataset_stats import census
+from dovetail.bench.dataset_stats import dataset_stats
 from dovetail.bench.datasets import open_dataset
 from dovetail.bench.trec import read_trec, write_trec
 from dovetail.catalog.reader import Catalog
@@ -44,7 +44,7 @@ def test_the_questions_of_a_folder(folder: Path) -> None:
 
 
 def test_a_census_by_hand(folder: Path) -> None:
-    counted = census(open_dataset(folder))
+    counted = dataset_stats(open_dataset(folder))
     assert (counted.databases, counted.tables, counted.empty_tables) == (2, 14, 12)
     assert (counted.rows_per_table, counted.columns_per_table) == (round(4 / 14, 4), 2.0)
     assert (counted.questions, counted.multi_table) == (3, round(1 / 3, 4))
@@ -85,7 +85,7 @@ def catalog(folder: Path) -> Catalog:
 
 def ask(file: Path, catalog: Catalog) -> dict[str, list[str]]:
     dataset = open_dataset(file, catalog=catalog.path)
-    asked = dataset.asked().over(dataset.catalog().ids)
+    asked = dataset.question_set().over(dataset.catalog().ids)
     asked.refuse_bad("yours")
     return {found.id: [str(table) for table in found.gold] for found in asked.questions}
 
@@ -147,7 +147,7 @@ def test_a_file_of_questions_needs_a_catalog(tmp_path: Path) -> None:
 
 
 def test_beir_there_and_back(folder: Path, catalog: Catalog, tmp_path: Path) -> None:
-    asked = open_dataset(folder).asked().over(catalog.ids)
+    asked = open_dataset(folder).question_set().over(catalog.ids)
     write_beir(tmp_path / "beir", catalog, asked.questions)
     documents = [
         json.loads(line) for line in (tmp_path / "beir/corpus.jsonl").read_text().splitlines()
@@ -161,7 +161,7 @@ def test_beir_there_and_back(folder: Path, catalog: Catalog, tmp_path: Path) -> 
         "0\tfarm::farm_cat\t1",
     ]
     back = open_dataset(tmp_path / "beir", catalog=catalog.path)
-    found = back.asked().over(back.catalog().ids)
+    found = back.question_set().over(back.catalog().ids)
     assert [(q.id, q.text, q.gold, q.sql) for q in found.questions] == [
         (q.id, q.text, q.gold, q.sql) for q in asked.questions
     ]

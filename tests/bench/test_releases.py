@@ -52,7 +52,7 @@ def pack(file: Path, members: dict[str, Any]) -> Path:
 
 def questions(folder: Path) -> list[tuple[str, list[str]]]:
     dataset = open_dataset(folder)
-    asked = dataset.asked().over(dataset.catalog().ids)
+    asked = dataset.question_set().over(dataset.catalog().ids)
     asked.refuse_bad(dataset.name)
     return [(found.id, [str(table) for table in found.gold]) for found in asked.questions]
 

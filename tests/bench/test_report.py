@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.joins import bench_joins
-from dovetail.bench.question_filter import Choice
+from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.reporting.as_latex import table_latex
 from dovetail.bench.reporting.as_markdown import table_markdown
 from dovetail.bench.reporting.as_svg import svg
@@ -34,7 +34,7 @@ from dovetail.bench.reporting.tabular import (
     text_of,
 )
 from dovetail.bench.reporting.writing import figures, write_report
-from dovetail.bench.retrieval import Lab, bench_retrieval
+from dovetail.bench.retrieval import RunConfig, bench_retrieval
 from dovetail.cli import app
 from dovetail.settings import Settings
 from tests.support.runs import asked, record, write_run
@@ -253,8 +253,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def test_two_runs_give_the_same_figures(dataset: Dataset, tmp_path: Path) -> None:
     made = []
     for name in ("one", "other"):
-        lab = Lab(tmp_path / name, Settings(), workers=1 if name == "one" else 3)
-        bench_retrieval(dataset, ["search", "steiner"], [5], Choice(limit=30), lab)
+        config = RunConfig(tmp_path / name, Settings(), workers=1 if name == "one" else 3)
+        bench_retrieval(dataset, ["search", "steiner"], [5], QuestionFilter(limit=30), config)
         made.append(figures(make_report([tmp_path / name])))
     assert json.dumps(made[0]) == json.dumps(made[1])
     assert [row["questions"] for row in made[0]["sample"]["selection"]] == [30, 30]
@@ -274,9 +274,9 @@ def test_the_committed_figures_are_those_of_a_fresh_run(dataset: Dataset, tmp_pa
     for label in shown | set(committed["Rankings at several k"]):
         name, _, k = label.partition("@")
         systems.setdefault(name, set()).add(int(k))
-    lab = Lab(tmp_path / "runs", Settings())
+    config = RunConfig(tmp_path / "runs", Settings())
     for name, ks in systems.items():
-        bench_retrieval(dataset, [name], sorted(ks), Choice(), lab)
+        bench_retrieval(dataset, [name], sorted(ks), QuestionFilter(), config)
     for scoring in ("keylike", "paper", "jar"):
         document = {**bench_joins(dataset, scoring), "command": ""}
         (tmp_path / "runs" / f"{scoring}.json").write_text(json.dumps(document))

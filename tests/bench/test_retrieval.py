@@ -14,10 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from dovetail.bench.datasets import open_dataset
-from dovetail.bench.question_filter import Choice
-from dovetail.bench.questionfile import read_questions_beside
-from dovetail.bench.retrieval import Lab, bench_retrieval
-from dovetail.bench.runfile import read_run
+from dovetail.bench.question_file import read_questions_beside
+from dovetail.bench.question_filter import QuestionFilter
+from dovetail.bench.retrieval import RunConfig, bench_retrieval
+from dovetail.bench.run_file import read_run
 from dovetail.cli import app
 from dovetail.domain import TableId
 from dovetail.errors import DatasetError, NotFoundError, PendingError, UsageError
@@ -48,8 +48,8 @@ def folder(tmp_path: Path) -> Path:
 
 def measure(folder: Path, *names: str, k: tuple[int, ...] = (2,), **chosen: Any) -> dict[str, Any]:
     notes: list[str] = []
-    lab = Lab(folder.parent / "runs", Settings(), note=notes.append)
-    result = bench_retrieval(open_dataset(folder), names, k, Choice(**chosen), lab)
+    config = RunConfig(folder.parent / "runs", Settings(), note=notes.append)
+    result = bench_retrieval(open_dataset(folder), names, k, QuestionFilter(**chosen), config)
     return {**result, "notes": notes}
 
 
@@ -81,8 +81,10 @@ def test_prefixes_of_a_ranking_are_what_a_run_for_that_k_finds(
     """The slow twin asks for every k on its own."""
     rows = measure(folder, "words", k=(1, 2, 5))["results"]
     for row in rows:
-        lab = Lab(tmp_path / f"runs-{row['k']}", Settings())
-        alone = bench_retrieval(open_dataset(folder), ["words"], [row["k"]], Choice(), lab)
+        config = RunConfig(tmp_path / f"runs-{row['k']}", Settings())
+        alone = bench_retrieval(
+            open_dataset(folder), ["words"], [row["k"]], QuestionFilter(), config
+        )
         (found,) = alone["results"]
         assert found["run"] != row["run"]
         same = {name: row[name] for name in ("run", "seconds_per_question")}
@@ -288,14 +290,16 @@ def test_purposes_that_a_model_wrote_are_searched_and_make_another_run(tmp_path:
     register()
     folder = write_corpus(tmp_path / "farms", [question(0, "zyzzyva", ["farm_cat"])])
     record = tmp_path / "record"
-    lab = Lab(tmp_path / "runs", Settings(embedder="none", llm=f"replay:{record}"))
+    config = RunConfig(tmp_path / "runs", Settings(embedder="none", llm=f"replay:{record}"))
 
-    def found(choice: Choice) -> float:
-        (row,) = bench_retrieval(open_dataset(folder), ["search"], [1], choice, lab)["results"]
+    def found(question_filter: QuestionFilter) -> float:
+        (row,) = bench_retrieval(open_dataset(folder), ["search"], [1], question_filter, config)[
+            "results"
+        ]
         return float(row["pr"])
 
     with pytest.raises(PendingError, match=r"purposes of 14 tables wait for replies"):
-        found(Choice(purposes=True))
+        found(QuestionFilter(purposes=True))
     with (record / "responses.jsonl").open("w") as replies:
         for line in (record / "requests.jsonl").read_text().splitlines():
             request = json.loads(line)
@@ -304,8 +308,8 @@ def test_purposes_that_a_model_wrote_are_searched_and_make_another_run(tmp_path:
             response = {"status_code": 200, "body": {"choices": [{"message": reply}]}}
             answer = {"custom_id": request["custom_id"], "response": response}
             replies.write(json.dumps(answer) + "\n")
-    assert (found(Choice()), found(Choice(purposes=True))) == (0.0, 1.0)
-    assert len(list(lab.runs.glob("*-search.k1.*[0-9a-f].jsonl"))) == 2
+    assert (found(QuestionFilter()), found(QuestionFilter(purposes=True))) == (0.0, 1.0)
+    assert len(list(config.runs.glob("*-search.k1.*[0-9a-f].jsonl"))) == 2
 
 
 def test_a_thousand_questions_cost_little_beyond_the_retriever(tmp_path: Path) -> None:
@@ -316,10 +320,12 @@ def test_a_thousand_questions_cost_little_beyond_the_retriever(tmp_path: Path) -
 
 def test_a_run_keeps_its_command_and_its_questions(folder: Path) -> None:
     settings = Settings(embedder="none", llm="replay:it's here", catalog="mine")
-    lab = Lab(folder.parent / "runs", settings, corpus="some farms")
-    choice = Choice(evidence=True, share=Fraction(2, 3), limit=2, skip_bad=True, sources=("farm",))
-    bench_retrieval(open_dataset(folder), ["words"], [1, 2], choice, lab)
-    (file,) = (file for file in lab.runs.glob("*-words.k2*") if "traces" not in file.name)
+    config = RunConfig(folder.parent / "runs", settings, corpus="some farms")
+    question_filter = QuestionFilter(
+        evidence=True, share=Fraction(2, 3), limit=2, skip_bad=True, sources=("farm",)
+    )
+    bench_retrieval(open_dataset(folder), ["words"], [1, 2], question_filter, config)
+    (file,) = (file for file in config.runs.glob("*-words.k2*") if "traces" not in file.name)
     run = read_run(file)
     assert run.made == {
         "command": "DOVETAIL_EMBEDDER=none 'DOVETAIL_LLM=replay:it'\"'\"'s here' "

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 import dovetail
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.run import ask_all, check_tables, record_of
-from dovetail.bench.runfile import Record, read_run, resumed, traces_of
-from dovetail.bench.runkey import RunKey, key_of
+from dovetail.bench.run_file import Record, read_run, resumed, traces_of
+from dovetail.bench.run_key import RunKey, key_of
 from dovetail.domain import Chosen, TableId, TableSet
 from dovetail.errors import DatasetError, LockedError
 from dovetail.plugins import open_retriever

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from dovetail.bench.dataset_stats import census
+from dovetail.bench.dataset_stats import dataset_stats
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.joins import bench_joins
 from dovetail.bench.questions import Question, gold_of
@@ -69,7 +69,7 @@ def test_the_tables_of_the_sql_are_the_gold_tables(dataset: Dataset) -> None:
 
 
 def test_from_one_table_to_five_over_all_domains(dataset: Dataset) -> None:
-    asked = dataset.asked().over(dataset.catalog().ids)
+    asked = dataset.question_set().over(dataset.catalog().ids)
     assert asked.problems == ()
     sizes = Counter(len(question.gold) for question in asked.questions)
     assert sizes == {1: 25, 2: 40, 3: 30, 4: 15, 5: 10}
@@ -88,7 +88,7 @@ def test_crossing_questions_cross_sources(dataset: Dataset) -> None:
 
 
 def test_the_sample_in_numbers(dataset: Dataset) -> None:
-    counted = census(dataset)
+    counted = dataset_stats(dataset)
     assert (counted.databases, counted.tables, counted.empty_tables) == (8, 77, 4)
     assert (counted.questions, counted.multi_table) == (120, round(95 / 120, 4))
     assert counted.empty_gold == round(2 / 120, 4)

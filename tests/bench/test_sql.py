@@ -22,9 +22,9 @@ from dovetail import plugins
 from dovetail.answer.compare import same_result
 from dovetail.answer.execute import Executor
 from dovetail.bench.datasets import Dataset, open_dataset
-from dovetail.bench.question_filter import Choice
-from dovetail.bench.retrieval import Lab
-from dovetail.bench.runfile import read_run, traces_of
+from dovetail.bench.question_filter import QuestionFilter
+from dovetail.bench.retrieval import RunConfig
+from dovetail.bench.run_file import read_run, traces_of
 from dovetail.bench.sql import bench_sql
 from dovetail.bench.sql_gold import GoldResults
 from dovetail.cli import app
@@ -94,8 +94,8 @@ def measure(
 ) -> Json:
     notes: list[str] = []
     settings = Settings(llm=given.pop("llm", "openai:scripted"), **given.pop("settings", {}))
-    lab = Lab(runs, settings, given.pop("workers", 1), note=notes.append)
-    result = bench_sql(dataset, names, [k], Choice(**given), lab, engine=engine)
+    config = RunConfig(runs, settings, given.pop("workers", 1), note=notes.append)
+    result = bench_sql(dataset, names, [k], QuestionFilter(**given), config, engine=engine)
     return {**result, "notes": notes, "row": result["results"][0]}
 
 
@@ -491,7 +491,7 @@ def test_gold_results_of_the_sample_are_those_of_plain_duckdb(sample: Dataset) -
     catalog = sample.catalog()
     with Executor(catalog, workers=1) as executor, closing(connected(sample)) as plain:
         results = GoldResults(catalog, executor, sample.dialects)
-        for each in sample.asked().over(catalog.ids).questions:
+        for each in sample.question_set().over(catalog.ids).questions:
             rows = plain.execute(each.sql).fetchall()
             found = results.of(each)
             assert same_result(rows, found.rows, found.order), each.id

@@ -17,7 +17,8 @@ def command_names() -> list[str]:
     """Every command, in the order of the help page; those of a group as `group command`."""
     names: list[str] = []
     for name, command in getattr(get_command(app), "commands", {}).items():
-        names += [name, *(f"{name} {inner}" for inner in getattr(command, "commands", {}))]
+        inner = getattr(command, "commands", {})
+        names += [name, *(f"{name} {each}" for each in inner if not inner[each].hidden)]
     return names
 
 

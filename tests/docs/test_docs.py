@@ -72,8 +72,8 @@ def test_every_command_is_documented() -> None:
     text = PAGE.read_text("utf-8")
     assert command_names() == [
         "index", "ask", "search", "tables", "show", "joins", "sql", "demo", "bench", "bench joins",
-        "bench retrieval", "bench parts", "bench sql", "bench data", "bench import", "bench export",
-        "bench report",
+        "bench retrieval", "bench ablation", "bench sql", "bench data", "bench import",
+        "bench export", "bench report",
     ]  # fmt: skip
     assert all(f"## dovetail {name}\n" in text for name in command_names())
 

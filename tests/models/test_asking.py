@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from dovetail.bench.datasets import open_dataset
-from dovetail.bench.question_filter import Choice
-from dovetail.bench.reporting.asking import asking
-from dovetail.bench.reporting.measured import find_files, read_measured
-from dovetail.bench.retrieval import Lab, bench_retrieval
+from dovetail.bench.question_filter import QuestionFilter
+from dovetail.bench.reporting.model_calls import model_calls
+from dovetail.bench.reporting.scored_run import find_files, read_scored_runs
+from dovetail.bench.retrieval import RunConfig, bench_retrieval
 from dovetail.errors import PendingError
 from dovetail.models.replay import REQUESTS, RESPONSES
 from dovetail.settings import Settings
@@ -41,20 +41,20 @@ def test_calls_saved_at_equal_f1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     dataset, record = open_dataset("sample"), tmp_path / "record"
     gold = {one.text: [table.name for table in one.gold] for one in dataset.questions()}
-    lab = Lab(tmp_path / "runs", Settings(embedder="none", llm=f"replay:{record}"))
-    choice = Choice(limit=40)
+    config = RunConfig(tmp_path / "runs", Settings(embedder="none", llm=f"replay:{record}"))
+    question_filter = QuestionFilter(limit=40)
     with pytest.raises(PendingError, match="waits for replies to 40 of 40 questions"):
-        bench_retrieval(dataset, RETRIEVERS[1:2], [10], choice, lab)
+        bench_retrieval(dataset, RETRIEVERS[1:2], [10], question_filter, config)
     answer(record, gold)
-    found = bench_retrieval(dataset, RETRIEVERS, [10], choice, lab)["results"]
+    found = bench_retrieval(dataset, RETRIEVERS, [10], question_filter, config)["results"]
     graph, model, hybrid = ({**row} for row in found)
     assert graph["f1"] < model["f1"]
     assert (graph["llm_calls"], model["llm_calls"]) == (0, 1)
     assert 0 < hybrid["llm_calls"] < 1
     assert graph["f1"] < hybrid["f1"]
-    files, _ = find_files([lab.runs])
+    files, _ = find_files([config.runs])
     rows: dict[str, list[Any]] = {}
-    for row in asking(read_measured(files)).rows:
+    for row in model_calls(read_scored_runs(files)).rows:
         what, *values = (cell.value for cell in row.cells[1:])
         rows.setdefault(str(what), []).append(values)
     ends = [values[3] for values in (rows["a share"][0], rows["a share"][-1])]

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dovetail.bench.questionfile import write_questions
+from dovetail.bench.question_file import write_questions
 from dovetail.bench.questions import Question
-from dovetail.bench.runfile import Found, Record, Trace, resumed
+from dovetail.bench.run_file import Found, Record, Trace, resumed
 from dovetail.domain import TableId
 
 Stages = Sequence[Mapping[str, object]]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from dovetail.bench.datasets import Dataset
 from dovetail.bench.measures import score
-from dovetail.bench.question_filter import Choice
-from dovetail.bench.retrieval import Lab, Trial
+from dovetail.bench.question_filter import QuestionFilter
+from dovetail.bench.retrieval import Experiment, RunConfig
 from dovetail.bench.stats import holm, sign_flip
 from dovetail.domain import TableId
 from dovetail.offline.build import Progress
@@ -66,26 +66,28 @@ VARIANTS = (
 )
 
 
-def bench_parts(dataset: Dataset, ks: Sequence[int], choice: Choice, lab: Lab) -> Json:
+def bench_ablation(
+    dataset: Dataset, ks: Sequence[int], question_filter: QuestionFilter, config: RunConfig
+) -> Json:
     """Perfect recall of every variant at every k, and how likely chance made it differ from all.
 
     The p-values are of the paired sign-flip test, adjusted for the number of variants at that k.
     """
-    trial = Trial.of(dataset, choice, lab)
-    searcher = open_searcher(trial.catalog, lab.settings)
+    experiment = Experiment.of(dataset, question_filter, config)
+    searcher = open_searcher(experiment.catalog, config.settings)
     perfect: dict[tuple[str, int], list[bool]] = {
         (variant.name, k): [] for variant in VARIANTS for k in ks
     }
-    for done, question in enumerate(trial.questions, start=1):
+    for done, question in enumerate(experiment.questions, start=1):
         for variant, found in zip(VARIANTS, _ranked(searcher, question.text, max(ks)), strict=True):
             for k in ks:
                 perfect[variant.name, k].append(score(found[:k], question.gold).perfect)
-        if lab.watch:
-            lab.watch(Progress("ask", done, len(trial.questions), question.id))
+        if config.watch:
+            config.watch(Progress("ask", done, len(experiment.questions), question.id))
     return {
         "dataset": dataset.name,
-        "questions": len(trial.questions),
-        "tables": len(trial.catalog),
+        "questions": len(experiment.questions),
+        "tables": len(experiment.catalog),
         "results": [row for k in ks for row in _rows(perfect, k)],
     }
 

@@ -11,7 +11,7 @@ from dovetail.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class DatasetStats:
     """Counts, and means per table and question.
 
     `multi_table` is the share of questions with two gold tables or more, `empty_gold` that of those
@@ -33,16 +33,16 @@ class Census:
     disagreements: tuple[Problem, ...]
 
 
-def census(
+def dataset_stats(
     dataset: Dataset, settings: Settings | None = None, watch: Watch | None = None
-) -> Census:
+) -> DatasetStats:
     """Count a dataset over its pooled catalog."""
     tables = list(dataset.catalog(settings, watch, search=False))
-    asked = dataset.asked().over(table.id for table in tables)
+    asked = dataset.question_set().over(table.id for table in tables)
     questions = asked.questions
     sizes = [len(question.gold) for question in questions]
     known = [q.extra["exec_status"] for q in questions if "exec_status" in q.extra]
-    return Census(
+    return DatasetStats(
         dataset=dataset.name,
         databases=len({database_of(table.id) for table in tables}),
         tables=len(tables),

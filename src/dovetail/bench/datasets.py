@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.bench.gold import DIALECTS
-from dovetail.bench.questions import Asked, Question, read_questions
+from dovetail.bench.questions import Question, QuestionSet, read_questions
 from dovetail.catalog.manifest import read_manifest
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableId
@@ -53,7 +53,7 @@ class Dataset:
     rows: Callable[[], Sequence[Json]]
     dialects: tuple[str, ...] = DIALECTS
 
-    def asked(self) -> Asked:
+    def question_set(self) -> QuestionSet:
         """The questions as they are written down, with what is wrong with some of them."""
         return read_questions(self.rows(), self.dialects)
 
@@ -61,7 +61,7 @@ class Dataset:
         self, limit: int | None = None, *, with_evidence: bool = False
     ) -> tuple[Question, ...]:
         """The questions, or the first so many; one that cannot be read is an error."""
-        asked = self.asked()
+        asked = self.question_set()
         asked.refuse_bad(self.name)
         chosen = asked.questions[:limit]
         return tuple(q.with_evidence() for q in chosen) if with_evidence else chosen

@@ -81,7 +81,7 @@ class Corpus:
         """Look at all questions of a dataset, with the evidence they carry if wanted."""
         catalog = dataset.catalog(settings, watch)
         retriever = GraphRetriever(searcher_of(catalog, settings))
-        asked = dataset.asked().over(catalog.ids)
+        asked = dataset.question_set().over(catalog.ids)
         asked.refuse_bad(dataset.name)
         seen = []
         for done, question in enumerate(asked.questions, start=1):

@@ -13,7 +13,7 @@ from dovetail.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class QuestionFilter:
     """With evidence or without; a share of the questions, the first so many, or about `sources`.
 
     About some sources is a question whose gold tables all stand there. With `purposes`, the

@@ -48,13 +48,13 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionSet:
     """The questions that can be scored, in order, and the problems of those that cannot."""
 
     questions: tuple[Question, ...]
     problems: tuple[Problem, ...] = ()
 
-    def over(self, tables: Iterable[TableId]) -> Asked:
+    def over(self, tables: Iterable[TableId]) -> QuestionSet:
         """Those whose gold is among these tables, under the names that the tables really have."""
         directory = _Directory(tables)
         good: list[Question] = []
@@ -65,7 +65,7 @@ class Asked:
                 good.append(replace(question, gold=tuple(sorted(gold))))
             except DatasetError as error:
                 bad.append(Problem(question.id, str(error)))
-        return Asked(tuple(good), tuple(bad))
+        return QuestionSet(tuple(good), tuple(bad))
 
     def refuse_bad(self, where: str) -> None:
         """Raise if there is any problem."""
@@ -102,7 +102,7 @@ class _Directory:
         return found[0]
 
 
-def read_questions(rows: Sequence[Json], dialects: Sequence[str]) -> Asked:
+def read_questions(rows: Sequence[Json], dialects: Sequence[str]) -> QuestionSet:
     """Questions from the rows of a `questions.json`; without given gold, its SQL is read for it."""
     good: dict[str, Question] = {}
     bad: list[Problem] = []
@@ -114,7 +114,7 @@ def read_questions(rows: Sequence[Json], dialects: Sequence[str]) -> Asked:
             good[question_id] = _question(question_id, row, dialects)
         except DatasetError as error:
             bad.append(Problem(question_id, str(error)))
-    return Asked(tuple(good.values()), tuple(bad))
+    return QuestionSet(tuple(good.values()), tuple(bad))
 
 
 def _question(question_id: str, row: Json, dialects: Sequence[str]) -> Question:

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from dovetail.bench.datasets import Dataset
 from dovetail.bench.measures import retrieval, score
-from dovetail.bench.question_filter import Choice
-from dovetail.bench.questionfile import write_questions
+from dovetail.bench.question_file import write_questions
+from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.questions import Question
 from dovetail.bench.run import ask_all, check_tables
-from dovetail.bench.runfile import Found, Record, resumed
-from dovetail.bench.runkey import RunKey, digest, key_of, settings_in
+from dovetail.bench.run_file import Found, Record, resumed
+from dovetail.bench.run_key import RunKey, digest, key_of, settings_in
 from dovetail.bench.subquestions import read_subquestions
 from dovetail.bench.trec import read_trec
-from dovetail.bench.with_purposes import described_catalog
+from dovetail.bench.with_purposes import catalog_with_purposes
 from dovetail.catalog.reader import Catalog
 from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageError
 from dovetail.offline.build import Watch
@@ -29,7 +29,7 @@ ALL, TREC = "all", "trec:"
 
 
 @dataclass(frozen=True, slots=True)
-class Lab:
+class RunConfig:
     """Where runs are kept and how they are made; `note` is told what the result does not say.
 
     `corpus` is what the user calls the dataset, for the command that a run is kept with.
@@ -44,43 +44,47 @@ class Lab:
 
 
 def bench_retrieval(
-    dataset: Dataset, retrievers: Sequence[str], ks: Sequence[int], choice: Choice, lab: Lab
+    dataset: Dataset,
+    retrievers: Sequence[str],
+    ks: Sequence[int],
+    question_filter: QuestionFilter,
+    config: RunConfig,
 ) -> Json:
     """Measure retrievers at every k; `all` is each one that can run with what is configured.
 
     `trec:FILE` stands for what another program found, in a TREC run file. Retrievers that wait for
     recorded replies have no result yet; the others do.
     """
-    trial = Trial.of(dataset, choice, lab)
-    trial.check_given(names(RETRIEVERS) if ALL in retrievers else retrievers)
+    experiment = Experiment.of(dataset, question_filter, config)
+    experiment.check_given(names(RETRIEVERS) if ALL in retrievers else retrievers)
     results: list[Json] = []
     waiting: list[PendingError] = []
     for name in retrievers:
         for each in names(RETRIEVERS) if name == ALL else [name]:
             try:
-                results += trial.results(each, ks)
+                results += experiment.results(each, ks)
             except PendingError as error:
                 waiting.append(error)
             except DovetailError as error:
                 if name != ALL:
                     raise
-                lab.note(f"{each} cannot run: {error}")
+                config.note(f"{each} cannot run: {error}")
     if waiting and not results:
         raise PendingError("; ".join(map(str, waiting)))
     for late in waiting:
-        lab.note(str(late))
+        config.note(str(late))
     if not results:
         raise UsageError("no retriever can run; see above, or name one with --retriever")
     return {
         "dataset": dataset.name,
-        "questions": len(trial.questions),
-        "tables": len(trial.catalog),
+        "questions": len(experiment.questions),
+        "tables": len(experiment.catalog),
         "results": results,
     }
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class RunResult:
     """What a retriever found at some k, less what waits for a reply, and the file that keeps it."""
 
     k: int
@@ -89,7 +93,7 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class Experiment:
     """A dataset made ready: its catalog, every question that can be scored, and those chosen.
 
     `subquestions` are those that were given, by text; none for a question that is not there.
@@ -99,39 +103,41 @@ class Trial:
     catalog: Catalog
     every: tuple[Question, ...]
     questions: tuple[Question, ...]
-    choice: Choice
-    lab: Lab
+    question_filter: QuestionFilter
+    config: RunConfig
     subquestions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, dataset: Dataset, choice: Choice, lab: Lab) -> Trial:
+    def of(cls, dataset: Dataset, question_filter: QuestionFilter, config: RunConfig) -> Experiment:
         """Bring the catalog up to date and hold the questions against it."""
-        file = choice.subquestions
+        file = question_filter.subquestions
         given = read_subquestions(file, dataset.rows()) if file else None
-        if choice.purposes:
-            catalog = described_catalog(dataset, lab.settings, watch=lab.watch, note=lab.note)
+        if question_filter.purposes:
+            catalog = catalog_with_purposes(
+                dataset, config.settings, watch=config.watch, note=config.note
+            )
         else:
-            catalog = dataset.catalog(lab.settings, lab.watch)
-        asked = dataset.asked().over(catalog.ids)
-        if choice.skip_bad:
+            catalog = dataset.catalog(config.settings, config.watch)
+        asked = dataset.question_set().over(catalog.ids)
+        if question_filter.skip_bad:
             for problem in asked.problems:
-                lab.note(f"left out {problem}")
+                config.note(f"left out {problem}")
         else:
             asked.refuse_bad(dataset.name)
         every = asked.questions
-        if choice.evidence:
+        if question_filter.evidence:
             every = tuple(question.with_evidence() for question in every)
-        chosen = choice.among(every, catalog)
+        chosen = question_filter.among(every, catalog)
         if not chosen:
             raise UsageError(f"{dataset.name} has no question to ask")
         for gap in given.gaps(every) if given else ():
-            lab.note(gap)
+            config.note(gap)
         by_text = given.by_text(every) if given else {}
-        return cls(dataset.name, catalog, every, chosen, choice, lab, by_text)
+        return cls(dataset.name, catalog, every, chosen, question_filter, config, by_text)
 
     def check_given(self, retrievers: Sequence[str]) -> None:
         """Refuse sub-questions that nobody takes."""
-        if self.choice.subquestions and not any(map(self._given, retrievers)):
+        if self.question_filter.subquestions and not any(map(self._given, retrievers)):
             raise UsageError("--subquestions is for jar alone; name it with --retriever")
 
     def _given(self, retriever: str) -> Json:
@@ -144,7 +150,7 @@ class Trial:
     def _settings(self, retriever: str) -> Json:
         """The settings that decide what a retriever finds, and what it is given by its digest."""
         given = {name: digest(value) for name, value in self._given(retriever).items()}
-        return {**settings_in(self.lab.settings), **given}
+        return {**settings_in(self.config.settings), **given}
 
     def results(self, retriever: str, ks: Sequence[int]) -> list[Json]:
         """A row for each k; none, but an error, while any question waits for a recorded reply."""
@@ -157,59 +163,61 @@ class Trial:
                 raise PendingError(
                     f"{retriever} at k={ran.k} waits for replies to {pending} of "
                     f"{len(self.questions)} questions; have the requests of "
-                    f"{self.lab.settings.llm} answered, then run this again"
+                    f"{self.config.settings.llm} answered, then run this again"
                 )
             rows.append(self.row(retriever, ran))
         return rows
 
     def key(self, retriever: str) -> RunKey:
         """What decides the outcome of a run over this dataset; its questions are kept beside."""
-        key = key_of(self.dataset, self.every, retriever, self.catalog, self.lab.settings)
+        key = key_of(self.dataset, self.every, retriever, self.catalog, self.config.settings)
         key = replace(key, settings=self._settings(retriever))
-        write_questions(self.lab.runs, self.dataset, key.questions, self.every)
+        write_questions(self.config.runs, self.dataset, key.questions, self.every)
         return key
 
-    def found(self, key: RunKey, ks: Sequence[int]) -> Iterator[Ran]:
+    def found(self, key: RunKey, ks: Sequence[int]) -> Iterator[RunResult]:
         """For each k the records of the chosen questions."""
         if _ranks(key.retriever):
-            deepest = self._run(key, key.depth(self.lab.runs, max(ks)))
+            deepest = self._run(key, key.depth(self.config.runs, max(ks)))
             yield from (_cut(deepest, k) for k in ks)
             return
         yield from (self._run(key, k) for k in ks)
 
-    def _run(self, key: RunKey, k: int) -> Ran:
+    def _run(self, key: RunKey, k: int) -> RunResult:
         """The records of the chosen questions; a retriever is opened for those that are missing."""
-        file = key.file(self.lab.runs, k)
+        file = key.file(self.config.runs, k)
         made = {**self.made(key.retriever, k), "ranks": _ranks(key.retriever)}
-        with resumed(file, key.about(k), made=made, skip_bad=self.choice.skip_bad) as writer:
+        with resumed(
+            file, key.about(k), made=made, skip_bad=self.question_filter.skip_bad
+        ) as writer:
             if writer.damaged:
-                self.lab.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
+                self.config.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
             if any(question.id not in writer.records for question in self.questions):
                 given = self._given(key.retriever)
-                settings = self.lab.settings
+                settings = self.config.settings
                 ask_all(
                     open_retriever(key.retriever, self.catalog, k=k, settings=settings, **given),
                     self.questions,
                     writer,
-                    workers=self.lab.workers,
-                    watch=self.lab.watch,
+                    workers=self.config.workers,
+                    watch=self.config.watch,
                 )
             records = writer.of(self.questions)
         check_tables(records, self.catalog, str(file))
-        return Ran(k, file, records)
+        return RunResult(k, file, records)
 
     def made(self, retriever: str, k: int, bench: str = "retrieval", *more: str) -> Json:
         """What a run keeps to be told apart and made again: above all, the command."""
         command = self._command(bench, retriever, k, *more)
-        return {"command": command, "evidence": self.choice.evidence}
+        return {"command": command, "evidence": self.question_filter.evidence}
 
     def _command(self, bench: str, retriever: str, k: int, *more: str) -> str:
-        settings, choice = self.lab.settings, self.choice
-        words = ["dovetail", "bench", bench, self.lab.corpus or self.dataset]
+        settings, question_filter = self.config.settings, self.question_filter
+        words = ["dovetail", "bench", bench, self.config.corpus or self.dataset]
         words += ["--retriever", retriever, "--k", str(k)]
         if self._given(retriever):
-            words += ["--subquestions", str(choice.subquestions)]
-        words += [*choice.words(), *more]
+            words += ["--subquestions", str(question_filter.subquestions)]
+        words += [*question_filter.words(), *more]
         words += ["-C", settings.catalog] if settings.catalog != Settings().catalog else []
         usual = settings_in(Settings())
         chosen = settings_in(settings).items()
@@ -218,7 +226,7 @@ class Trial:
         ]
         return " ".join([*map(shlex.quote, given), shlex.join(words)])
 
-    def _read(self, file: Path) -> Ran:
+    def _read(self, file: Path) -> RunResult:
         if not file.is_file():
             raise NotFoundError(f"there is no run file {file}")
         found = read_trec(file)
@@ -234,9 +242,9 @@ class Trial:
             for question in self.questions
         ]  # fmt: skip
         check_tables(records, self.catalog, str(file))
-        return Ran(max((len(record.tables) for record in records), default=0), file, records)
+        return RunResult(max((len(record.tables) for record in records), default=0), file, records)
 
-    def row(self, retriever: str, ran: Ran) -> Json:
+    def row(self, retriever: str, ran: RunResult) -> Json:
         """The measures of what was found, all questions in it counting alike."""
         records = ran.records
         gold = {question.id: question.gold for question in self.questions}
@@ -248,8 +256,8 @@ class Trial:
             "run": str(ran.file),
             "settings": {
                 **self._settings(retriever),
-                "evidence": self.choice.evidence,
-                "share": str(self.choice.share),
+                "evidence": self.question_filter.evidence,
+                "share": str(self.question_filter.share),
             },
             **measured,
             "llm_calls": _mean(record.llm_calls for record in records),
@@ -265,10 +273,10 @@ def _ranks(retriever: str) -> bool:
     return bool(getattr(load(RETRIEVERS, retriever.partition(":")[0]), "ranks", False))
 
 
-def _cut(ran: Ran, k: int) -> Ran:
+def _cut(ran: RunResult, k: int) -> RunResult:
     """What was found, as it would be for a smaller k."""
     shorter = [replace(record, tables=record.tables[:k]) for record in ran.records]
-    return Ran(k, ran.file, shorter)
+    return RunResult(k, ran.file, shorter)
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from dovetail.bench.questions import Question
-from dovetail.bench.runfile import Found, Record, RunWriter, Trace, trace_id
+from dovetail.bench.run_file import Found, Record, RunWriter, Trace, trace_id
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import TableSet
 from dovetail.errors import DatasetError, PendingError

@@ -9,13 +9,13 @@ from dovetail.answer.execute import ENGINES, Executor
 from dovetail.answer.results import Limits
 from dovetail.bench.datasets import Dataset
 from dovetail.bench.measures import execution, score
-from dovetail.bench.question_filter import Choice
-from dovetail.bench.questionfile import write_questions
+from dovetail.bench.question_file import write_questions
+from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.questions import Question
-from dovetail.bench.retrieval import Lab, Ran, Trial
+from dovetail.bench.retrieval import Experiment, RunConfig, RunResult
 from dovetail.bench.run import fill
-from dovetail.bench.runfile import Found, Record, Trace, Written, resumed
-from dovetail.bench.runkey import ORACLE, RunKey, sql_key
+from dovetail.bench.run_file import Found, Record, Trace, Written, resumed
+from dovetail.bench.run_key import ORACLE, RunKey, sql_key
 from dovetail.bench.sql_answer import CLASSES, NO_GOLD, Author, without_gold
 from dovetail.bench.sql_gold import GoldResults, sqlite_sources, unusable
 from dovetail.catalog.reader import Catalog
@@ -33,8 +33,8 @@ def bench_sql(
     dataset: Dataset,
     retrievers: Sequence[str],
     ks: Sequence[int],
-    choice: Choice,
-    lab: Lab,
+    question_filter: QuestionFilter,
+    config: RunConfig,
     *,
     engine: str | None = None,
 ) -> Json:
@@ -45,30 +45,32 @@ def bench_sql(
     """
     if not retrievers:
         raise UsageError("no retriever is named; name one with --retriever")
-    trial = Trial.of(dataset, choice, lab)
-    keys = [trial.key(name) for name in retrievers]
-    llm = open_model(trial.catalog.path, lab.settings)
+    experiment = Experiment.of(dataset, question_filter, config)
+    keys = [experiment.key(name) for name in retrievers]
+    llm = open_model(experiment.catalog.path, config.settings)
     if llm is None:
         raise UsageError("there is no language model to write SQL; name one with --llm")
-    chosen = engine or _engine(dataset, trial.catalog)
+    chosen = engine or _engine(dataset, experiment.catalog)
     if chosen not in ENGINES:
         raise UsageError(f"engine {chosen!r} is not known; there are: {', '.join(ENGINES)}")
-    with Executor(trial.catalog, limits=Limits.of(lab.settings), workers=lab.workers) as executor:
-        bench = _Bench.of(dataset, trial, llm, executor, chosen)
+    with Executor(
+        experiment.catalog, limits=Limits.of(config.settings), workers=config.workers
+    ) as executor:
+        bench = _Bench.of(dataset, experiment, llm, executor, chosen)
         results = [row for key in keys for row in bench.results(key, ks)]
     return {
         "dataset": dataset.name,
-        "questions": len(trial.questions),
-        "tables": len(trial.catalog),
+        "questions": len(experiment.questions),
+        "tables": len(experiment.catalog),
         "results": results,
     }
 
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """A trial with what answers its questions; those marked unusable are left out of the trial."""
+    """An experiment with all that answers its questions, without those marked unusable."""
 
-    trial: Trial
+    experiment: Experiment
     author: Author
     gold: GoldResults
     texts: Mapping[str, str]
@@ -76,35 +78,35 @@ class _Bench:
 
     @classmethod
     def of(
-        cls, dataset: Dataset, trial: Trial, llm: LLM, executor: Executor, engine: str
+        cls, dataset: Dataset, experiment: Experiment, llm: LLM, executor: Executor, engine: str
     ) -> _Bench:
-        settings = trial.lab.settings
-        usable = tuple(question for question in trial.questions if not unusable(question))
+        settings = experiment.config.settings
+        usable = tuple(question for question in experiment.questions if not unusable(question))
         thresholds = Thresholds(settings.join_rows, settings.join_unique)
-        joins = JoinGraph.of(trial.catalog, thresholds=thresholds)
+        joins = JoinGraph.of(experiment.catalog, thresholds=thresholds)
         return cls(
-            trial=replace(trial, questions=usable),
-            author=Author(trial.catalog, joins, llm, executor, engine, settings.sql_repair),
-            gold=GoldResults(trial.catalog, executor, dataset.dialects),
-            texts={question.id: question.text for question in dataset.asked().questions},
-            unusable=len(trial.questions) - len(usable),
+            experiment=replace(experiment, questions=usable),
+            author=Author(experiment.catalog, joins, llm, executor, engine, settings.sql_repair),
+            gold=GoldResults(experiment.catalog, executor, dataset.dialects),
+            texts={question.id: question.text for question in dataset.question_set().questions},
+            unusable=len(experiment.questions) - len(usable),
         )
 
     def results(self, key: RunKey, ks: Sequence[int]) -> Iterator[Json]:
         """A row for each k."""
         if key.retriever == ORACLE:
-            ran = self._run(key, 0, [_oracle(question) for question in self.trial.questions])
+            ran = self._run(key, 0, [_oracle(question) for question in self.experiment.questions])
             yield from (self._row(ORACLE, replace(ran, k=k)) for k in ks)
             return
-        for found in self.trial.found(key, ks):
+        for found in self.experiment.found(key, ks):
             yield self._row(key.retriever, self._run(key, found.k, found.records))
 
-    def _run(self, key: RunKey, k: int, found: Sequence[Record]) -> Ran:
+    def _run(self, key: RunKey, k: int, found: Sequence[Record]) -> RunResult:
         """The records with SQL."""
         by_question = {record.question: record for record in found}
-        whole = sql_key(key, self.trial.every, self._decisive())
-        lab, choice = self.trial.lab, self.trial.choice
-        file = whole.file(lab.runs / FOLDER, k)
+        whole = sql_key(key, self.experiment.every, self._decisive())
+        config, question_filter = self.experiment.config, self.experiment.question_filter
+        file = whole.file(config.runs / FOLDER, k)
 
         def ask(question: Question) -> tuple[Record, Trace]:
             if question.id not in by_question:
@@ -114,29 +116,31 @@ class _Bench:
                 gold = self.gold.of(question)
             except DatasetError as error:
                 return without_gold(record, str(error))
-            evidence = question.evidence if choice.evidence else ""
+            evidence = question.evidence if question_filter.evidence else ""
             return self.author.answer(record, self.texts[question.id], evidence, gold)
 
-        write_questions(lab.runs / FOLDER, self.trial.dataset, whole.questions, self.trial.every)
-        repair = "--repair" if lab.settings.sql_repair else "--no-repair"
-        made = self.trial.made(key.retriever, max(k, 1), "sql", repair)
-        with resumed(file, whole.about(k), made=made, skip_bad=choice.skip_bad) as writer:
+        write_questions(
+            config.runs / FOLDER, self.experiment.dataset, whole.questions, self.experiment.every
+        )
+        repair = "--repair" if config.settings.sql_repair else "--no-repair"
+        made = self.experiment.made(key.retriever, max(k, 1), "sql", repair)
+        with resumed(file, whole.about(k), made=made, skip_bad=question_filter.skip_bad) as writer:
             if writer.damaged:
-                lab.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
-            questions = self.trial.questions
-            pending = fill(writer, questions, ask, workers=lab.workers, watch=lab.watch)
+                config.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
+            questions = self.experiment.questions
+            pending = fill(writer, questions, ask, workers=config.workers, watch=config.watch)
             if pending:
                 where = key.retriever if key.retriever == ORACLE else f"{key.retriever} at k={k}"
-                lab.note(
+                config.note(
                     f"{where}: {pending} of {len(questions)} questions wait for "
-                    f"replies and are not scored; have the requests of {lab.settings.llm} "
+                    f"replies and are not scored; have the requests of {config.settings.llm} "
                     "answered, then run this again"
                 )
-            return Ran(k, file, writer.of(questions))
+            return RunResult(k, file, writer.of(questions))
 
     def _decisive(self) -> Json:
         """What decides about the SQL of a run and its verdicts, besides the tables."""
-        settings = self.trial.lab.settings
+        settings = self.experiment.config.settings
         return {
             "sql_model": self.author.llm.model_id,
             "sql_engine": self.author.engine,
@@ -144,19 +148,21 @@ class _Bench:
             "query_seconds": settings.query_seconds,
             "query_memory_mb": settings.query_memory_mb,
             "query_rows": settings.query_rows,
-            "evidence": self.trial.choice.evidence,
+            "evidence": self.experiment.question_filter.evidence,
         }
 
-    def _row(self, retriever: str, ran: Ran) -> Json:
+    def _row(self, retriever: str, ran: RunResult) -> Json:
         """The measures of retrieval and of execution, over the questions that can be scored."""
-        gold = {question.id: question.gold for question in self.trial.questions}
+        gold = {question.id: question.gold for question in self.experiment.questions}
         scored = [
             (record, record.written, score(record.ids, gold[record.question]))
             for record in ran.records
             if record.written and record.written.error != NO_GOLD
         ]
         written = [each for _, each, _ in scored]
-        row = self.trial.row(retriever, replace(ran, records=[record for record, _, _ in scored]))
+        row = self.experiment.row(
+            retriever, replace(ran, records=[record for record, _, _ in scored])
+        )
         measured = execution(
             right=[not each.error for each in written],
             multiple=[len(gold[record.question]) > 1 for record, _, _ in scored],
@@ -175,7 +181,7 @@ class _Bench:
             },
             "repairs": _repairs(written),
             "scored": len(scored),
-            "pending": len(self.trial.questions) - len(ran.records),
+            "pending": len(self.experiment.questions) - len(ran.records),
             "unusable": self.unusable + len(ran.records) - len(scored),
         }
 

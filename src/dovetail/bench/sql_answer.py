@@ -14,7 +14,7 @@ from dovetail.answer.execute import Execution, Executor
 from dovetail.answer.generate import Generated, attempt
 from dovetail.answer.guard import base_tables, parse
 from dovetail.answer.relations import Relation, relations
-from dovetail.bench.runfile import Record, Trace, Written, trace_id
+from dovetail.bench.run_file import Record, Trace, Written, trace_id
 from dovetail.bench.sql_gold import Gold
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import Chosen

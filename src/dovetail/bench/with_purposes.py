@@ -16,7 +16,7 @@ from dovetail.settings import Settings
 _VARIANT = "-purposes"
 
 
-def described_catalog(
+def catalog_with_purposes(
     dataset: Dataset,
     settings: Settings,
     *,

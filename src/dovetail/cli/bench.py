@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.bench_ablation import parts
+from dovetail.cli.bench_ablation import ablation, parts
 from dovetail.cli.bench_data import data, export, import_release
 from dovetail.cli.bench_options import (
     DataArgument,
@@ -116,18 +116,18 @@ def bench_retrieval(
 ) -> None:
     """Hold the tables that retrievers find against the gold tables of questions."""
     from dovetail.bench.datasets import open_dataset
-    from dovetail.bench.question_filter import Choice
-    from dovetail.bench.retrieval import Lab
+    from dovetail.bench.question_filter import QuestionFilter
+    from dovetail.bench.retrieval import RunConfig
     from dovetail.bench.retrieval import bench_retrieval as measure
 
-    choice = Choice(
+    question_filter = QuestionFilter(
         evidence, share_of(share), seed, limit, skip_bad, tuple(named(source)), purposes,
         subquestions,
     )  # fmt: skip
     dataset = open_dataset(data, catalog=catalog)
     with progress_bar(show=not as_json) as watch:
-        lab = Lab(runs, settings_for(catalog, llm=llm), workers, watch, note, str(data))
-        result = measure(dataset, named(retriever), numbers(k), choice, lab)
+        config = RunConfig(runs, settings_for(catalog, llm=llm), workers, watch, note, str(data))
+        result = measure(dataset, named(retriever), numbers(k), question_filter, config)
     if as_json:
         print_json(result)
     else:
@@ -156,7 +156,8 @@ def _cells(row: Json, *, paid: bool) -> list[str]:
     return [*head, *shares, seconds, *(costs if paid else ())]
 
 
-bench.command("parts")(parts)
+bench.command("ablation")(ablation)
+bench.command("parts", hidden=True)(parts)
 bench.command("sql")(bench_sql)
 bench.command("data")(data)
 bench.command("import")(import_release)

@@ -1,9 +1,10 @@
-"""The command that tells what each part of search is worth: dovetail bench parts."""
+"""The command that tells what each signal of search is worth: dovetail bench ablation."""
 
 from __future__ import annotations
 
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _SURE = 0.05
 
 
-def parts(
+def ablation(
     data: DataArgument,
     k: Annotated[str, typer.Option("--k", metavar="NUMBERS", help="Tables to list.")] = "5,10",
     evidence: EvidenceOption = False,
@@ -29,21 +30,28 @@ def parts(
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Search with each of its parts alone and left out: the share of questions fully answered."""
-    from dovetail.bench.ablation import bench_parts
+    """Search with each of its signals alone and left out: how often all gold is found."""
+    from dovetail.bench.ablation import bench_ablation
     from dovetail.bench.datasets import open_dataset
-    from dovetail.bench.question_filter import Choice
-    from dovetail.bench.retrieval import Lab
+    from dovetail.bench.question_filter import QuestionFilter
+    from dovetail.bench.retrieval import RunConfig
 
-    choice = Choice(evidence=evidence, limit=limit, skip_bad=skip_bad)
+    question_filter = QuestionFilter(evidence=evidence, limit=limit, skip_bad=skip_bad)
     dataset = open_dataset(data, catalog=catalog)
     with progress_bar(show=not as_json) as watch:
-        lab = Lab(Path(), settings_for(catalog), watch=watch, note=note)
-        result = bench_parts(dataset, numbers(k), choice, lab)
+        config = RunConfig(Path(), settings_for(catalog), watch=watch, note=note)
+        result = bench_ablation(dataset, numbers(k), question_filter, config)
     if as_json:
         print_json(result)
     else:
         _print(result)
+
+
+@wraps(ablation)
+def parts(**options: Any) -> None:
+    """What `dovetail bench ablation` was called before."""
+    note("dovetail bench parts is now called dovetail bench ablation")
+    ablation(**options)
 
 
 def _print(result: Json) -> None:
@@ -53,11 +61,11 @@ def _print(result: Json) -> None:
     for row in rows:
         sure = row["p"] is not None and row["p"] < _SURE
         cells.setdefault(row["variant"], []).append(f"{100 * row['pr']:.1f}{'*' if sure else ' '}")
-    listing = rich_table("parts", *(f"PR at {k}" for k in ks))
+    listing = rich_table("signals", *(f"PR at {k}" for k in ks))
     for variant, shares in cells.items():
         listing.add_row(variant, *shares)
     screen = console()
     title = f"{result['dataset']}: {result['questions']} questions over {result['tables']} tables"
     screen.print(title, highlight=False)
     screen.print(listing)
-    screen.print("* differs from all parts together (sign-flip, Holm, p < 0.05)", highlight=False)
+    screen.print("* differs from all signals together (sign-flip, Holm, p < 0.05)", highlight=False)

@@ -18,11 +18,11 @@ _SHOWN = 10
 
 def data(data: DataArgument, catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
     """Count a corpus: its tables, its questions, and what is wrong with some of them."""
-    from dovetail.bench.dataset_stats import census
+    from dovetail.bench.dataset_stats import dataset_stats
     from dovetail.bench.datasets import open_dataset
 
     with progress_bar(show=not as_json) as watch:
-        counted = census(open_dataset(data, catalog=catalog), settings_for(catalog), watch)
+        counted = dataset_stats(open_dataset(data, catalog=catalog), settings_for(catalog), watch)
     if as_json:
         print_json(asdict(counted))
         return
@@ -89,12 +89,12 @@ def export(
     """Write a corpus in the form of BEIR, and runs as TREC run files."""
     from dovetail.bench.beir import write_beir
     from dovetail.bench.datasets import open_dataset
-    from dovetail.bench.runfile import read_run
+    from dovetail.bench.run_file import read_run
     from dovetail.bench.trec import write_trec
 
     dataset = open_dataset(data, catalog=catalog)
     tables = dataset.catalog(settings_for(catalog))
-    asked = dataset.asked().over(tables.ids)
+    asked = dataset.question_set().over(tables.ids)
     asked.refuse_bad(dataset.name)
     questions = [q.with_evidence() if evidence else q for q in asked.questions]
     write_beir(into, tables, questions)

@@ -12,7 +12,7 @@ from dovetail.cli.output import console
 from dovetail.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from dovetail.bench.reporting.spending import Price
+    from dovetail.bench.reporting.costs import Price
 
 
 def report(
@@ -42,7 +42,7 @@ def report(
     quantile: Annotated[
         float,
         typer.Option(
-            min=0, max=1, metavar="SHARE", help="Gold tables of the least relevance are bridges."
+            min=0, max=1, metavar="SHARE", help="Gold tables of the least relevance are connectors."
         ),
     ] = 0.2,
 ) -> None:
@@ -62,7 +62,7 @@ def read_prices(file: Path) -> dict[str, Price]:
     """A price list: `"model" = { in = 0.15, out = 0.60 }`, for a million tokens each."""
     import tomllib
 
-    from dovetail.bench.reporting.spending import Price
+    from dovetail.bench.reporting.costs import Price
 
     if not file.is_file():
         raise NotFoundError(f"there is no price list {file}")

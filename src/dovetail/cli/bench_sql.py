@@ -82,18 +82,20 @@ def bench_sql(
 ) -> None:
     """Hold the rows of SQL that a model writes against those of the gold SQL."""
     from dovetail.bench.datasets import open_dataset
-    from dovetail.bench.question_filter import Choice
-    from dovetail.bench.retrieval import Lab
+    from dovetail.bench.question_filter import QuestionFilter
+    from dovetail.bench.retrieval import RunConfig
     from dovetail.bench.sql import bench_sql as measure
 
-    choice = Choice(
+    question_filter = QuestionFilter(
         evidence, share_of(share), seed, limit, skip_bad, tuple(named(source)), purposes
     )
     settings = settings_for(catalog, llm=llm, sql_repair=repair)
     with progress_bar(show=not as_json) as watch:
-        lab = Lab(runs, settings, workers, watch, note, str(data))
+        config = RunConfig(runs, settings, workers, watch, note, str(data))
         dataset = open_dataset(data, catalog=catalog)
-        result = measure(dataset, named(retriever), numbers(k), choice, lab, engine=engine)
+        result = measure(
+            dataset, named(retriever), numbers(k), question_filter, config, engine=engine
+        )
     if as_json:
         print_json(result)
     else:

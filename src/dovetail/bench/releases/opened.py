@@ -89,7 +89,7 @@ def copy_databases(release: Opened, names: Sequence[str], into: Path) -> None:
 
 
 def gold_tables(sql: str, dialects: Sequence[str]) -> list[str]:
-    """The gold of a question from its SQL; none where that cannot be read, which a census shows."""
+    """The gold of a question from its SQL; empty where it cannot be read (see `bench data`)."""
     try:
         return [name for _, name in tables_of(sql, dialects)]
     except DatasetError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from dovetail.bench.measures import Score, score
-from dovetail.bench.reporting.measured import Measured
+from dovetail.bench.reporting.scored_run import ScoredRun
 from dovetail.bench.reporting.stages import Steps, steps_of
 from dovetail.bench.reporting.tabular import Column, Row, Table, cells
 from dovetail.domain import TableId
@@ -17,7 +17,7 @@ _COLUMNS = (
 Kind = Callable[[Steps], bool]
 
 
-def cases(measured: Sequence[Measured], reference: Measured) -> Table:
+def cases(measured: Sequence[ScoredRun], reference: ScoredRun) -> Table:
     """For runs with stages, what adjustment mends and spoils; else what the reference run misses.
 
     Of all questions of a kind the one is shown whose F1 changes most, or that has most gold tables.
@@ -39,7 +39,7 @@ def cases(measured: Sequence[Measured], reference: Measured) -> Table:
     return Table("cases", "Cases", _COLUMNS, tuple(rows), note=note)
 
 
-def _adjusted(one: Measured, steps: Sequence[Steps]) -> list[Row]:
+def _adjusted(one: ScoredRun, steps: Sequence[Steps]) -> list[Row]:
     def lost(each: Steps) -> set[TableId]:
         return each.dropped(each.question.gold)
 
@@ -75,7 +75,7 @@ def _adjusted(one: Measured, steps: Sequence[Steps]) -> list[Row]:
     return rows
 
 
-def _found(one: Measured) -> list[Row]:
+def _found(one: ScoredRun) -> list[Row]:
     kinds: dict[str, Callable[[Score], bool]] = {
         "success": lambda each: each.f1 == 1,
         "soft failure": lambda each: 0 < each.recall < 1,

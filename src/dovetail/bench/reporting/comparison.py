@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dovetail.bench.questions import Question
-from dovetail.bench.reporting.measured import Measured, shared
 from dovetail.bench.reporting.published import published_rows
+from dovetail.bench.reporting.scored_run import ScoredRun, shared
 from dovetail.bench.reporting.tabular import HIGH, Cell, Column, Row, Table, cells, empty
 from dovetail.bench.stats import bootstrap, holm, sign_flip
 from dovetail.errors import NotFoundError
@@ -15,7 +15,7 @@ LEVEL = 0.05
 _MANY = 4
 
 
-def reference(measured: Sequence[Measured], label: str = "") -> Measured:
+def reference(measured: Sequence[ScoredRun], label: str = "") -> ScoredRun:
     """The run that others are held against: the one of this label, or the one with the best F1."""
     if not label:
         return max(measured, key=lambda one: one.means.f1)
@@ -26,7 +26,7 @@ def reference(measured: Sequence[Measured], label: str = "") -> Measured:
     raise NotFoundError(f"there is no run {label!r} of {measured[0].dataset}; there are: {known}")
 
 
-def paired_f1(measured: Sequence[Measured], against: Measured) -> Table:
+def paired_f1(measured: Sequence[ScoredRun], against: ScoredRun) -> Table:
     """The difference in F1 between the reference and every other run, and its chance."""
     name, title = "paired", f"Paired F1: {against.label} against the others"
     others = [one for one in measured if one is not against and shared(against, one)]
@@ -49,7 +49,7 @@ def paired_f1(measured: Sequence[Measured], against: Measured) -> Table:
     )
 
 
-def _paired_row(one: Measured, other: Measured) -> Row:
+def _paired_row(one: ScoredRun, other: ScoredRun) -> Row:
     names = shared(one, other)
     mine, theirs = ([run.scores[name].f1 for name in names] for run in (one, other))
     gaps = [a - b for a, b in zip(mine, theirs, strict=True)]
@@ -66,7 +66,7 @@ def _paired_row(one: Measured, other: Measured) -> Row:
     )  # fmt: skip
 
 
-def strata(measured: Sequence[Measured], against: Measured) -> Table:
+def strata(measured: Sequence[ScoredRun], against: ScoredRun) -> Table:
     """F1 by difficulty and by number of gold tables, tested against the reference in each."""
     groups = strata_of(against.questions)
     columns = (
@@ -101,7 +101,7 @@ def strata_of(questions: Sequence[Question]) -> dict[str, list[str]]:
     return found
 
 
-def _strata_row(one: Measured, against: Measured, groups: dict[str, list[str]]) -> Row:
+def _strata_row(one: ScoredRun, against: ScoredRun, groups: dict[str, list[str]]) -> Row:
     means: dict[str, float | None] = {}
     values: dict[str, float] = {}
     for name, ids in groups.items():

@@ -6,26 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dovetail.bench.reporting.answering import (
-    answer_errors,
-    answered,
-    execution_accuracy,
-    paired_execution,
-)
-from dovetail.bench.reporting.asking import asking
 from dovetail.bench.reporting.cases import cases
 from dovetail.bench.reporting.comparison import paired_f1, reference, strata
-from dovetail.bench.reporting.dials import frontier, sweep
-from dovetail.bench.reporting.joining import Joining, joinability, read_joinings
-from dovetail.bench.reporting.measured import (
-    USUAL,
-    Measured,
-    by_dataset,
-    find_files,
-    read_measured,
-)
-from dovetail.bench.reporting.selection import depth, errors, selection_performance
-from dovetail.bench.reporting.spending import (
+from dovetail.bench.reporting.costs import (
     Price,
     cost,
     prompt_lengths,
@@ -33,7 +16,24 @@ from dovetail.bench.reporting.spending import (
     times,
     tokens,
 )
-from dovetail.bench.reporting.stages import ablation, bridges, recovery
+from dovetail.bench.reporting.join_quality import JoinResult, joinability, read_join_results
+from dovetail.bench.reporting.model_calls import model_calls
+from dovetail.bench.reporting.scored_run import (
+    USUAL,
+    ScoredRun,
+    by_dataset,
+    find_files,
+    read_scored_runs,
+)
+from dovetail.bench.reporting.selection import depth, errors, selection_performance
+from dovetail.bench.reporting.sql_accuracy import (
+    answer_errors,
+    answered,
+    execution_accuracy,
+    paired_execution,
+)
+from dovetail.bench.reporting.stages import ablation, connectors, recovery
+from dovetail.bench.reporting.sweeps import frontier, sweep
 from dovetail.bench.reporting.tabular import Table
 
 
@@ -41,7 +41,7 @@ from dovetail.bench.reporting.tabular import Table
 class Options:
     """What a reader may choose: where rankings are cut, which run others are held against.
 
-    How deep rankings go is shown besides. `prices` are by model. A bridge is a gold table whose
+    How deep rankings go is shown besides. `prices` are by model. A connector is a gold table whose
     relevance is not above `quantile`.
     """
 
@@ -88,18 +88,21 @@ def make_report(paths: Sequence[Path], options: Options | None = None) -> Report
     """Read runs and joinability documents, in files or folders, and work out every analysis."""
     chosen = options or Options()
     files, documents = find_files(paths)
-    measured = read_measured(files, chosen.ks)
+    measured = read_scored_runs(files, chosen.ks)
     last = max((one.number for one in measured), default=0)
-    joinings = read_joinings(documents, last + 1)
+    join_results = read_join_results(documents, last + 1)
     grouped = by_dataset(measured)
-    datasets = sorted({*grouped, *(one.dataset for one in joinings)})
+    datasets = sorted({*grouped, *(one.dataset for one in join_results)})
     return Report(
-        tuple(_chapter(name, grouped.get(name, []), joinings, chosen) for name in datasets)
+        tuple(_chapter(name, grouped.get(name, []), join_results, chosen) for name in datasets)
     )
 
 
 def _chapter(
-    dataset: str, measured: Sequence[Measured], joinings: Sequence[Joining], options: Options
+    dataset: str,
+    measured: Sequence[ScoredRun],
+    join_results: Sequence[JoinResult],
+    options: Options,
 ) -> Chapter:
     tables: list[Table] = []
     if measured:
@@ -112,15 +115,15 @@ def _chapter(
             paired_execution(measured),
             answer_errors(measured),
         ]
-    tables.append(joinability(joinings, dataset))
+    tables.append(joinability(join_results, dataset))
     runs = {one.number: Origin(one.number, one.run.path, one.command) for one in measured}
     documents = [
-        Origin(one.number, one.path, one.command) for one in joinings if one.dataset == dataset
+        Origin(one.number, one.path, one.command) for one in join_results if one.dataset == dataset
     ]
     return Chapter(dataset, tuple(tables), (*runs.values(), *documents))
 
 
-def _about_sets(every: Sequence[Measured], options: Options) -> list[Table]:
+def _about_sets(every: Sequence[ScoredRun], options: Options) -> list[Table]:
     cut = [one for one in every if not one.ranks or one.k in options.ks]
     measured = cut or every
     against = reference(measured, options.against)
@@ -131,10 +134,10 @@ def _about_sets(every: Sequence[Measured], options: Options) -> list[Table]:
         strata(measured, against),
         ablation(measured),
         recovery(measured),
-        bridges(measured, options.quantile),
+        connectors(measured, options.quantile),
         sweep(measured),
         frontier(every),
-        asking(measured),
+        model_calls(measured),
         errors(measured),
         cases(measured, against),
         tokens(measured),

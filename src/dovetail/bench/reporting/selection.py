@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import combinations
 from string import ascii_lowercase
 
-from dovetail.bench.reporting.measured import Measured, shared
 from dovetail.bench.reporting.published import published_rows
+from dovetail.bench.reporting.scored_run import ScoredRun, shared
 from dovetail.bench.reporting.tabular import (
     LOW,
     Cell,
@@ -26,7 +26,7 @@ from dovetail.bench.stats import holm, sign_flip
 LEVEL = 0.05
 
 
-def selection_performance(measured: Sequence[Measured]) -> Table:
+def selection_performance(measured: Sequence[ScoredRun]) -> Table:
     """P, R, F1, PR and size of every run, with the runs that each is significantly better than."""
     columns = (
         Column(""), Column("system"), *measures("questions", "tables", "P", "R", "F1", "PR"),
@@ -60,7 +60,7 @@ def selection_performance(measured: Sequence[Measured]) -> Table:
     )
 
 
-def depth(measured: Sequence[Measured]) -> Table:
+def depth(measured: Sequence[ScoredRun]) -> Table:
     """Rankings cut at several k, by embedder: the paper's DR@K."""
     name, title = "depth", "Rankings at several k"
     rankings = [one for one in measured if one.ranks]
@@ -95,7 +95,7 @@ def depth(measured: Sequence[Measured]) -> Table:
     return Table(name, title, columns, (*rows, *published), plots=(plot,))
 
 
-def errors(measured: Sequence[Measured]) -> Table:
+def errors(measured: Sequence[ScoredRun]) -> Table:
     """Questions with a gold table missing, and with a table too many; one may be both."""
     columns = (
         Column("system"), Column("recall"), Column("recall %", LOW), Column("precision"),
@@ -117,7 +117,7 @@ def errors(measured: Sequence[Measured]) -> Table:
     )
 
 
-def _significantly_better(measured: Sequence[Measured]) -> set[tuple[str, str]]:
+def _significantly_better(measured: Sequence[ScoredRun]) -> set[tuple[str, str]]:
     """Pairs of labels: the F1 of the first is above that of the second, and not by chance."""
     tested: dict[str, float] = {}
     ahead: dict[str, tuple[str, str]] = {}

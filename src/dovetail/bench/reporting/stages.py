@@ -13,8 +13,8 @@ import numpy as np
 
 from dovetail.bench.measures import retrieval, score
 from dovetail.bench.questions import Question, table_of
-from dovetail.bench.reporting.measured import Measured
 from dovetail.bench.reporting.published import published_rows
+from dovetail.bench.reporting.scored_run import ScoredRun
 from dovetail.bench.reporting.tabular import (
     HIGH,
     LOW,
@@ -51,7 +51,7 @@ class Steps:
         return set(tables) & set(self.search) - set(self.select)
 
 
-def steps_of(one: Measured) -> list[Steps]:
+def steps_of(one: ScoredRun) -> list[Steps]:
     """The questions whose stages are known; a run without such traces has none."""
     found: list[Steps] = []
     for question in one.questions:
@@ -73,7 +73,7 @@ def steps_of(one: Measured) -> list[Steps]:
     return found
 
 
-def ablation(measured: Sequence[Measured]) -> Table:
+def ablation(measured: Sequence[ScoredRun]) -> Table:
     """F1, PR and size after search, after selection and after adjustment."""
     columns = (
         Column("system"),
@@ -94,7 +94,7 @@ def ablation(measured: Sequence[Measured]) -> Table:
     return _table("stages", "Step-wise ablation", columns, rows, measured)
 
 
-def recovery(measured: Sequence[Measured]) -> Table:
+def recovery(measured: Sequence[ScoredRun]) -> Table:
     """Questions in which selection drops a gold table that search offered, and what comes back."""
     rows = [
         _recovery_row(one, [(s, set(s.question.gold)) for s in steps])
@@ -104,32 +104,32 @@ def recovery(measured: Sequence[Measured]) -> Table:
     return _table("recovery", "Gold-table drop and recovery", _COLUMNS, rows, measured)
 
 
-def bridges(measured: Sequence[Measured], quantile: float = 0.2) -> Table:
+def connectors(measured: Sequence[ScoredRun], quantile: float = 0.2) -> Table:
     """The same for gold tables of low relevance, in questions whose search offered all of them."""
     rows: list[Row] = []
     bounds: list[str] = []
     for one in measured:
         if not (steps := steps_of(one)):
             continue
-        bound = bridge_bound(steps, quantile)
+        bound = connector_bound(steps, quantile)
         bounds.append(f"{one.label} {bound:.3f}")
-        rows.append(_recovery_row(one, [(s, bridges_of(s, bound)) for s in steps]))
+        rows.append(_recovery_row(one, [(s, connectors_of(s, bound)) for s in steps]))
     note = (
-        f"A bridge is a gold table whose relevance is not above the {quantile:g} quantile of those "
-        f"of all gold tables among the candidates: {', '.join(bounds)}; counted are questions "
-        "whose gold tables were all candidates. The paper's bound is a relevance of 0.5, "
+        f"A connector is a gold table whose relevance is not above the {quantile:g} quantile of "
+        f"those of all gold tables among the candidates: {', '.join(bounds)}; counted are "
+        "questions whose gold tables were all candidates. The paper's bound is a relevance of 0.5, "
         "which is between the 0.20 and the 0.25 quantile on Bird."
     )
-    return _table("bridges", "Bridge-table drop and recovery", _COLUMNS, rows, measured, note)
+    return _table("connectors", "Connector-table drop and recovery", _COLUMNS, rows, measured, note)
 
 
-def bridge_bound(steps: Sequence[Steps], quantile: float) -> float:
+def connector_bound(steps: Sequence[Steps], quantile: float) -> float:
     """The relevance that so many of the gold tables among the candidates do not exceed."""
     found = [s.relevance[table] for s in steps for table in s.question.gold if table in s.relevance]
     return float(np.quantile(found, quantile)) if found else 0.0
 
 
-def bridges_of(steps: Steps, bound: float) -> set[TableId]:
+def connectors_of(steps: Steps, bound: float) -> set[TableId]:
     """The gold tables of low relevance, if search offered every gold table; otherwise none."""
     gold = set(steps.question.gold)
     if not gold <= set(steps.search):
@@ -137,7 +137,7 @@ def bridges_of(steps: Steps, bound: float) -> set[TableId]:
     return {table for table in gold if steps.relevance[table] <= bound}
 
 
-def _recovery_row(one: Measured, wanted: Sequence[tuple[Steps, set[TableId]]]) -> Row:
+def _recovery_row(one: ScoredRun, wanted: Sequence[tuple[Steps, set[TableId]]]) -> Row:
     applicable = [(steps, tables) for steps, tables in wanted if tables]
     dropped = [(steps, lost) for steps, tables in applicable if (lost := steps.dropped(tables))]
     some = sum(bool(lost & set(steps.adjust)) for steps, lost in dropped)
@@ -156,7 +156,7 @@ def _table(
     title: str,
     columns: tuple[Column, ...],
     rows: Sequence[Row],
-    measured: Sequence[Measured],
+    measured: Sequence[ScoredRun],
     note: str = "",
 ) -> Table:
     if not rows:

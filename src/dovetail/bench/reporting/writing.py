@@ -11,6 +11,8 @@ from dovetail.bench.reporting.as_markdown import chapter_markdown
 from dovetail.bench.reporting.report import Chapter, Report
 from dovetail.ports import Json
 
+# What tables were called before, by today's name: readers of figures.json find both.
+_FORMER_NAMES = {"connectors": "bridges", "model-calls": "asking"}
 PAGE, TEXT, FIGURES, TABLES = "index.html", "report.md", "figures.json", "tables"
 
 
@@ -40,7 +42,7 @@ def figures(report: Report) -> Json:
 
 def _measured(chapter: Chapter) -> Json:
     files = {origin.number: origin.path.name for origin in chapter.origins}
-    return {
+    found: Json = {
         table.name: [
             {
                 **{
@@ -57,3 +59,4 @@ def _measured(chapter: Chapter) -> Json:
         for table in chapter.filled
         if not table.timed
     }
+    return found | {old: found[new] for new, old in _FORMER_NAMES.items() if new in found}

@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 
 from dovetail.bench.measures import Retrieval, Score, retrieval, score
-from dovetail.bench.questionfile import SUFFIX, read_questions_beside
+from dovetail.bench.question_file import SUFFIX, read_questions_beside
 from dovetail.bench.questions import Question
-from dovetail.bench.runfile import Record, Run, read_run, traces_of
-from dovetail.bench.runkey import ORACLE
+from dovetail.bench.run_file import Record, Run, read_run, traces_of
+from dovetail.bench.run_key import ORACLE
 from dovetail.errors import DatasetError, NotFoundError, UsageError
 from dovetail.ports import Json
 
@@ -21,7 +21,7 @@ USUAL, DEPTHS = (5, 10), (5, 8, 10, 15)
 
 
 @dataclass(frozen=True)
-class Measured:
+class ScoredRun:
     """A run, or the top `k` of one that ranks, held against the gold of its questions.
 
     `number` is what the report calls the run; `label` tells it from the others of its dataset.
@@ -102,13 +102,13 @@ def find_files(paths: Iterable[Path]) -> tuple[list[Path], list[Path]]:
     return sorted(runs), sorted(documents)
 
 
-def read_measured(files: Sequence[Path], ks: Sequence[int] = USUAL) -> list[Measured]:
+def read_scored_runs(files: Sequence[Path], ks: Sequence[int] = USUAL) -> list[ScoredRun]:
     """Runs with their gold, numbered in order of dataset, retriever and k.
 
     A run that ranks stands for each of `ks` and `DEPTHS` that it reaches, and for its own.
     """
     runs = sorted((read_run(file) for file in files), key=_order)
-    found: list[Measured] = []
+    found: list[ScoredRun] = []
     for number, run in enumerate(runs, start=1):
         about = run.about
         try:
@@ -122,18 +122,18 @@ def read_measured(files: Sequence[Path], ks: Sequence[int] = USUAL) -> list[Meas
         cuts = {deepest}
         if run.made.get("ranks"):
             cuts |= {k for k in (*ks, *DEPTHS) if k <= deepest}
-        found += [Measured(number, "", run, k, questions) for k in sorted(cuts)]
+        found += [ScoredRun(number, "", run, k, questions) for k in sorted(cuts)]
     return _labelled(found)
 
 
-def shared(one: Measured, other: Measured) -> list[str]:
+def shared(one: ScoredRun, other: ScoredRun) -> list[str]:
     """The questions that both runs asked."""
     return [name for name in one.scores if name in other.scores]
 
 
-def by_dataset(measured: Iterable[Measured]) -> dict[str, list[Measured]]:
+def by_dataset(measured: Iterable[ScoredRun]) -> dict[str, list[ScoredRun]]:
     """What belongs together, in order of appearance."""
-    found: dict[str, list[Measured]] = {}
+    found: dict[str, list[ScoredRun]] = {}
     for one in measured:
         found.setdefault(one.dataset, []).append(one)
     return found
@@ -147,23 +147,23 @@ def _order(run: Run) -> tuple[str, str, int, str]:
     )  # fmt: skip
 
 
-def _labelled(measured: Sequence[Measured]) -> list[Measured]:
+def _labelled(measured: Sequence[ScoredRun]) -> list[ScoredRun]:
     """Each with a label: retriever, k, and whatever else tells it from one of the same name.
 
     A run that went on to SQL may be called as the one it went on from: no table has both.
     """
-    alike: dict[tuple[str, str, int, bool], list[Measured]] = {}
+    alike: dict[tuple[str, str, int, bool], list[ScoredRun]] = {}
     for one in measured:
         alike.setdefault(_name(one), []).append(one)
     return [replace(one, label=_label(one, alike[_name(one)])) for one in measured]
 
 
-def _name(one: Measured) -> tuple[str, str, int, bool]:
+def _name(one: ScoredRun) -> tuple[str, str, int, bool]:
     with_sql = any(record.written for record in one.run.records.values())
     return one.dataset, one.retriever, one.k, with_sql
 
 
-def _label(one: Measured, alike: Sequence[Measured]) -> str:
+def _label(one: ScoredRun, alike: Sequence[ScoredRun]) -> str:
     parts = [one.retriever if one.retriever == ORACLE else f"{one.retriever}@{one.k}"]
     parts += ["evidence"] if one.run.made.get("evidence") else []
     varied = varying(alike)
@@ -178,7 +178,7 @@ def _label(one: Measured, alike: Sequence[Measured]) -> str:
     return ", ".join(parts)
 
 
-def varying(measured: Sequence[Measured]) -> list[str]:
+def varying(measured: Sequence[ScoredRun]) -> list[str]:
     """The settings in which runs differ."""
     names = dict.fromkeys(name for one in measured for name in one.settings)
     return [name for name in names if len({str(one.settings.get(name)) for one in measured}) > 1]

@@ -16,7 +16,7 @@ POPULATIONS = {"all": "all pairs", "within": "inside databases"}
 
 
 @dataclass(frozen=True, slots=True)
-class Joining:
+class JoinResult:
     """One document of `dovetail bench joins --json`, under the number the report gives it."""
 
     number: int
@@ -32,7 +32,7 @@ class Joining:
         return str(self.document.get("command", "not recorded"))
 
 
-def read_joinings(files: Sequence[Path], first: int) -> list[Joining]:
+def read_join_results(files: Sequence[Path], first: int) -> list[JoinResult]:
     """The documents among some files, numbered from `first`; other JSON is passed over."""
     found: list[tuple[Path, Json]] = []
     for file in files:
@@ -42,13 +42,13 @@ def read_joinings(files: Sequence[Path], first: int) -> list[Joining]:
             raise DatasetError(f"{file} is no JSON: {error}; remove it, or make it again") from None
         if isinstance(document, dict) and {"dataset", "scoring", *POPULATIONS} <= set(document):
             found.append((file, document))
-    return [Joining(number, *each) for number, each in enumerate(found, start=first)]
+    return [JoinResult(number, *each) for number, each in enumerate(found, start=first)]
 
 
-def joinability(joinings: Sequence[Joining], dataset: str) -> Table:
+def joinability(join_results: Sequence[JoinResult], dataset: str) -> Table:
     """Accuracy, column pairs and score error by scoring, over all pairs and inside databases."""
     name, title = "joinability", "Joinability"
-    chosen = [one for one in joinings if one.dataset == dataset]
+    chosen = [one for one in join_results if one.dataset == dataset]
     if not chosen:
         return empty(
             name, title, "It needs the output of dovetail bench joins --json in a file of its own."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dovetail.bench.reporting.measured import Measured, varying
 from dovetail.bench.reporting.published import published_rows
+from dovetail.bench.reporting.scored_run import ScoredRun, varying
 from dovetail.bench.reporting.tabular import (
     Column,
     Line,
@@ -18,7 +18,7 @@ from dovetail.bench.reporting.tabular import (
 )
 
 
-def sweep(measured: Sequence[Measured]) -> Table:
+def sweep(measured: Sequence[ScoredRun]) -> Table:
     """Runs of one retriever that differ in a setting or in its argument, side by side."""
     name, title = "sweep", "Settings swept"
     columns = (
@@ -37,7 +37,7 @@ def sweep(measured: Sequence[Measured]) -> Table:
     )
 
 
-def frontier(measured: Sequence[Measured]) -> Table:
+def frontier(measured: Sequence[ScoredRun]) -> Table:
     """Precision against recall over all settings of each retriever, and which nothing beats."""
     columns = (
         Column("system"), *measures("questions", "tables", "P", "R", "F1", "PR"),
@@ -78,7 +78,7 @@ def on_frontier(label: str, points: dict[str, tuple[float, float]]) -> bool:
     return not any(other[0] >= x and other[1] >= y and other != (x, y) for other in points.values())
 
 
-def _precision_recall(measured: Sequence[Measured]) -> Plot:
+def _precision_recall(measured: Sequence[ScoredRun]) -> Plot:
     lines: dict[str, list[tuple[float, float]]] = {}
     for one in measured:
         base = one.retriever.partition(":")[0]
@@ -87,7 +87,7 @@ def _precision_recall(measured: Sequence[Measured]) -> Plot:
     return Plot("Precision over recall", "recall %", "precision %", drawn)
 
 
-def _f1_perfect(measured: Sequence[Measured]) -> Plot:
+def _f1_perfect(measured: Sequence[ScoredRun]) -> Plot:
     lines: dict[tuple[str, bool], list[tuple[float, float]]] = {}
     for one in measured:
         base = one.retriever.partition(":")[0]
@@ -104,21 +104,21 @@ def _f1_perfect(measured: Sequence[Measured]) -> Plot:
     return Plot("F1 over perfect recall", "PR %", "F1 %", drawn)
 
 
-def _dials(measured: Sequence[Measured]) -> dict[tuple[str, int], list[Measured]]:
-    found: dict[tuple[str, int], list[Measured]] = {}
+def _dials(measured: Sequence[ScoredRun]) -> dict[tuple[str, int], list[ScoredRun]]:
+    found: dict[tuple[str, int], list[ScoredRun]] = {}
     for one in measured:
         found.setdefault((one.retriever.partition(":")[0], one.k), []).append(one)
     return found
 
 
-def _setting(one: Measured, differing: Sequence[str]) -> str:
+def _setting(one: ScoredRun, differing: Sequence[str]) -> str:
     argument = one.retriever.partition(":")[2]
     named = [f"{name} {one.settings.get(name)}" for name in differing]
     evidence = ["evidence"] if one.run.made.get("evidence") else []
     return ", ".join([*([argument] if argument else []), *named, *evidence]) or "as it comes"
 
 
-def _row(system: str, setting: str, one: Measured) -> Row:
+def _row(system: str, setting: str, one: ScoredRun) -> Row:
     means = one.means
     return Row(
         (

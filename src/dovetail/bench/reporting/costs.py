@@ -9,8 +9,8 @@ from statistics import median
 import numpy as np
 
 from dovetail.bench.measures import retrieval
-from dovetail.bench.reporting.measured import Measured
 from dovetail.bench.reporting.published import published_rows
+from dovetail.bench.reporting.scored_run import ScoredRun
 from dovetail.bench.reporting.tabular import HIGH, LOW, Column, Row, Table, cells, empty
 
 MILLION = 1_000_000
@@ -26,7 +26,7 @@ class Price:
     tokens_out: float
 
 
-def tokens(measured: Sequence[Measured]) -> Table:
+def tokens(measured: Sequence[ScoredRun]) -> Table:
     """Calls and tokens of every run that asked a model: per question, and in millions over all."""
     name, title = "tokens", "Token efficiency"
     paid = _paid(measured)
@@ -58,7 +58,7 @@ def tokens(measured: Sequence[Measured]) -> Table:
     return Table(name, title, columns, (*rows, *taken), note="in and out are means per question.")
 
 
-def cost(measured: Sequence[Measured], prices: Mapping[str, Price]) -> Table:
+def cost(measured: Sequence[ScoredRun], prices: Mapping[str, Price]) -> Table:
     """What the tokens cost by a price list, in its currency."""
     name, title = "cost", "Cost"
     paid = _paid(measured)
@@ -92,7 +92,7 @@ def cost(measured: Sequence[Measured], prices: Mapping[str, Price]) -> Table:
     return Table(name, title, columns, tuple(rows), note=note)
 
 
-def prompt_lengths(measured: Sequence[Measured]) -> Table:
+def prompt_lengths(measured: Sequence[ScoredRun]) -> Table:
     """The tokens that a question's prompts have: least, median, most."""
     name, title = "lengths", "Prompt lengths"
     paid = _paid(measured)
@@ -111,7 +111,7 @@ def prompt_lengths(measured: Sequence[Measured]) -> Table:
     return Table(name, title, columns, (*rows, *taken), note="Tokens in, all calls of a question.")
 
 
-def tertiles(measured: Sequence[Measured]) -> Table:
+def tertiles(measured: Sequence[ScoredRun]) -> Table:
     """F1 and PR of the third of questions with the shortest prompts, the middle, the longest."""
     name, title = "tertiles", "Prompt-length tertiles"
     paid = _paid(measured)
@@ -133,7 +133,7 @@ def tertiles(measured: Sequence[Measured]) -> Table:
     return Table(name, title, columns, (*rows, *published_rows(name, measured[0].dataset, columns)))
 
 
-def times(measured: Sequence[Measured]) -> Table:
+def times(measured: Sequence[ScoredRun]) -> Table:
     """Wall time per question; the only figures here that differ from run to run."""
     columns = (
         Column("system"), Column("questions"), Column("mean ms", LOW), Column("median ms", LOW),
@@ -154,13 +154,13 @@ def times(measured: Sequence[Measured]) -> Table:
     )
 
 
-def _paid(measured: Sequence[Measured]) -> list[Measured]:
+def _paid(measured: Sequence[ScoredRun]) -> list[ScoredRun]:
     return [one for one in measured if any(record.llm_calls for record in one.records.values())]
 
 
-def _lengths(one: Measured) -> dict[str, int]:
+def _lengths(one: ScoredRun) -> dict[str, int]:
     return {name: record.tokens_in for name, record in one.records.items()}
 
 
-def _model(one: Measured) -> str:
+def _model(one: ScoredRun) -> str:
     return str(one.settings.get("llm") or "unknown")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate, product
 
 from dovetail.bench.measures import Retrieval, Score, retrieval
-from dovetail.bench.reporting.measured import Measured, shared
+from dovetail.bench.reporting.scored_run import ScoredRun, shared
 from dovetail.bench.reporting.tabular import (
     LOW,
     Column,
@@ -55,7 +55,7 @@ class Mixture:
     tokens: Sequence[int]
 
     @classmethod
-    def of(cls, free: Measured, paid: Measured) -> Mixture:
+    def of(cls, free: ScoredRun, paid: ScoredRun) -> Mixture:
         """The questions that both runs asked."""
         known = confidences_of(free)
         names = [name for name in shared(free, paid) if name in known]
@@ -109,9 +109,9 @@ class Mixture:
         return list(accumulate((model.f1 - graph.f1 for model, graph in pairs), initial=0.0))
 
 
-def asking(measured: Sequence[Measured]) -> Table:
+def model_calls(measured: Sequence[ScoredRun]) -> Table:
     """F1 and PR by the share of questions asked, and the fewest calls for the model's own F1."""
-    name, title = "asking", "Asking where graph is unsure"
+    name, title = "model-calls", "F1 by the share of questions sent to the model"
     free = [one for one in measured if confidences_of(one) and not _calls(one)]
     paid = [one for one in measured if _calls(one) and not _thresholds(one)]
     mixtures = {
@@ -146,7 +146,7 @@ def asking(measured: Sequence[Measured]) -> Table:
     return Table(name, title, columns, tuple(rows), note=note, plots=(plot,))
 
 
-def confidences_of(one: Measured) -> Mapping[str, float]:
+def confidences_of(one: ScoredRun) -> Mapping[str, float]:
     """How sure the graph was of each question, as its traces have it."""
     return {
         question: float(stage[CONFIDENCE])
@@ -156,11 +156,11 @@ def confidences_of(one: Measured) -> Mapping[str, float]:
     }
 
 
-def _calls(one: Measured) -> int:
+def _calls(one: ScoredRun) -> int:
     return sum(record.llm_calls for record in one.records.values())
 
 
-def _thresholds(one: Measured) -> set[float]:
+def _thresholds(one: ScoredRun) -> set[float]:
     """The confidences below which a run of `hybrid` asked; none for others."""
     stages = (stage for stages in one.traces.values() for stage in stages)
     return {float(stage["unsure"]) for stage in stages if stage.get("stage") == HYBRID}
@@ -177,7 +177,7 @@ def _row(label: str, what: str, mixed: Mixed, runs: tuple[int, ...]) -> Row:
     )  # fmt: skip
 
 
-def _own(one: Measured, bounds: set[float]) -> Row:
+def _own(one: ScoredRun, bounds: set[float]) -> Row:
     """A run of `hybrid`, as it came out."""
     records = list(one.records.values())
     asked = sum(record.llm_calls > 0 for record in records)

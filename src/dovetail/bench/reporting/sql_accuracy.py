@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from dovetail.bench.measures import execution
 from dovetail.bench.reporting.comparison import LEVEL, reference
-from dovetail.bench.reporting.measured import Measured, shared
 from dovetail.bench.reporting.published import published_rows
+from dovetail.bench.reporting.scored_run import ScoredRun, shared
 from dovetail.bench.reporting.tabular import HIGH, Column, Row, Table, cells, empty
 from dovetail.bench.stats import mcnemar
 
@@ -20,7 +20,7 @@ _ORACLE = "oracle"
 _NO_GOLD = "gold"
 
 
-def answers(one: Measured) -> dict[str, str]:
+def answers(one: ScoredRun) -> dict[str, str]:
     """By question the class of what went wrong with its SQL, empty where it is right.
 
     Questions without a gold result are left out.
@@ -36,13 +36,13 @@ def answers(one: Measured) -> dict[str, str]:
     return found
 
 
-def answered(measured: Sequence[Measured]) -> list[tuple[Measured, dict[str, str]]]:
+def answered(measured: Sequence[ScoredRun]) -> list[tuple[ScoredRun, dict[str, str]]]:
     """The runs that went on to SQL, each with its answers."""
     known = {one.number: answers(one) for one in measured}
     return [(one, known[one.number]) for one in measured if known[one.number]]
 
 
-def execution_accuracy(measured: Sequence[Measured]) -> Table:
+def execution_accuracy(measured: Sequence[ScoredRun]) -> Table:
     """EX over all questions, over those with several gold tables, and of those fully retrieved."""
     name, title = "execution", "Execution accuracy"
     runs = answered(measured)
@@ -79,7 +79,7 @@ def execution_accuracy(measured: Sequence[Measured]) -> Table:
     )
 
 
-def paired_execution(measured: Sequence[Measured], label: str = "") -> Table:
+def paired_execution(measured: Sequence[ScoredRun], label: str = "") -> Table:
     """The difference in EX between the reference and every other run, by exact McNemar."""
     name, title = "paired-execution", "Paired execution accuracy"
     runs = [(one, found) for one, found in answered(measured) if one.retriever != _ORACLE]
@@ -120,7 +120,7 @@ def paired_execution(measured: Sequence[Measured], label: str = "") -> Table:
     return Table(name, title, columns, tuple(rows), note="p is of the exact McNemar test.")
 
 
-def answer_errors(measured: Sequence[Measured]) -> Table:
+def answer_errors(measured: Sequence[ScoredRun]) -> Table:
     """What goes wrong with the SQL of each run, by class."""
     name, title = "answer-errors", "Error classes of SQL"
     runs = answered(measured)
@@ -136,5 +136,5 @@ def answer_errors(measured: Sequence[Measured]) -> Table:
     return Table(name, title, columns, tuple(rows), note="In percent of the questions answered.")
 
 
-def _model(one: Measured) -> str:
+def _model(one: ScoredRun) -> str:
     return str(one.settings.get("sql_model") or one.settings.get("llm") or "")
