@@ -2,7 +2,9 @@
 
     DovetailError
     ├── UsageError          an option or a name that cannot mean anything        (exit code 2)
+    │   └── AmbiguousTableError   a name that several tables have; also a KeyError
     ├── NotFoundError       a table or catalog that is not there                 (exit code 1)
+    │   └── TableNotFoundError    no table has this name; also a KeyError
     ├── CatalogError        a catalog that cannot be opened or written
     │   ├── LockedError     another process is writing it
     │   ├── DamagedError    its files do not fit its manifest
@@ -35,6 +37,18 @@ class UsageError(DovetailError):
 
 class NotFoundError(DovetailError):
     """A table or a catalog that is not there."""
+
+
+class TableNotFoundError(NotFoundError, KeyError):
+    """No table has this name. It is a KeyError as well, as `catalog[name]` is a lookup."""
+
+    __str__ = Exception.__str__  # KeyError would quote the message
+
+
+class AmbiguousTableError(UsageError, KeyError):
+    """Several tables have this name; the message lists them. It is a KeyError as well."""
+
+    __str__ = Exception.__str__
 
 
 class CatalogError(DovetailError):

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.manifest import Manifest, describe, read_manifest
 from dovetail.catalog.records import Rows
 from dovetail.catalog.segment import COLUMNS_FILE, TABLES_FILE, Counts, Segment, read_parquet
 from dovetail.domain import Skipped, Table, TableId
-from dovetail.errors import CatalogError, DamagedError, NotFoundError, UsageError
+from dovetail.errors import CatalogError, DamagedError, NotFoundError
 from dovetail.hashing import Hashes
 
 SEGMENTS = "segments"
@@ -25,7 +26,8 @@ _CHUNK = 512
 class Catalog:
     """The tables of a catalog, in the order of their ids.
 
-    Iterating gives every `Table`; `catalog["orders"]` finds one by name or by `source::name`.
+    Iterating gives every `Table`; `catalog["orders"]` finds one by its name, the end of its name,
+    `source::name` or `TableId`.
     Everything it will ever read is open from the start, so it stays as it is when the catalog
     is updated or even removed.
     """
@@ -91,8 +93,17 @@ class Catalog:
             yield from self.rows.domain_tables(start, min(start + _CHUNK, len(self)))
 
     def __getitem__(self, table: TableId | str) -> Table:
-        row = self._row(table) if isinstance(table, TableId) else self._find(table)
+        row = self._row(find_table(self.ids, table, self.path) if isinstance(table, str) else table)
         return self.rows.domain_tables(row, row + 1)[0]
+
+    def __contains__(self, table: object) -> bool:
+        """Whether some table is called that; by a name that several have, too."""
+        if isinstance(table, Table):
+            table = table.id
+        if isinstance(table, TableId):
+            row = bisect_left(self.ids, table)
+            return row < len(self.ids) and self.ids[row] == table
+        return isinstance(table, str) and bool(matches(self.ids, table))
 
     @property
     def ids(self) -> list[TableId]:
@@ -182,19 +193,5 @@ class Catalog:
     def _row(self, table: TableId) -> int:
         row = bisect_left(self.ids, table)
         if row == len(self.ids) or self.ids[row] != table:
-            raise NotFoundError(f"there is no table {table} in {self.path}")
+            find_table(self.ids, table, self.path)  # raises, with names that are near
         return row
-
-    def _find(self, name: str) -> int:
-        found = [row for row, table in enumerate(self.ids) if name in (str(table), table.name)]
-        if not found:
-            folded = name.casefold()
-            found = [row for row, table in enumerate(self.ids) if table.name.casefold() == folded]
-        if not found:
-            raise NotFoundError(
-                f"there is no table {name} in {self.path}; see: dovetail tables -C {self.path}"
-            )
-        if len(found) > 1:
-            choices = ", ".join(str(self.ids[row]) for row in found)
-            raise UsageError(f"there are {len(found)} tables named {name}; say which: {choices}")
-        return found[0]

@@ -6,9 +6,9 @@ import heapq
 import math
 from collections.abc import Iterable
 
+from dovetail.catalog.lookup import find_table
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import JoinEdge, TableId
-from dovetail.errors import NotFoundError
 from dovetail.joins.cache import join_edges
 from dovetail.joins.column_arrays import DEFAULT as USUAL
 from dovetail.joins.column_arrays import Thresholds
@@ -29,10 +29,6 @@ class JoinGraph:
     def __init__(self, tables: Iterable[TableId], edges: Iterable[JoinEdge]) -> None:
         self.edges = list(edges)
         self._at: dict[TableId, list[JoinEdge]] = {table: [] for table in tables}
-        self._names: dict[str, list[TableId]] = {}
-        for table in self._at:
-            for name in {table.name, str(table)}:
-                self._names.setdefault(name, []).append(table)
         for edge in self.edges:
             self._at[edge.left].append(edge)
             if edge.right != edge.left:
@@ -126,12 +122,6 @@ class JoinGraph:
         return way[::-1]
 
     def _find(self, table: TableId | str) -> TableId:
-        if isinstance(table, TableId):
-            if table not in self._at:
-                raise NotFoundError(f"there is no table {table}")
+        if isinstance(table, TableId) and table in self._at:
             return table
-        found = self._names.get(table, [])
-        if len(found) != 1:
-            choices = f"; say which: {', '.join(map(str, found))}" if found else ""
-            raise NotFoundError(f"there is no one table {table}{choices}")
-        return found[0]
+        return find_table(list(self._at), table)

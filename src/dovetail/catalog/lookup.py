@@ -1,0 +1,88 @@
+"""Finding a table by what a person calls it: the one resolver of the Python API and the commands.
+
+A name may be exact (`shop.sqlite::orders`, `orders`), differ in case, or be the end of a longer
+one (`customers` for `sales.customers`, `KNA1` for `sap/KNA1` of a folder). The nearest reading
+that any table fits counts; where it fits several, the caller must say which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+
+from dovetail.domain import TableId
+from dovetail.errors import AmbiguousTableError, TableNotFoundError
+
+_SEPARATOR = re.compile(r"::|[./\\]")
+_SUGGESTIONS = 3
+_MOST_LISTED = 8
+
+
+def find_table(tables: Sequence[TableId], name: TableId | str, where: object = "") -> TableId:
+    """The one table that a name stands for, else an error that lists what it could have meant.
+
+    >>> tables = [TableId("erp", "sales.customers"), TableId("shop.sqlite", "orders")]
+    >>> str(find_table(tables, "Customers")), str(find_table(tables, "shop.sqlite::orders"))
+    ('erp::sales.customers', 'shop.sqlite::orders')
+    >>> find_table(tables, "order")
+    Traceback (most recent call last):
+        ...
+    dovetail.errors.TableNotFoundError: there is no table 'order'; did you mean orders?
+    """
+    found = matches(tables, name)
+    if not found:
+        place = f" in {where}" if str(where) else ""
+        hint = _hint(tables, str(name))
+        raise TableNotFoundError(f"there is no table {str(name)!r}{place}{hint}")
+    if len(found) > 1:
+        raise AmbiguousTableError(
+            f"there are {len(found)} tables named {name}; say which: {_listed(found)}"
+        )
+    return found[0]
+
+
+def matches(tables: Iterable[TableId], name: TableId | str) -> list[TableId]:
+    """All tables that the nearest reading of a name fits, in the order given."""
+    if isinstance(name, TableId):
+        return [table for table in tables if table == name]
+    readings: tuple[Callable[[TableId], bool], ...] = (
+        lambda table: name in (table.name, str(table)),
+        lambda table: name.casefold() in (table.name.casefold(), str(table).casefold()),
+        _ends_with(name, str),
+        _ends_with(name, str.casefold),
+    )
+    known = list(tables)
+    for fits in readings:
+        if found := [table for table in known if fits(table)]:
+            return found
+    return []
+
+
+def _ends_with(name: str, fold: Callable[[str], str]) -> Callable[[TableId], bool]:
+    """Whether the parts of a table's id end with those of a name."""
+    wanted = _SEPARATOR.split(fold(name))
+
+    def fits(table: TableId) -> bool:
+        return bool(wanted[-1]) and _SEPARATOR.split(fold(str(table)))[-len(wanted) :] == wanted
+
+    return fits
+
+
+def _hint(tables: Iterable[TableId], name: str) -> str:
+    """Tables whose names are nearly this one: held against the last part of their names."""
+    called: dict[str, dict[str, None]] = {}
+    for table in tables:
+        called.setdefault(_SEPARATOR.split(table.name)[-1].casefold(), {})[table.name] = None
+    if not called:
+        return "; the catalog has no tables"
+    last = _SEPARATOR.split(name)[-1].casefold()
+    near = get_close_matches(last, called, n=_SUGGESTIONS)
+    shown = [full for brief in near for full in called[brief]][:_SUGGESTIONS]
+    return f"; did you mean {' or '.join(shown)}?" if shown else ""
+
+
+def _listed(tables: Sequence[TableId]) -> str:
+    more = len(tables) - _MOST_LISTED
+    shown = ", ".join(map(str, tables[:_MOST_LISTED]))
+    return f"{shown} and {more} more" if more > 0 else shown
