@@ -20,8 +20,8 @@ from typing import TypeVar
 
 from dovetail.bench.datasets import Dataset, database_of, open_dataset
 from dovetail.bench.measures import area_under_curve
-from dovetail.retrieve.graph.connect import Bridged
-from dovetail.retrieve.graph.selector import RECALL, GraphRetriever
+from dovetail.retrieve.graph.connect import ConnectedSet
+from dovetail.retrieve.graph.selector import BREADTH, GraphRetriever
 from dovetail.retrieve.hybrid import UNSURE
 from dovetail.retrieve.opening import searcher_of
 from dovetail.search.embedding_text import spelled
@@ -47,11 +47,11 @@ class Graph:
         searcher = searcher_of(dataset.catalog(settings), settings)
         return cls(searcher, GraphRetriever(searcher))
 
-    def chosen(self, question: str) -> tuple[Bridged, float]:
+    def chosen(self, question: str) -> tuple[ConnectedSet, float]:
         """The set, and the confidence in it."""
-        look = self.retriever.look(question)
-        found = self.retriever.choose(look, RECALL)
-        return found, self.retriever.confidence(look, found)
+        scored = self.retriever.score(question)
+        found = self.retriever.select(scored, BREADTH)
+        return found, self.retriever.confidence(scored, found)
 
     def short(self, limit: int) -> tuple[int, float, float]:
         """How many short questions, and the shares `found` and `silent`."""

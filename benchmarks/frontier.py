@@ -19,7 +19,7 @@ from xml.sax.saxutils import escape
 from dovetail.bench.datasets import open_dataset
 from dovetail.bench.frontier import Corpus, Part, Point, at
 from dovetail.bench.measures import Retrieval
-from dovetail.retrieve.graph.selector import RECALL
+from dovetail.retrieve.graph.selector import BREADTH
 from dovetail.settings import Settings
 
 PLOT = Path(__file__).resolve().parent.parent / "docs" / "frontier.svg"
@@ -99,7 +99,7 @@ def frontier(folder: Path, *, evidence: bool = False) -> Frontier:
     if corpus.name == FITTED_ON:
         corpus = corpus.out_of_sample()
     name = corpus.name + (EVIDENCE if evidence else "")
-    return Frontier(name, len(corpus.seen), corpus.points(DIAL), corpus.by_confidence(RECALL))
+    return Frontier(name, len(corpus.seen), corpus.points(DIAL), corpus.by_confidence(BREADTH))
 
 
 def markdown(results: Sequence[Frontier]) -> str:
@@ -212,7 +212,7 @@ class _Panel:
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
         parts.append(f'<polyline class="ours" points="{line}"/>')
         for point, (x, y) in zip(inside, spots, strict=True):
-            style, size = ("usual", 5) if point.recall == RECALL else ("dot", 3)
+            style, size = ("usual", 5) if point.recall == BREADTH else ("dot", 3)
             parts.append(f'<circle class="{style}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"/>')
         return parts + [mark for rival in self.shown.rivals for mark in self.mark(rival)]
 

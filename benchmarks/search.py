@@ -45,7 +45,7 @@ from dovetail.domain import Table, TableId
 from dovetail.joins.cache import join_edges
 from dovetail.models.embed_minilm import open_minilm
 from dovetail.search.dense import Dense
-from dovetail.search.index import Index, Makings, keep, open_index
+from dovetail.search.index import Index, IndexInputs, keep, open_index
 from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.searcher import Searcher
@@ -155,7 +155,7 @@ def make(count: int, path: Path) -> None:
     """Write a lake, its index, and the vectors for the other ways."""
     sample = open_dataset("sample").catalog()
     embedder = open_minilm()
-    index = open_index(sample, Makings(embedder))
+    index = open_index(sample, IndexInputs(embedder))
     assert index.dense is not None
     assert index.headers is not None
     catalog = Clones(sample, count).write(path)
@@ -184,8 +184,8 @@ def make(count: int, path: Path) -> None:
         dense=Dense.build(lines),
         headers=around(index.headers.astype(np.float32), columns).astype(np.float16),
     )
-    keep(clones, catalog, Makings(embedder))
-    Searcher(catalog, Makings(embedder)).search("so that all that is kept has been made", K)
+    keep(clones, catalog, IndexInputs(embedder))
+    Searcher(catalog, IndexInputs(embedder)).search("so that all that is kept has been made", K)
 
 
 class Known:
@@ -229,7 +229,7 @@ def ask(path: Path) -> dict[str, Any]:
     before = memory()
     began = time.process_time()
     catalog = Catalog.open(path)
-    searcher = Searcher(catalog, Makings(known))
+    searcher = Searcher(catalog, IndexInputs(known))
     searcher.search(questions[0], K)
     opened = time.process_time() - began
     times["search"] = spent(lambda question: searcher.search(question, K), questions)

@@ -130,12 +130,13 @@ class JoinEdge:
 class Candidate:
     """A table that search offers for a question.
 
-    `relevance` is in [0, 1]; `parts` are what it was made from, by name.
+    `relevance` is in [0, 1]: the probability that the question needs the table. `signals` are the
+    parts of its score, by name: words, values, vectors, names, neighbours.
     """
 
     table: TableId
     relevance: float
-    parts: Mapping[str, float]
+    signals: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)

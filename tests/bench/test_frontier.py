@@ -1,4 +1,4 @@
-"""The selector along its dial: parts by confidence, beliefs out of sample, and reading off a PR."""
+"""The selector along its dial: parts by confidence, probabilities out of sample, F1 at a PR."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dovetail.bench.measures import Retrieval
 from dovetail.bench.questions import Question
 from dovetail.domain import Candidate, TableId
 from dovetail.retrieve.graph.features import FEATURES
-from dovetail.retrieve.graph.selector import GraphRetriever, Look, believed
+from dovetail.retrieve.graph.selector import GraphRetriever, ScoredCandidates, predict
 from tests.support.scripted import shop_searcher
 
 WEATHER, SHELF = "weather", "empty_shelf"  # nothing joins them
@@ -28,9 +28,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     seen = tuple(
         Seen(
             Question(name, name, tuple(ids[table] for table in gold[name])),
-            Look(candidates, features, np.array(beliefs, dtype=np.float32)),
+            ScoredCandidates(candidates, features, np.array(probabilities, dtype=np.float32)),
         )
-        for name, beliefs in asked.items()
+        for name, probabilities in asked.items()
     )
     return Corpus("toy", GraphRetriever(searcher), seen)
 
@@ -64,8 +64,10 @@ def test_a_fit_finds_what_tells_gold_from_others() -> None:
         gold = tuple(t for t, one in zip(tables, needed, strict=True) if one) or (
             TableId("x", "y"),
         )
-        look = Look([Candidate(table, 0.5, {}) for table in tables], rows, believed(rows))
-        seen.append(Seen(Question(str(number), "", gold), look))
+        scored = ScoredCandidates(
+            [Candidate(table, 0.5, {}) for table in tables], rows, predict(rows)
+        )
+        seen.append(Seen(Question(str(number), "", gold), scored))
     weights = fit(seen)
     assert weights[0] == pytest.approx(3, abs=0.3)
     assert weights[-1] == pytest.approx(-1, abs=0.15)

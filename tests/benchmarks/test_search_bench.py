@@ -10,7 +10,7 @@ import pytest
 import dovetail
 from dovetail.bench.ablation import PARTS, VARIANTS, Variant
 from dovetail.search.fusion import DEFAULT, Weights
-from dovetail.search.index import Makings
+from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from tests.search.test_search import run
 from tests.support.scripted import HashEmbedder
@@ -57,7 +57,7 @@ def test_bench_retrieval_of_dense_and_search(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def searcher(sample: dovetail.Catalog, tmp_path_factory: pytest.TempPathFactory) -> Searcher:
     catalog = not_yet_searchable(sample, tmp_path_factory.mktemp("parts") / "catalog")
-    return Searcher(catalog, Makings(HashEmbedder()))
+    return Searcher(catalog, IndexInputs(HashEmbedder()))
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
@@ -67,15 +67,15 @@ def test_a_part_that_is_left_out_is_nothing_and_the_others_are_as_they_were(
     question = "Which orders of 2023 went to customers in Lund?"
     mentions = searcher.mentions(question)
     found = searcher.weigh(question, variant.heard(mentions), variant.weights, 30)
-    usual = {one.table: one.parts for one in searcher.search(question, 77)}
+    usual = {one.table: one.signals for one in searcher.search(question, 77)}
     assert found
     for one in found:
-        assert set(one.parts) == set(PARTS)
+        assert set(one.signals) == set(PARTS)
         for part in set(PARTS) - variant.parts:
-            assert one.parts[part] == 0
+            assert one.signals[part] == 0
         for part in variant.parts - {"neighbour"}:
             if one.table in usual:
-                assert one.parts[part] == pytest.approx(usual[one.table][part], abs=1e-5)
+                assert one.signals[part] == pytest.approx(usual[one.table][part], abs=1e-5)
 
 
 def test_the_first_variant_is_search_itself(searcher: Searcher) -> None:

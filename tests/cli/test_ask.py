@@ -157,7 +157,7 @@ def test_an_update_gives_a_catalog_that_can_be_asked(shop: Path, tmp_path: Path)
 def test_without_a_model_the_graph_chooses(shop: Path) -> None:
     catalog = dovetail.open(shop, WORDS)
     found = catalog.ask(QUESTION)
-    assert {chosen.stage for chosen in found.tables} <= {"select", "bridge"}
+    assert {chosen.stage for chosen in found.tables} <= {"select", "connect"}
     assert names(found) == names(catalog.ask(QUESTION, selector="graph"))
     every = catalog.ask(QUESTION, recall=1.0)
     assert set(names(found)) < set(names(every))

@@ -26,7 +26,7 @@ from dovetail.retrieve.baselines.rear import CrossEncoder, RearRetriever
 from dovetail.retrieve.baselines.steiner import SteinerRetriever
 from dovetail.retrieve.ranking import RankingRetriever
 from dovetail.retrieve.trace import Stage
-from dovetail.search.index import Makings
+from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.testing import check_retriever
 from tests.support.scripted import HashEmbedder, playing, shop_searcher
@@ -60,7 +60,9 @@ def test_contract(name: str, tmp_path: Path) -> None:
     with playing(sometimes_helpful) as endpoint:
 
         def make(catalog: Catalog, k: int) -> Retriever:
-            return baseline(name, Searcher(catalog, Makings(HashEmbedder())), k=k, llm=endpoint.llm)
+            return baseline(
+                name, Searcher(catalog, IndexInputs(HashEmbedder())), k=k, llm=endpoint.llm
+            )
 
         check_retriever(make, tmp_path)
     assert bool(endpoint.asked) == (name in ("react", "jar", "arm"))
@@ -83,7 +85,7 @@ def test_contract_finds_what_breaks_it(wrong: str, told: str, tmp_path: Path) ->
             nonlocal made
             made += 1
             self._searcher, self._k, self._turn = (
-                Searcher(catalog, Makings(HashEmbedder())),
+                Searcher(catalog, IndexInputs(HashEmbedder())),
                 k,
                 made,
             )
@@ -294,7 +296,7 @@ def test_jar_falls_back_to_the_ranking_where_nothing_joins(tmp_path: Path) -> No
     with closing(sqlite3.connect(tmp_path / "apart.sqlite")) as db:
         db.executescript("CREATE TABLE aaa (bbb); CREATE TABLE mno (xyz);")
     catalog = update([str(tmp_path / "apart.sqlite")], into=tmp_path / "c", search=False).catalog
-    apart = Searcher(catalog, Makings(HashEmbedder(dimension=1 << 16)))
+    apart = Searcher(catalog, IndexInputs(HashEmbedder(dimension=1 << 16)))
     found = JarRetriever(apart, k=2).retrieve("aaa and mno")
     assert found.ids == tuple(c.table for c in apart.dense("aaa and mno", 2))
     assert (found.trace[1]["status"], found.trace[1]["fallback"]) == ("infeasible", 1)

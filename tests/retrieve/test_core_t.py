@@ -23,7 +23,7 @@ from dovetail.ports import LLM, Completion, Json, Retriever
 from dovetail.retrieve.adjust import AdjustOptions
 from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
 from dovetail.retrieve.select_llm import SelectOptions
-from dovetail.search.index import Makings
+from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail.testing import check_retriever
@@ -288,7 +288,7 @@ def test_contract(prompt: str, index: str, tmp_path: Path) -> None:
 
     def make(server: Endpoint) -> Callable[[Catalog, int], Retriever]:
         return lambda catalog, k: CoreTRetriever(
-            Searcher(catalog, Makings(HashEmbedder())),
+            Searcher(catalog, IndexInputs(HashEmbedder())),
             model(server),
             CoreTOptions(k, options.index, options.select),
         )

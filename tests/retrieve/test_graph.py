@@ -1,4 +1,4 @@
-"""The selector that asks no model: what it picks, what it bridges, and what it says of it."""
+"""The selector that asks no model: what it picks, what it connects, and what it says of it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from dovetail.cli import app
 from dovetail.domain import TableId
 from dovetail.errors import UsageError
 from dovetail.ports import Retriever
-from dovetail.retrieve.graph.connect import Bridged, Islands
+from dovetail.retrieve.graph.connect import ConnectedSet, LinkGraph
 from dovetail.retrieve.graph.features import FEATURES
 from dovetail.retrieve.graph.selector import (
     BIAS,
     WEIGHTS,
     GraphRetriever,
-    believed,
     confidence,
     pick,
+    predict,
 )
-from dovetail.search.index import Makings
+from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail.testing import check_retriever
@@ -47,13 +47,13 @@ def test_belief_is_logistic_in_the_weighted_features() -> None:
     rows = np.zeros((2, len(FEATURES)), dtype=np.float32)
     rows[1, FEATURES.index("gap")] = -1
     rows[1, FEATURES.index("best_words")] = 0.5
-    odds = (BIAS, BIAS - WEIGHTS["gap"] + 0.5 * WEIGHTS["best_words"])
-    np.testing.assert_allclose(believed(rows), [1 / (1 + math.exp(-o)) for o in odds], rtol=1e-6)
+    logits = (BIAS, BIAS - WEIGHTS["gap"] + 0.5 * WEIGHTS["best_words"])
+    np.testing.assert_allclose(predict(rows), [1 / (1 + math.exp(-o)) for o in logits], rtol=1e-6)
     assert tuple(WEIGHTS) == FEATURES
 
 
 @pytest.mark.parametrize(
-    ("recall", "expected"),
+    ("breadth", "expected"),
     [
         (0.0, [1]),  # the best alone
         (0.2, [1]),  # 0.64 of 0.8 is 0.512
@@ -64,9 +64,9 @@ def test_belief_is_logistic_in_the_weighted_features() -> None:
     ],
 )
 def test_picked_is_what_is_believed_nearly_as_much_as_the_best(
-    recall: float, expected: list[int]
+    breadth: float, expected: list[int]
 ) -> None:
-    assert pick(np.array([0.2, 0.8, 0.1, 0.4, 0.001]), recall) == expected
+    assert pick(np.array([0.2, 0.8, 0.1, 0.4, 0.001]), breadth) == expected
 
 
 def test_ties_stay_in_the_order_of_the_search() -> None:
@@ -74,11 +74,13 @@ def test_ties_stay_in_the_order_of_the_search() -> None:
 
 
 def test_confidence_is_the_f1_to_expect() -> None:
-    beliefs = np.array([0.9, 0.5, 0.2], dtype=np.float32)
-    assert confidence([0.9], beliefs) == pytest.approx(2 * 0.9 / (1 + 1.6))
-    assert confidence([0.9, 0.5], beliefs) == pytest.approx(2 * 1.4 / (2 + 1.6))
-    assert confidence([0.9, 0.5, 0.0], beliefs) == pytest.approx(2 * 1.4 / (3 + 1.6))  # a bridge
-    assert confidence([], beliefs[:0]) == 0
+    probabilities = np.array([0.9, 0.5, 0.2], dtype=np.float32)
+    assert confidence([0.9], probabilities) == pytest.approx(2 * 0.9 / (1 + 1.6))
+    assert confidence([0.9, 0.5], probabilities) == pytest.approx(2 * 1.4 / (2 + 1.6))
+    assert confidence([0.9, 0.5, 0.0], probabilities) == pytest.approx(
+        2 * 1.4 / (3 + 1.6)
+    )  # a connector
+    assert confidence([], probabilities[:0]) == 0
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.integers(1, 12))
@@ -86,23 +88,23 @@ def test_confidence_is_a_share(values: list[float], count: int) -> None:
     assert 0 <= confidence(values[:count], np.array(values)) <= 1
 
 
-def names(found: Bridged) -> tuple[str, str, str]:
+def names(found: ConnectedSet) -> tuple[str, str, str]:
     return (
         "".join(table.name for table in found.tables),
-        "".join(bridge.table.name for bridge in found.bridges),
+        "".join(connector.table.name for connector in found.connectors),
         "".join(table.name for table in found.left_out),
     )
 
 
-def islands(*pairs: tuple[TableId, TableId, float]) -> Islands:
-    return Islands((A, B, C, D, E, F, G), pairs)
+def links(*pairs: tuple[TableId, TableId, float]) -> LinkGraph:
+    return LinkGraph((A, B, C, D, E, F, G), pairs)
 
 
 def test_islands_are_parts_that_do_not_join() -> None:
-    joined = islands((A, B, 0.9), (B, C, 0.9), (D, E, 0.9), (A, F, 0.2))
-    assert joined.apart([C, D, A, B, F, E]) == [[C, B, A], [D, E], [F]]
-    assert joined.apart([C, A]) == [[C], [A]]
-    assert joined.apart([]) == []
+    joined = links((A, B, 0.9), (B, C, 0.9), (D, E, 0.9), (A, F, 0.2))
+    assert joined.components([C, D, A, B, F, E]) == [[C, B, A], [D, E], [F]]
+    assert joined.components([C, A]) == [[C], [A]]
+    assert joined.components([]) == []
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,7 @@ def test_islands_are_parts_that_do_not_join() -> None:
         ),
         pytest.param(
             [(A, F, 0.6), (F, C, 0.6), (A, D, 1.0), (D, C, 1.0)], [A, C], ("ac", "f", ""),
-            id="the more believed before the surer",
+            id="the more probable before the surer",
         ),
         pytest.param(
             [(A, B, 0.9), (B, C, 0.9), (A, D, 0.9), (D, C, 0.9)], [A, C], ("ac", "b", ""),
@@ -132,7 +134,7 @@ def test_islands_are_parts_that_do_not_join() -> None:
         pytest.param([(A, B, 0.9)], [A, C], ("ac", "", ""), id="no way: it stays"),
         pytest.param(
             [(A, B, 0.9), (B, C, 0.9), (B, D, 0.9)], [A, C, D], ("acd", "b", ""),
-            id="one bridge for two islands",
+            id="one connector for two islands",
         ),
         pytest.param(
             [(A, B, 1), (B, C, 1), (C, D, 1), (D, E, 1), (E, F, 1)], [A, F, D],
@@ -150,12 +152,15 @@ def test_bridged(
     chosen: list[TableId],
     expected: tuple[str, str, str],
 ) -> None:
-    assert names(islands(*pairs).bridged(chosen, {F: 0.4, A: 0.9})) == expected
+    assert names(links(*pairs).connect(chosen, {F: 0.4, A: 0.9})) == expected
 
 
 def test_a_bridge_says_between_what_it_stands() -> None:
-    found = islands((A, B, 0.9), (B, C, 0.9), (C, D, 0.9)).bridged([A, D], {})
-    assert [str(bridge) for bridge in found.bridges] == ["bridges d and b", "bridges c and a"]
+    found = links((A, B, 0.9), (B, C, 0.9), (C, D, 0.9)).connect([A, D], {})
+    assert [str(connector) for connector in found.connectors] == [
+        "connects d and b",
+        "connects c and a",
+    ]
     assert found.ids == [A, D, C, B]
 
 
@@ -171,23 +176,23 @@ _PAIRS = st.lists(
 def test_a_set_falls_apart_only_where_no_way_leads(
     pairs: list[tuple[TableId, TableId, float]], chosen: list[TableId]
 ) -> None:
-    beliefs = {table: 1 / (place + 1) for place, table in enumerate(chosen)}
-    joined = Islands(_TABLES, pairs)
-    found = joined.bridged(chosen, beliefs)
+    probabilities = {table: 1 / (place + 1) for place, table in enumerate(chosen)}
+    joined = LinkGraph(_TABLES, pairs)
+    found = joined.connect(chosen, probabilities)
     assert sorted((*found.tables, *found.left_out)) == sorted(chosen)
     assert found.tables == tuple(table for table in chosen if table not in found.left_out)
     assert found.tables[:1] == tuple(chosen[:1])
-    added = [bridge.table for bridge in found.bridges]
+    added = [connector.table for connector in found.connectors]
     assert len({*added, *chosen}) == len(added) + len(chosen)
     reached = _closure(pairs)
-    parts = joined.apart(found.ids)
+    parts = joined.components(found.ids)
     for place, part in enumerate(parts):
         for other in parts[place + 1 :]:
             assert not any((one, two) in reached for one in part for two in other)
     # What is left out could have been reached, but by no table or two.
     for table in found.left_out:
         assert any((table, kept) in reached for kept in found.tables)
-    assert joined.bridged(chosen, beliefs) == found
+    assert joined.connect(chosen, probabilities) == found
 
 
 def _closure(pairs: list[tuple[TableId, TableId, float]]) -> set[tuple[TableId, TableId]]:
@@ -206,9 +211,11 @@ def _closure(pairs: list[tuple[TableId, TableId, float]]) -> set[tuple[TableId, 
     st.floats(0, 1),
     st.floats(0, 1),
 )
-def test_a_larger_recall_drops_nothing(beliefs: list[float], one: float, other: float) -> None:
+def test_a_larger_breadth_drops_nothing(
+    probabilities: list[float], one: float, other: float
+) -> None:
     few, many = sorted((one, other))
-    known = np.array(beliefs, dtype=np.float32)
+    known = np.array(probabilities, dtype=np.float32)
     smaller, larger = pick(known, few), pick(known, many)
     assert larger[: len(smaller)] == smaller
     assert int(np.argmax(known)) == smaller[0]
@@ -216,20 +223,20 @@ def test_a_larger_recall_drops_nothing(beliefs: list[float], one: float, other: 
 
 def test_contract(tmp_path: Path) -> None:
     def make(catalog: Catalog, k: int) -> Retriever:
-        return GraphRetriever(Searcher(catalog, Makings(HashEmbedder())), k=k)
+        return GraphRetriever(Searcher(catalog, IndexInputs(HashEmbedder())), k=k)
 
     check_retriever(make, tmp_path)
 
 
 def test_it_works_without_an_embedder(tmp_path: Path) -> None:
     def make(catalog: Catalog, k: int) -> Retriever:
-        return GraphRetriever(Searcher(catalog, Makings(None)), k=k)
+        return GraphRetriever(Searcher(catalog, IndexInputs(None)), k=k)
 
     check_retriever(make, tmp_path)
 
 
 def test_a_set_says_why(shop: Searcher) -> None:
-    found = GraphRetriever(shop, recall=0.3).retrieve("orders of customers in Turin")
+    found = GraphRetriever(shop, breadth=0.3).retrieve("orders of customers in Turin")
     reasons = {chosen.table.name: (chosen.stage, chosen.reason) for chosen in found.tables}
     assert reasons == {
         "customers": ("select", "holds 'Turin' in city; its names say customers"),
@@ -239,61 +246,63 @@ def test_a_set_says_why(shop: Searcher) -> None:
 
 
 def test_what_lies_between_is_brought_in(shop: Searcher) -> None:
-    found = GraphRetriever(shop, recall=0.1).retrieve("title of products and city of customers")
+    found = GraphRetriever(shop, breadth=0.1).retrieve("title of products and city of customers")
     stages = {chosen.table.name: chosen.stage for chosen in found.tables}
     assert stages == {
         "customers": "select",
         "products": "select",
-        "orders": "bridge",
-        "order_items": "bridge",
+        "orders": "connect",
+        "order_items": "connect",
     }
-    reasons = {chosen.reason for chosen in found.tables if chosen.stage == "bridge"}
-    assert reasons == {"bridges customers and order_items", "bridges orders and products"}
+    reasons = {chosen.reason for chosen in found.tables if chosen.stage == "connect"}
+    assert reasons == {"connects customers and order_items", "connects orders and products"}
     assert len(found.joins) == 3
 
 
 def test_the_trace_has_all_that_decided(shop: Searcher) -> None:
-    retriever = GraphRetriever(shop, recall=0.3, k=5)
+    retriever = GraphRetriever(shop, breadth=0.3, k=5)
     question = "orders of customers in Turin"
     found = retriever.retrieve(question)
     searched, selected = json.loads(json.dumps(found.trace))
     assert (searched["stage"], searched["k"]) == ("search", 5)
-    assert (selected["stage"], selected["recall"], selected["llm_calls"]) == ("select", 0.3, 0)
-    look = retriever.look(question)
+    assert (selected["stage"], selected["breadth"], selected["llm_calls"]) == ("select", 0.3, 0)
+    scored = retriever.score(question)
     candidates = selected["candidates"]
     assert [one["table"] for one in candidates] == [str(c.table) for c in shop.search(question, 5)]
-    assert [one["belief"] for one in candidates] == pytest.approx(look.beliefs.tolist(), abs=1e-4)
+    assert [one["probability"] for one in candidates] == pytest.approx(
+        scored.probabilities.tolist(), abs=1e-4
+    )
     assert list(candidates[0]["features"]) == list(FEATURES)
     chosen = {str(one.table) for one in found.tables if one.stage == "select"}
-    assert {c["table"] for c in candidates if c["belief"] >= selected["cut"]} == chosen
-    expected = confidence([one.relevance for one in found.tables], look.beliefs)
+    assert {c["table"] for c in candidates if c["probability"] >= selected["cut"]} == chosen
+    expected = confidence([one.relevance for one in found.tables], scored.probabilities)
     assert selected["confidence"] == pytest.approx(expected, abs=1e-4)
-    assert selected["bridges"] == selected["left_out"] == []
-    assert found.tables[0].relevance == max(look.beliefs)
+    assert selected["connectors"] == selected["left_out"] == []
+    assert found.tables[0].relevance == max(scored.probabilities)
 
 
 def test_only_candidates_and_bridges(shop: Searcher) -> None:
     for question in ("rainfall", "company of customer 112", "5003", "shelf height and quantity"):
-        for recall in (0.0, 0.5, 1.0):
-            retriever = GraphRetriever(shop, recall=recall, k=3)
-            offered = set(retriever.look(question).tables)
+        for breadth in (0.0, 0.5, 1.0):
+            retriever = GraphRetriever(shop, breadth=breadth, k=3)
+            offered = set(retriever.score(question).tables)
             for chosen in retriever.retrieve(question).tables:
-                assert chosen.table in offered or chosen.stage == "bridge"
+                assert chosen.table in offered or chosen.stage == "connect"
 
 
-@pytest.mark.parametrize("recall", [-0.1, 1.1, math.nan])
-def test_recall_is_a_share(shop: Searcher, recall: float) -> None:
+@pytest.mark.parametrize("breadth", [-0.1, 1.1, math.nan])
+def test_breadth_is_a_share(shop: Searcher, breadth: float) -> None:
     with pytest.raises(UsageError, match=r"from 0 .* to 1"):
-        GraphRetriever(shop, recall=recall)
+        GraphRetriever(shop, breadth=breadth)
 
 
-def test_the_recall_is_an_argument_or_a_setting(tmp_path: Path) -> None:
+def test_the_breadth_is_an_argument_or_a_setting(tmp_path: Path) -> None:
     source, chosen = write_shop(tmp_path / "s.sqlite"), Settings(embedder="none", recall=0.25)
     catalog = dovetail.build(str(source), into=tmp_path / "catalog", settings=chosen)
-    for name, recall in (("graph", 0.25), ("graph:0.8", 0.8)):
+    for name, breadth in (("graph", 0.25), ("graph:0.8", 0.8)):
         made = plugins.open_retriever(name, catalog, k=4, settings=chosen)
-        assert made.retrieve("orders").trace[1]["recall"] == recall
-    with pytest.raises(UsageError, match="graph:much: the recall must be a number"):
+        assert made.retrieve("orders").trace[1]["breadth"] == breadth
+    with pytest.raises(UsageError, match="graph:much: the breadth must be a number"):
         plugins.open_retriever("graph:much", catalog, k=4, settings=chosen)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dovetail.retrieve.graph.features import FEATURES, features, newly
-from dovetail.retrieve.graph.query_match import Evidence, Reader
+from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
 from dovetail.search.fusion import Floats
 from dovetail.search.searcher import Searcher
 from tests.support.scripted import shop_searcher
@@ -20,7 +20,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
     return shop_searcher(tmp_path_factory.mktemp("shop"))
 
 
-def drawn(seed: int) -> Evidence:
+def drawn(seed: int) -> QueryMatch:
     """Some evidence, with ties among matches and mentions that nothing matches."""
     rng = np.random.default_rng(seed)
     count, words, literals = (int(n) for n in rng.integers((1, 0, 0), (7, 6, 4)))
@@ -33,7 +33,7 @@ def drawn(seed: int) -> Evidence:
     np.fill_diagonal(joins, 1)
     scores = np.sort(some(count))[::-1]
     levels = np.array([0, 0, 0.09, 0.3, 0.4, 2 / 3, 1], dtype=np.float32)
-    return Evidence(
+    return QueryMatch(
         scores=scores,
         names=some(count),
         columns=some(count),
@@ -49,14 +49,14 @@ def drawn(seed: int) -> Evidence:
     )
 
 
-def covered(known: Evidence, one: int) -> float:
+def covered(known: QueryMatch, one: int) -> float:
     """The share of the question that a candidate covers by itself."""
     words = float(known.word_weights @ known.words[:, one])
     literals = float(known.literal_weights @ known.literals[:, one])
     return words / max(1e-6, float(known.word_weights.sum())) + literals / known.mass
 
 
-def slowly(known: Evidence) -> list[list[float]]:
+def slowly(known: QueryMatch) -> list[list[float]]:
     """The same by the words of docs/graph.md, one number at a time."""
     candidates = range(len(known.scores))
     words, literals = range(len(known.words)), range(len(known.literals))
@@ -128,9 +128,9 @@ def test_new_is_what_no_better_ranked_candidate_covers() -> None:
     assert newly(weights, match).tolist() == pytest.approx([1.15, 0, 0.35])
 
 
-def evidence(shop: Searcher, question: str) -> tuple[list[str], Evidence]:
+def evidence(shop: Searcher, question: str) -> tuple[list[str], QueryMatch]:
     found = shop.search(question, 7)
-    return [one.table.name for one in found], Reader(shop).evidence(question, found)
+    return [one.table.name for one in found], QueryMatcher(shop).match(question, found)
 
 
 def test_a_word_counts_by_where_it_stands(shop: Searcher) -> None:
@@ -161,13 +161,13 @@ def test_literals_are_held_and_told_from_speech(shop: Searcher) -> None:
 def test_parts_of_the_search_come_back_unweighted(shop: Searcher) -> None:
     question = "city of customers"
     found = shop.search(question, 7)
-    known = Reader(shop).evidence(question, found)
-    assert known.headers[0] == pytest.approx(found[0].parts["column"] / 0.5)
-    assert known.names[0] == pytest.approx(found[0].parts["name"] / 0.2) == pytest.approx(1)
+    known = QueryMatcher(shop).match(question, found)
+    assert known.headers[0] == pytest.approx(found[0].signals["column"] / 0.5)
+    assert known.names[0] == pytest.approx(found[0].signals["name"] / 0.2) == pytest.approx(1)
     assert known.scores[0] == max(known.scores)
-    assert known.scores[1] == pytest.approx(sum(found[1].parts.values()))
+    assert known.scores[1] == pytest.approx(sum(found[1].signals.values()))
     mass = sum(word.weight for word in shop.mentions(question).words)
-    assert known.gains[2] == pytest.approx(found[2].parts["neighbour"] / math.sqrt(mass))
+    assert known.gains[2] == pytest.approx(found[2].signals["neighbour"] / math.sqrt(mass))
     city = [one.table.name for one in found].index("customers")
     assert known.columns[city] == 1
 
@@ -186,13 +186,13 @@ def test_joins_among_candidates_are_those_of_the_index(shop: Searcher) -> None:
 
 def test_a_purpose_speaks_of_its_table(tmp_path: Path) -> None:
     import dovetail
-    from dovetail.search.index import Makings
+    from dovetail.search.index import IndexInputs
     from tests.support.scripted import HashEmbedder, write_shop
 
     source = str(write_shop(tmp_path / "s.sqlite"))
     catalog = dovetail.update([source], into=tmp_path / "catalog", search=False).catalog
     purposes = {table: "Dwellings of buyers." for table in catalog.ids if table.name == "customers"}
-    _, known = evidence(Searcher(catalog, Makings(HashEmbedder(), purposes)), "dwellings")
+    _, known = evidence(Searcher(catalog, IndexInputs(HashEmbedder(), purposes)), "dwellings")
     assert sorted(known.words[0].tolist())[-2:] == pytest.approx([0, 2 / 3])
 
 

@@ -25,7 +25,7 @@ from dovetail.retrieve.join_pairs import joinable_pairs
 from dovetail.retrieve.parse_reply import Selection, understand
 from dovetail.retrieve.prompt_tables import Scene, fit, shown_compactly, shown_in_full
 from dovetail.retrieve.select_llm import SelectOptions
-from dovetail.search.index import Makings
+from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from tests.support.ranked import Ranked, letters
 from tests.support.scripted import shop_searcher
@@ -287,7 +287,7 @@ def test_hostile_names_and_cells_stay_inside_their_fence(tmp_path: Path, show: A
             connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", [(1, HOSTILE), (2, "b")])
     catalog = dovetail.build(str(tmp_path / "bad.sqlite"), into=tmp_path / "catalog")
     purposes = dict.fromkeys(catalog.ids, HOSTILE)
-    shown = show(scene(Searcher(catalog, Makings(None, purposes)), "x", k=2), 5_000)
+    shown = show(scene(Searcher(catalog, IndexInputs(None, purposes)), "x", k=2), 5_000)
     assert shown.count == 2
     for text in (shown.tables, shown.pairs):
         outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", text, flags=re.DOTALL | re.MULTILINE)

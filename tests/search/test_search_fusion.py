@@ -16,8 +16,8 @@ from dovetail.sample.questions import questions
 from dovetail.search import searcher as searching
 from dovetail.search.embedding_text import header_text, table_text
 from dovetail.search.fusion import Cover, Mentions, fuse, leading, offered, within_reach
-from dovetail.search.index import Makings
-from dovetail.search.lexical import Mention
+from dovetail.search.index import IndexInputs
+from dovetail.search.lexical import QueryTerm
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.searcher import Searcher, relevance
 from tests.support.scripted import HashEmbedder
@@ -33,11 +33,11 @@ def floats(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float3
 
 
 @st.composite
-def mentions(draw: st.DrawFn) -> Mention:
+def mentions(draw: st.DrawFn) -> QueryTerm:
     tables = sorted(draw(st.sets(st.integers(0, COUNT - 1))))
     parts = [draw(st.lists(sixteenths, min_size=len(tables), max_size=len(tables)))] * 2
     weight = draw(st.floats(0.1, 1))
-    return Mention("word", weight, np.array(tables, np.int32), floats(parts[0]), floats(parts[1]))
+    return QueryTerm("word", weight, np.array(tables, np.int32), floats(parts[0]), floats(parts[1]))
 
 
 ties = st.dictionaries(
@@ -51,14 +51,14 @@ def neighbours(tied: dict[tuple[int, int], float]) -> Neighbours:
     return Neighbours.build({TableId("s", str(n)): n for n in range(COUNT)}, (), tied)
 
 
-def fit(mention: Mention, table: int) -> float:
+def fit(mention: QueryTerm, table: int) -> float:
     held = dict(zip(mention.tables.tolist(), mention.match.tolist(), strict=True))
     return float(held.get(table, 0.0))
 
 
 @given(st.lists(mentions(), max_size=4), st.lists(mentions(), max_size=3), ties)
 def test_cover_and_gain_are_what_loops_say(
-    words: list[Mention], literals: list[Mention], tied: dict[tuple[int, int], float]
+    words: list[QueryTerm], literals: list[QueryTerm], tied: dict[tuple[int, int], float]
 ) -> None:
     cover = Cover(Mentions(words, literals), COUNT)
     mass = math.sqrt(max(sum(word.weight for word in words), 1e-6))
@@ -150,7 +150,7 @@ def test_relevance_grows_with_the_score_and_falls_with_the_distance() -> None:
 @pytest.fixture(scope="module")
 def searcher(sample: dovetail.Catalog, tmp_path_factory: pytest.TempPathFactory) -> Searcher:
     catalog = not_yet_searchable(sample, tmp_path_factory.mktemp("fusion") / "catalog")
-    return Searcher(catalog, Makings(HashEmbedder()))
+    return Searcher(catalog, IndexInputs(HashEmbedder()))
 
 
 class Slow:
@@ -206,7 +206,7 @@ def test_search_is_the_whole_score_of_every_table(
     for row in questions()[::15]:
         expected = slow.ranked(row["question"])[:8]
         found = searcher.search(row["question"], 8)
-        scores = [sum(one.parts.values()) for one in found]
+        scores = [sum(one.signals.values()) for one in found]
         assert scores[1:] == pytest.approx([score for _, score in expected[1:]], abs=1e-2)
         assert found[0].table == expected[0][0]
         surely = [

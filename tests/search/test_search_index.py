@@ -16,7 +16,7 @@ from dovetail.domain import TableId
 from dovetail.errors import ModelError
 from dovetail.offline.build import update
 from dovetail.search import opening
-from dovetail.search.index import FOLDER, Makings, bring_up_to_date
+from dovetail.search.index import FOLDER, IndexInputs, bring_up_to_date
 from dovetail.search.opening import open_searcher
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
@@ -33,7 +33,7 @@ Found = list[list[tuple[TableId, float, dict[str, float]]]]
 
 def results(searcher: Searcher) -> Found:
     return [
-        [(one.table, one.relevance, dict(one.parts)) for one in searcher.search(question, 5)]
+        [(one.table, one.relevance, dict(one.signals)) for one in searcher.search(question, 5)]
         for question in QUESTIONS
     ]
 
@@ -64,9 +64,9 @@ class Refusing(HashEmbedder):
 
 
 def test_what_is_kept_gives_the_same_and_is_not_embedded_again(shop: Catalog) -> None:
-    first = results(Searcher(shop, Makings(HashEmbedder())))
+    first = results(Searcher(shop, IndexInputs(HashEmbedder())))
     assert [found[0][0].name for found in first[:2]] == ["customers", "weather"]
-    assert results(Searcher(shop, Makings(Refusing()))) == first
+    assert results(Searcher(shop, IndexInputs(Refusing()))) == first
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_what_is_kept_gives_the_same_and_is_not_embedded_again(shop: Catalog) ->
 def test_what_is_damaged_is_made_again(
     shop: Catalog, file: str, harm: Callable[[bytes], bytes] | None
 ) -> None:
-    first = results(Searcher(shop, Makings(HashEmbedder())))
+    first = results(Searcher(shop, IndexInputs(HashEmbedder())))
     path = kept(shop) / file
     sound = path.read_bytes()
     if harm:
@@ -86,18 +86,18 @@ def test_what_is_damaged_is_made_again(
     else:
         path.unlink()
     # The vectors of texts are kept apart, so that none is embedded again.
-    assert results(Searcher(shop, Makings(Refusing()))) == first
+    assert results(Searcher(shop, IndexInputs(Refusing()))) == first
     assert path.read_bytes() == sound
 
 
 def test_a_catalog_that_cannot_be_written_is_searched_all_the_same(
     shop: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = results(Searcher(shop, Makings(None)))
+    expected = results(Searcher(shop, IndexInputs(None)))
     for folder in (FOLDER, "values", "postings", "joins"):
         shutil.rmtree(shop.path / folder, ignore_errors=True)
         (shop.path / folder).write_text("in the way")
-    assert results(Searcher(Catalog.open(shop.path), Makings(None))) == expected
+    assert results(Searcher(Catalog.open(shop.path), IndexInputs(None))) == expected
     assert (shop.path / FOLDER).read_text() == "in the way"
 
 
@@ -116,19 +116,19 @@ def test_an_update_gives_what_a_rebuild_gives(tmp_path: Path) -> None:
         if step > 1:
             drawn.choice(sorted(folder.iterdir())).unlink()
         catalog = build(folder, tmp_path / "updated")
-        bring_up_to_date(catalog, Makings(HashEmbedder()))
+        bring_up_to_date(catalog, IndexInputs(HashEmbedder()))
         fresh = build(folder, tmp_path / f"fresh{step}")
-        updated = results(Searcher(catalog, Makings(HashEmbedder())))
-        assert updated == results(Searcher(fresh, Makings(HashEmbedder())))
+        updated = results(Searcher(catalog, IndexInputs(HashEmbedder())))
+        assert updated == results(Searcher(fresh, IndexInputs(HashEmbedder())))
         assert any(updated)
         assert len(list((catalog.path / FOLDER).iterdir())) == 1
 
 
 def test_without_an_embedder_words_values_and_joins_remain(shop: Catalog) -> None:
-    searcher = Searcher(shop, Makings(None))
+    searcher = Searcher(shop, IndexInputs(None))
     found = searcher.search("customers in 'Oslo' and what they ordered", 3)
     assert [one.table.name for one in found][:2] == ["customers", "orders"]
-    assert all(one.parts["dense"] == one.parts["column"] == 0 for one in found)
+    assert all(one.signals["dense"] == one.signals["column"] == 0 for one in found)
     assert searcher.search("🦆", 3) == []
     for ask in (lambda: searcher.dense("x", 3), lambda: searcher.column_vectors(shop.ids[0])):
         with pytest.raises(ModelError, match=r"dovetail index --embedder NAME"):
@@ -154,17 +154,17 @@ def test_without_an_embedder_words_values_and_joins_remain(shop: Catalog) -> Non
 def test_another_embedder_is_refused_with_the_remedy(
     shop: Catalog, first: HashEmbedder | None, then: HashEmbedder, told: str
 ) -> None:
-    bring_up_to_date(shop, Makings(first))
+    bring_up_to_date(shop, IndexInputs(first))
     with pytest.raises(ModelError, match=told) as raised:
-        Searcher(shop, Makings(then))
+        Searcher(shop, IndexInputs(then))
     assert "dovetail index --embedder NAME" in str(raised.value)
-    bring_up_to_date(shop, Makings(HashEmbedder("other")))
-    assert len(results(Searcher(shop, Makings(HashEmbedder("other"))))) == len(QUESTIONS)
+    bring_up_to_date(shop, IndexInputs(HashEmbedder("other")))
+    assert len(results(Searcher(shop, IndexInputs(HashEmbedder("other"))))) == len(QUESTIONS)
 
 
 def test_going_without_vectors_is_allowed(shop: Catalog) -> None:
-    bring_up_to_date(shop, Makings(HashEmbedder()))
-    assert Searcher(shop, Makings(None)).search("orders", 1)[0].parts["dense"] == 0
+    bring_up_to_date(shop, IndexInputs(HashEmbedder()))
+    assert Searcher(shop, IndexInputs(None)).search("orders", 1)[0].signals["dense"] == 0
 
 
 def _no_weights(name: str) -> None:
@@ -190,7 +190,7 @@ def test_without_weights_search_goes_by_words_and_says_so(
 def test_where_weights_went_missing_the_remedy_names_them(
     shop: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bring_up_to_date(shop, Makings(HashEmbedder()))
+    bring_up_to_date(shop, IndexInputs(HashEmbedder()))
     monkeypatch.setattr(opening, "open_embedder", _no_weights)
     with pytest.raises(ModelError, match=r"not with no embedder; .*pip install weights"):
         open_searcher(shop, Settings())
@@ -198,14 +198,14 @@ def test_where_weights_went_missing_the_remedy_names_them(
 
 def test_purposes_are_searched(shop: Catalog) -> None:
     purposes = {shop["weather"].id: "How much precipitation fell, by meteorological site."}
-    plain = Searcher(shop, Makings(None))
+    plain = Searcher(shop, IndexInputs(None))
     assert plain.search("meteorological precipitation", 3) == []
-    told = Searcher(shop, Makings(None, purposes))
+    told = Searcher(shop, IndexInputs(None, purposes))
     assert told.search("meteorological precipitation", 1)[0].table.name == "weather"
-    dense = Searcher(build_again(shop), Makings(HashEmbedder(), purposes))
+    dense = Searcher(build_again(shop), IndexInputs(HashEmbedder(), purposes))
     (before, after) = (
         one.dense("How much precipitation fell, by meteorological site.", 1)[0]
-        for one in (Searcher(build_again(shop), Makings(HashEmbedder())), dense)
+        for one in (Searcher(build_again(shop), IndexInputs(HashEmbedder())), dense)
     )
     assert after.table.name == "weather"
     assert after.relevance > before.relevance

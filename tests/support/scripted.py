@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from dovetail.offline.build import update
 from dovetail.ports import Completion, Json, Message
-from dovetail.search.index import Makings
+from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 
 CORPUS = """
@@ -64,7 +64,7 @@ def shop_searcher(folder: Path) -> Searcher:
     """The shop, indexed and searchable."""
     source = str(write_shop(folder / "shop.sqlite"))
     report = update([source], into=folder / "catalog", search=False)
-    return Searcher(report.catalog, Makings(HashEmbedder()))
+    return Searcher(report.catalog, IndexInputs(HashEmbedder()))
 
 
 @dataclass(frozen=True, slots=True)

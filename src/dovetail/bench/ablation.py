@@ -18,7 +18,7 @@ from dovetail.domain import TableId
 from dovetail.offline.build import Progress
 from dovetail.ports import Json
 from dovetail.search.fusion import DEFAULT, Mentions, Weights
-from dovetail.search.lexical import Mention
+from dovetail.search.lexical import QueryTerm
 from dovetail.search.opening import open_searcher
 from dovetail.search.searcher import Searcher
 
@@ -52,7 +52,7 @@ class Variant:
         )
 
 
-def unheard(mentions: Sequence[Mention]) -> list[Mention]:
+def unheard(mentions: Sequence[QueryTerm]) -> list[QueryTerm]:
     """The same mentions, fitting no table: they still weigh in the length of the question."""
     return [replace(mention, match=0 * mention.match) for mention in mentions]
 

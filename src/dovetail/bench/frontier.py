@@ -1,7 +1,7 @@
 """The `graph` selector along its dial: every question is looked at once, and cut at any recall.
 
-Also where its weights come from: logistic regression over the looks, and beliefs out of sample for
-the corpus that they were fitted on.
+Also where its weights come from: logistic regression over the scored candidates, and
+probabilities out of sample for the corpus that they were fitted on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.measures import Retrieval, Score, retrieval, score
 from dovetail.bench.questions import Question
 from dovetail.offline.build import Progress, Watch
-from dovetail.retrieve.graph.selector import GraphRetriever, Look, believed
+from dovetail.retrieve.graph.selector import GraphRetriever, ScoredCandidates, predict
 from dovetail.retrieve.opening import searcher_of
 from dovetail.settings import Settings
 
@@ -33,7 +33,7 @@ class Seen:
     """A question and what the selector saw of it."""
 
     question: Question
-    look: Look
+    scored: ScoredCandidates
 
     @property
     def database(self) -> str:
@@ -42,7 +42,7 @@ class Seen:
     @property
     def needed(self) -> npt.NDArray[np.bool_]:
         """Which of the candidates are gold."""
-        return np.array([table in self.question.gold for table in self.look.tables], dtype=bool)
+        return np.array([table in self.question.gold for table in self.scored.tables], dtype=bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +86,14 @@ class Corpus:
         seen = []
         for done, question in enumerate(asked.questions, start=1):
             text = (question.with_evidence() if evidence else question).text
-            seen.append(Seen(question, retriever.look(text)))
+            seen.append(Seen(question, retriever.score(text)))
             if watch:
                 watch(Progress("ask", done, len(asked.questions), question.id))
         return cls(dataset.name, retriever, tuple(seen))
 
     def scores(self, recall: float) -> list[Score]:
         """How each question fares at some recall."""
-        found = (self.retriever.choose(one.look, recall) for one in self.seen)
+        found = (self.retriever.select(one.scored, recall) for one in self.seen)
         return [score(s.ids, one.question.gold) for s, one in zip(found, self.seen, strict=True)]
 
     def points(self, recalls: Sequence[float]) -> list[Point]:
@@ -102,8 +102,8 @@ class Corpus:
 
     def confidences(self, recall: float) -> list[float]:
         """How sure the selector is of each question."""
-        choose, sure = self.retriever.choose, self.retriever.confidence
-        return [sure(one.look, choose(one.look, recall)) for one in self.seen]
+        select, sure = self.retriever.select, self.retriever.confidence
+        return [sure(one.scored, select(one.scored, recall)) for one in self.seen]
 
     def by_confidence(self, recall: float, parts: int = 4) -> list[Part]:
         """The questions in equal parts, the surest first."""
@@ -117,7 +117,7 @@ class Corpus:
         ]
 
     def out_of_sample(self) -> Corpus:
-        """The same, every question believed by weights that were fitted on other databases."""
+        """The same, every question scored with weights that were fitted on other databases."""
         names = sorted({one.database for one in self.seen})
         fold = {name: place % FOLDS for place, name in enumerate(names)}
         fitted = [
@@ -127,8 +127,8 @@ class Corpus:
 
     def _again(self, fold: dict[str, int], fitted: Sequence[Sequence[float]]) -> Iterator[Seen]:
         for one in self.seen:
-            beliefs = believed(one.look.features, fitted[fold[one.database]])
-            yield replace(one, look=replace(one.look, beliefs=beliefs))
+            probabilities = predict(one.scored.features, fitted[fold[one.database]])
+            yield replace(one, scored=replace(one.scored, probabilities=probabilities))
 
 
 def fit(seen: Sequence[Seen]) -> list[float]:
@@ -136,7 +136,7 @@ def fit(seen: Sequence[Seen]) -> list[float]:
 
     Newton's method for a logistic regression over features of like spread, with a ridge.
     """
-    features = np.vstack([one.look.features for one in seen]).astype(np.float64)
+    features = np.vstack([one.scored.features for one in seen]).astype(np.float64)
     needed = np.concatenate([one.needed for one in seen])
     mean, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
     rows = np.hstack([(features - mean) / spread, np.ones((len(features), 1))])

@@ -31,7 +31,7 @@ def search(
         bool, typer.Option("--dense", help="By the embedder's vectors alone, as in the paper.")
     ] = False,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show the parts of each score, and why.")
+        bool, typer.Option("--explain", help="Show the signals of each score, and why.")
     ] = False,
     catalog: CatalogOption = None,
     embedder: EmbedderOption = None,
@@ -53,10 +53,12 @@ def search(
             "name": one.table.name,
             "source": one.table.source,
             "relevance": round(one.relevance, 4),
-            "parts": {name: round(value, 4) for name, value in one.parts.items()},
+            "signals": signals,
+            "parts": signals,  # the former name
             "reasons": why,
         }
         for one, why in zip(found, reasons, strict=True)
+        for signals in [{name: round(value, 4) for name, value in one.signals.items()}]
     ]
     if as_json:
         print_json({"question": question, "embedder": _embedder(searcher), "tables": rows})
@@ -73,10 +75,10 @@ def search(
 def _print_explained(found: Sequence[Candidate], reasons: Sequence[Sequence[str]]) -> None:
     screen = console()
     for rank, (one, why) in enumerate(zip(found, reasons, strict=True), start=1):
-        parts = ", ".join(f"{name} {value:.2f}" for name, value in one.parts.items())
+        signals = ", ".join(f"{name} {value:.2f}" for name, value in one.signals.items())
         lines = [
             f"{rank}. {one.table}  {one.relevance:.2f}",
-            f"   {parts}",
+            f"   {signals}",
             *(f"   {w}" for w in why),
         ]
         for line in lines:

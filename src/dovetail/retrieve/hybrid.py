@@ -46,5 +46,5 @@ def open_hybrid(
     """The retriever as `dovetail bench` names it: `hybrid`, or with words of `core-t`."""
     other = open_core_t(catalog, k=k, settings=settings, argument=argument)
     searcher = searcher_of(catalog, settings)
-    graph = GraphRetriever(searcher, recall=settings.recall, k=max(k, CANDIDATES))
+    graph = GraphRetriever(searcher, breadth=settings.recall, k=max(k, CANDIDATES))
     return HybridRetriever(graph, other, settings.unsure)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from dovetail.errors import UsageError
 from dovetail.ports import LLM, Retriever
 from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
-from dovetail.retrieve.graph.selector import CANDIDATES, RECALL, GraphRetriever
+from dovetail.retrieve.graph.selector import BREADTH, CANDIDATES, GraphRetriever
 from dovetail.retrieve.hybrid import UNSURE, HybridRetriever
 from dovetail.retrieve.ranking import RankingRetriever
 from dovetail.retrieve.select_llm import SelectOptions
@@ -24,7 +24,7 @@ class Means:
     searcher: Searcher
     llm: LLM | None
     k: int = 10
-    recall: float = RECALL
+    recall: float = BREADTH
     unsure: float = UNSURE
     select: SelectOptions = field(default_factory=SelectOptions)
 
@@ -43,7 +43,7 @@ def _search(means: Means) -> Retriever:
 
 
 def _graph(means: Means) -> GraphRetriever:
-    return GraphRetriever(means.searcher, recall=means.recall, k=max(means.k, CANDIDATES))
+    return GraphRetriever(means.searcher, breadth=means.recall, k=max(means.k, CANDIDATES))
 
 
 def _hybrid(means: Means) -> Retriever:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.search.lexical import Mention
+from dovetail.search.lexical import QueryTerm
 from dovetail.search.neighbours import Neighbours
 
 Ints = npt.NDArray[np.int64]
@@ -42,8 +42,8 @@ DEFAULT = Weights()
 class Mentions:
     """What a question mentions: words and literals."""
 
-    words: Sequence[Mention]
-    literals: Sequence[Mention]
+    words: Sequence[QueryTerm]
+    literals: Sequence[QueryTerm]
 
 
 class Cover:

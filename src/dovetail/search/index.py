@@ -45,7 +45,7 @@ Done = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Makings:
+class IndexInputs:
     """What an index depends on besides the catalog."""
 
     embedder: Embedder | None
@@ -82,47 +82,47 @@ class Index:
     headers: npt.NDArray[np.float16] | None
 
 
-def open_index(catalog: Catalog, makings: Makings, done: Done | None = None) -> Index:
+def open_index(catalog: Catalog, inputs: IndexInputs, done: Done | None = None) -> Index:
     """The index of a catalog: found, or made and kept where that is allowed.
 
     `done` hears how many of the texts that were never embedded before are.
     """
-    path = _path(catalog, makings)
+    path = _path(catalog, inputs)
     with suppress(OSError, ValueError, KeyError, RuntimeError):
-        return _load(catalog, path, makings)
-    if makings.embedder is not None:  # to go without vectors takes no waiting
-        refuse_other_models(catalog, makings)
-    made = _make(catalog, makings, done)
+        return _load(catalog, path, inputs)
+    if inputs.embedder is not None:  # to go without vectors takes no waiting
+        refuse_other_models(catalog, inputs)
+    made = _make(catalog, inputs, done)
     with suppress(OSError):  # a catalog that cannot be written to is read all the same
-        keep(made, catalog, makings)
+        keep(made, catalog, inputs)
     return made
 
 
-def bring_up_to_date(catalog: Catalog, makings: Makings, done: Done | None = None) -> None:
+def bring_up_to_date(catalog: Catalog, inputs: IndexInputs, done: Done | None = None) -> None:
     """Have the index of a catalog made, and forget all others; for the holder of its lock."""
-    path = _path(catalog, makings)
+    path = _path(catalog, inputs)
     if not (path / _ABOUT).is_file():
-        keep(_make(catalog, makings, done), catalog, makings)
+        keep(_make(catalog, inputs, done), catalog, inputs)
     for other in path.parent.iterdir():
         if other != path:
             shutil.rmtree(other, ignore_errors=True)
     forget_other_values(catalog)
 
 
-def _path(catalog: Catalog, makings: Makings) -> Path:
-    return catalog.path / FOLDER / f"{catalog.contents}-{makings.key}"
+def _path(catalog: Catalog, inputs: IndexInputs) -> Path:
+    return catalog.path / FOLDER / f"{catalog.contents}-{inputs.key}"
 
 
-def refuse_other_models(catalog: Catalog, makings: Makings) -> None:
+def refuse_other_models(catalog: Catalog, inputs: IndexInputs) -> None:
     """Nobody waits for a catalog to be embedded again because of an option at a question."""
     for other in (catalog.path / FOLDER).glob(f"{catalog.contents}-*/{_ABOUT}"):
-        model = makings.model
+        model = inputs.model
         with suppress(OSError, ValueError, KeyError):
             model = json.loads(other.read_text("utf-8"))["model"]
-        if model != makings.model:
+        if model != inputs.model:
             raise ModelError(
                 f"{catalog.path} was indexed with {_named(model)}, not with "
-                f"{_named(makings.model)}; choose that one, or index again with this one: "
+                f"{_named(inputs.model)}; choose that one, or index again with this one: "
                 "dovetail index --embedder NAME"
             )
 
@@ -133,19 +133,19 @@ def _named(model: Json) -> str:
     return f"the embedder {model['embedder']} of {model['dimension']} numbers"
 
 
-def _make(catalog: Catalog, makings: Makings, done: Done | None) -> Index:
+def _make(catalog: Catalog, inputs: IndexInputs, done: Done | None) -> Index:
     tables = list(catalog)
-    purposes = makings.purposes
+    purposes = inputs.purposes
     dense = headers = None
-    if makings.embedder is not None:
+    if inputs.embedder is not None:
         lines = [table_text(table, purposes.get(table.id, "")) for table in tables]
         cells = [header_text(t.name, column.name) for t in tables for column in t.columns]
-        store = VectorStore(catalog.path / VECTORS, makings.embedder)
+        store = VectorStore(catalog.path / VECTORS, inputs.embedder)
         vectors: Vectors = store.documents([*lines, *cells], done)
         dense = Dense.build(vectors[: len(lines)])
         headers = vectors[len(lines) :].astype(np.float16)
     places = {table: place for place, table in enumerate(catalog.ids)}
-    edges = join_edges(catalog, thresholds=makings.thresholds)
+    edges = join_edges(catalog, thresholds=inputs.thresholds)
     return Index(
         lexical=Lexical.build(tables, purposes),
         joined=Neighbours.build(places, edges, ties(tables)),
@@ -155,23 +155,23 @@ def _make(catalog: Catalog, makings: Makings, done: Done | None) -> Index:
     )
 
 
-def _load(catalog: Catalog, path: Path, makings: Makings) -> Index:
+def _load(catalog: Catalog, path: Path, inputs: IndexInputs) -> Index:
     about = json.loads((path / _ABOUT).read_text("utf-8"))
-    if about["model"] != makings.model or about["files"] != _sizes(path):
+    if about["model"] != inputs.model or about["files"] != _sizes(path):
         raise ValueError(path)
     return Index(
         lexical=Lexical.load(path),
         joined=Neighbours.load(path),
         values=ValueIndex.of(catalog),
-        dense=Dense.load(path / _DENSE) if makings.embedder else None,
+        dense=Dense.load(path / _DENSE) if inputs.embedder else None,
         # As a plain array: every slice of a memmap costs more than the slice.
-        headers=np.asarray(np.load(path / _HEADERS, mmap_mode="r")) if makings.embedder else None,
+        headers=np.asarray(np.load(path / _HEADERS, mmap_mode="r")) if inputs.embedder else None,
     )
 
 
-def keep(index: Index, catalog: Catalog, makings: Makings) -> None:
+def keep(index: Index, catalog: Catalog, inputs: IndexInputs) -> None:
     """Write the index of a catalog to where it is found; it is there as a whole or not."""
-    path = _path(catalog, makings)
+    path = _path(catalog, inputs)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.mkdir(parents=True)
@@ -180,7 +180,7 @@ def keep(index: Index, catalog: Catalog, makings: Makings) -> None:
         if index.dense is not None and index.headers is not None:
             index.dense.save(beside / _DENSE)
             np.save(beside / _HEADERS, index.headers)
-        about = {"model": makings.model, "files": _sizes(beside)}
+        about = {"model": inputs.model, "files": _sizes(beside)}
         (beside / _ABOUT).write_text(json.dumps(about), "utf-8")
         shutil.rmtree(path, ignore_errors=True)
         beside.rename(path)

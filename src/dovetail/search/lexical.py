@@ -33,7 +33,7 @@ _WORDS, _STARTS, _TABLE, _NAMED, _LENGTHS = "words", "starts", "table", "named",
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class QueryTerm:
     """Something a question mentions: its weight, and the tables it may mean.
 
     `match` says how well each of them fits, `name_share` which part of their names it is. The
@@ -111,7 +111,7 @@ class Lexical:
             np.save(folder / f"{name}.npy", getattr(self, name))
         (folder / f"{_WORDS}.txt").write_text("".join(f"{w}\n" for w in self.words), "utf-8")
 
-    def mention(self, word: str) -> Mention:
+    def mention(self, word: str) -> QueryTerm:
         """What the catalog makes of a question's word: the tables that have it or one it begins.
 
         A word that nobody has weighs most.
@@ -123,10 +123,10 @@ class Lexical:
         known = numbers[:1] if word in self.words else numbers
         weight = max((float(self._rarity[number]) for number in known), default=1.0)
         if not parts:
-            return Mention(word, weight, self.table[:0], self._match[:0], self._name_share[:0])
+            return QueryTerm(word, weight, self.table[:0], self._match[:0], self._name_share[:0])
         if len(parts) == 1 and shares[0] == 1.0:
             one = parts[0]
-            return Mention(word, weight, self.table[one], self._match[one], self._name_share[one])
+            return QueryTerm(word, weight, self.table[one], self._match[one], self._name_share[one])
         tables = np.concatenate([self.table[part] for part in parts])
         share = np.repeat(
             np.array(shares, dtype=np.float32), [part.stop - part.start for part in parts]
@@ -141,7 +141,7 @@ class Lexical:
             )
             for of in (self._match, self._name_share)
         )
-        return Mention(word, weight, tables[begins], match, name_share)
+        return QueryTerm(word, weight, tables[begins], match, name_share)
 
     def alike(self, word: str) -> list[tuple[str, float]]:
         """The catalog's words that a question's may mean, and how well each fits: itself first."""

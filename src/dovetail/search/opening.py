@@ -11,7 +11,7 @@ from dovetail.errors import ModelError
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder
-from dovetail.search.index import Done, Makings, bring_up_to_date, refuse_other_models
+from dovetail.search.index import Done, IndexInputs, bring_up_to_date, refuse_other_models
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
@@ -19,11 +19,11 @@ from dovetail.settings import Settings
 def open_searcher(catalog: Catalog, settings: Settings, done: Done | None = None) -> Searcher:
     """A catalog, ready to be asked; what it lacks for that is made first."""
     embedder, note = chosen_embedder(settings)
-    makings = _makings(catalog, settings, embedder)
+    inputs = _index_inputs(catalog, settings, embedder)
     try:
         if note:
-            refuse_other_models(catalog, makings)
-        return Searcher(catalog, makings, done=done)
+            refuse_other_models(catalog, inputs)
+        return Searcher(catalog, inputs, done=done)
     except ModelError as error:
         # Indexed with the usual embedder, whose weights are missing here: that is what to mend.
         raise ModelError(f"{error}; {note}") if note else error from None
@@ -32,7 +32,7 @@ def open_searcher(catalog: Catalog, settings: Settings, done: Done | None = None
 def make_searchable(catalog: Catalog, settings: Settings, done: Done | None = None) -> str:
     """Bring what search needs up to date; returns what the user should know, or nothing."""
     embedder, note = chosen_embedder(settings)
-    bring_up_to_date(catalog, _makings(catalog, settings, embedder), done)
+    bring_up_to_date(catalog, _index_inputs(catalog, settings, embedder), done)
     return note
 
 
@@ -48,9 +48,9 @@ def chosen_embedder(settings: Settings) -> tuple[Embedder | None, str]:
         return None, f"search goes by words, values and joins alone: {error}"
 
 
-def _makings(catalog: Catalog, settings: Settings, embedder: Embedder | None) -> Makings:
+def _index_inputs(catalog: Catalog, settings: Settings, embedder: Embedder | None) -> IndexInputs:
     thresholds = Thresholds(settings.join_rows, settings.join_unique)
-    return Makings(embedder, _texts(catalog), thresholds)
+    return IndexInputs(embedder, _texts(catalog), thresholds)
 
 
 def _texts(catalog: Catalog) -> Mapping[TableId, str]:

@@ -28,7 +28,7 @@ from dovetail.search.fusion import (
     offered,
     within_reach,
 )
-from dovetail.search.index import Done, Makings, open_index
+from dovetail.search.index import Done, IndexInputs, open_index
 from dovetail.search.lexical import Lexical
 from dovetail.search.query_terms import asked, stem
 from dovetail.search.value_linking import Literals
@@ -52,15 +52,15 @@ class Searcher:
     def __init__(
         self,
         catalog: Catalog,
-        makings: Makings,
+        inputs: IndexInputs,
         *,
         done: Done | None = None,
     ) -> None:
         self.catalog = catalog
-        self.embedder = makings.embedder
-        self.purposes = makings.purposes
-        self._thresholds = makings.thresholds
-        self._index = open_index(catalog, makings, done)
+        self.embedder = inputs.embedder
+        self.purposes = inputs.purposes
+        self._thresholds = inputs.thresholds
+        self._index = open_index(catalog, inputs, done)
         self._bounds = np.asarray(catalog.rows.bounds)
         self._embed = lru_cache(maxsize=_KEPT)(self._embedded)
 

@@ -17,7 +17,7 @@ from dovetail.catalog.reader import Catalog
 from dovetail.hashing import Comparison, Hashes, hash_values
 from dovetail.joins.value_index.postings import Postings
 from dovetail.phrases import cell_phrases
-from dovetail.search.lexical import Mention
+from dovetail.search.lexical import QueryTerm
 from dovetail.search.question_spans import Span, spans
 from dovetail.search.values import ValueIndex
 
@@ -75,7 +75,7 @@ class Literals:
         table = np.searchsorted(self._bounds, literal.columns, side="right") - 1
         return table[np.flatnonzero(np.diff(table, prepend=-1))].astype(np.int32)
 
-    def mention(self, literal: Literal) -> Mention:
+    def mention(self, literal: Literal) -> QueryTerm:
         """A literal as something the question mentions: the fewer tables hold it, the weightier."""
         tables = self.tables(literal)
         weight = math.log((self._filled + 1) / len(tables)) / math.log(self._tables + 1)
@@ -85,7 +85,7 @@ class Literals:
         elif span.end - span.start == 1 and not span.named:
             weight *= _LONE
         ones = np.ones(len(tables), dtype=np.float32)
-        return Mention(span.text, weight, tables, ones, 0 * ones)
+        return QueryTerm(span.text, weight, tables, ones, 0 * ones)
 
     def _holders(self, every: Sequence[Span]) -> list[Ints]:
         """The columns that hold each span, in order."""

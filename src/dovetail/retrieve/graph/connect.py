@@ -1,7 +1,10 @@
-"""Joining what was chosen: islands are bridged by one or two tables, or given up.
+"""Connects the chosen tables: adds one or two tables between components, or gives a component up.
 
-Longer ways lead through joins that only look true, and cost more precision than the island is worth
-(docs/graph.md has the figures). So a set falls apart only where no way leads from part to part.
+The chosen tables may form several connected components of the join graph. A path of one or two
+further tables, the connectors, joins a component to the first one. Longer paths run through joins
+that only look true, and cost more precision than the component is worth (docs/graph.md has the
+figures), so a component that only a longer path reaches is left out. One that no path reaches
+stays, since the catalog itself is disconnected there.
 """
 
 from __future__ import annotations
@@ -11,131 +14,148 @@ from dataclasses import dataclass
 
 from dovetail.domain import TableId
 
-# Above this a join or a tie by name holds a set together. Ties count where a table has too few rows
-# for a join to be proven: without them Beaver's sets, whose tables are empty, fall apart.
+# Above this score a join or a name link connects two tables. Name links count where a table has too
+# few rows for a join to be proven: without them the sets of Beaver, whose tables are empty, fall
+# into components.
 _LEAST = 0.2
 
 Pair = tuple[TableId, TableId, float]
+Probabilities = Mapping[TableId, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Bridge:
-    """A table that is there to join others, and those of the set that it stands between."""
+class Connector:
+    """A table that was added to connect the set, and the two tables it stands between."""
 
     table: TableId
     between: tuple[TableId, TableId]
 
     def __str__(self) -> str:
         one, other = self.between
-        return f"bridges {one.name} and {other.name}"
+        return f"connects {one.name} and {other.name}"
 
 
 @dataclass(frozen=True, slots=True)
-class Bridged:
-    """The chosen tables, the bridges that join them, and the chosen that no short way led to."""
+class ConnectedSet:
+    """The chosen tables, the connectors between them, and the chosen that no short path reached."""
 
     tables: tuple[TableId, ...]
-    bridges: tuple[Bridge, ...] = ()
+    connectors: tuple[Connector, ...] = ()
     left_out: tuple[TableId, ...] = ()
 
     @property
     def ids(self) -> list[TableId]:
-        return [*self.tables, *(bridge.table for bridge in self.bridges)]
+        """All tables of the set: the chosen first, then the connectors."""
+        return [*self.tables, *(connector.table for connector in self.connectors)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
-    """Bridges in a row, and how sure the least sure join of the way is."""
+class _Path:
+    """Connectors in a row, and the score of the weakest join along them."""
 
-    bridges: tuple[Bridge, ...]
+    connectors: tuple[Connector, ...]
     score: float
 
     @property
     def tables(self) -> list[TableId]:
-        return [bridge.table for bridge in self.bridges]
+        return [connector.table for connector in self.connectors]
 
 
-class Islands:
-    """The parts of a set that do not join each other, given which tables join and how surely."""
+class LinkGraph:
+    """The undirected graph of all tables, with an edge where two join or are linked by name.
+
+    `joined` holds the neighbours of each table with the score of the edge.
+    """
 
     def __init__(self, tables: Iterable[TableId], pairs: Iterable[Pair]) -> None:
         self.joined: dict[TableId, dict[TableId, float]] = {table: {} for table in tables}
         for one, other, score in pairs:
             if score > _LEAST and one != other:
                 self.joined[one][other] = self.joined[other][one] = score
-        self._continent: dict[TableId, TableId] = {}
+        # The connected component of each table, named after the first table found in it.
+        self._component: dict[TableId, TableId] = {}
         for table in self.joined:
-            if table not in self._continent:
-                self._settle(table)
+            if table not in self._component:
+                self._label(table)
 
-    def _settle(self, first: TableId) -> None:
-        """Find all that a way of joins leads to from a table."""
-        self._continent[first] = first
+    def _label(self, first: TableId) -> None:
+        """Label every table that some path reaches from the first."""
+        self._component[first] = first
         todo = [first]
         while todo:
             for other in self.joined[todo.pop()]:
-                if other not in self._continent:
-                    self._continent[other] = first
+                if other not in self._component:
+                    self._component[other] = first
                     todo.append(other)
 
-    def bridged(self, chosen: Sequence[TableId], beliefs: Mapping[TableId, float]) -> Bridged:
-        """The chosen, most believed first, joined wherever a short way leads.
+    def connect(self, chosen: Sequence[TableId], probabilities: Probabilities) -> ConnectedSet:
+        """The chosen tables, the most probable first, connected wherever a short path allows.
 
-        Of the islands that a way of joins leads between, those that no bridge of one or two tables
-        brings to the first one are left out.
+        Each component of the whole graph is connected by itself: around the part of the set that
+        holds its most probable table, part by part. Parts that no path of one or two connectors
+        reaches are left out.
         """
-        continents: dict[TableId, list[list[TableId]]] = {}
-        for island in self.apart(chosen):
-            continents.setdefault(self._continent[island[0]], []).append(island)
-        bridges: list[Bridge] = []
+        parts_of: dict[TableId, list[list[TableId]]] = {}
+        for part in self.components(chosen):
+            parts_of.setdefault(self._component[part[0]], []).append(part)
+        connectors: list[Connector] = []
         left_out: set[TableId] = set()
-        for mainland, *others in continents.values():
-            land, waiting = list(mainland), others
+        for first, *others in parts_of.values():
+            reached, waiting = list(first), others
             while waiting:
                 found = next(
-                    ((one, way) for one in waiting if (way := self._way(one, land, beliefs))), None
+                    (
+                        (part, path)
+                        for part in waiting
+                        if (path := self._path(part, reached, probabilities))
+                    ),
+                    None,
                 )
                 if found is None:
-                    left_out.update(table for island in waiting for table in island)
+                    left_out.update(table for part in waiting for table in part)
                     break
-                island, way = found
-                waiting.remove(island)
-                land += [*island, *way.tables]
-                bridges += way.bridges
+                part, path = found
+                waiting.remove(part)
+                reached += [*part, *path.tables]
+                connectors += path.connectors
         kept = tuple(table for table in chosen if table not in left_out)
-        return Bridged(kept, tuple(bridges), tuple(t for t in chosen if t in left_out))
+        dropped = tuple(table for table in chosen if table in left_out)
+        return ConnectedSet(kept, tuple(connectors), dropped)
 
-    def apart(self, chosen: Iterable[TableId]) -> list[list[TableId]]:
-        """The islands of some tables, in the order of their first one."""
+    def components(self, chosen: Iterable[TableId]) -> list[list[TableId]]:
+        """The connected components that some tables form among themselves, in their order."""
         left = list(chosen)
-        islands = []
+        found = []
         while left:
-            island = [left.pop(0)]
-            for table in island:
+            component = [left.pop(0)]
+            for table in component:
                 near = [other for other in left if other in self.joined[table]]
-                island += near
+                component += near
                 left = [other for other in left if other not in near]
-            islands.append(island)
-        return islands
+            found.append(component)
+        return found
 
-    def _way(
-        self, island: Sequence[TableId], land: Sequence[TableId], beliefs: Mapping[TableId, float]
-    ) -> _Way | None:
-        """The shortest bridge of at most two tables: the most believed one, then the surest."""
-        near, far = self._around(island), self._around(land)
-        if not near.keys().isdisjoint(land):  # an earlier bridge has joined it
-            return _Way((), 1.0)
-        ways = [
-            _Way(
-                (Bridge(table, (near[table][0], far[table][0])),),
+    def _path(
+        self, part: Sequence[TableId], reached: Sequence[TableId], probabilities: Probabilities
+    ) -> _Path | None:
+        """The shortest path of at most two connectors from a part to the tables reached so far.
+
+        Among equally short ones it is that of the most probable tables, then of the surest joins.
+        """
+        near, far = self._around(part), self._around(reached)
+        if not near.keys().isdisjoint(reached):  # an earlier connector has joined it
+            return _Path((), 1.0)
+        paths = [
+            _Path(
+                (Connector(table, (near[table][0], far[table][0])),),
                 min(near[table][1], far[table][1]),
             )
             for table in near.keys() & far.keys()
         ]
-        if not ways:
-            ways = [
-                _Way(
-                    (Bridge(one, (near[one][0], two)), Bridge(two, (one, far[two][0]))),
+        if not paths:
+            paths = [
+                _Path(
+                    (Connector(one, (near[one][0], two)), Connector(two, (one, far[two][0]))),
                     min(near[one][1], between, far[two][1]),
                 )
                 for one in near
@@ -143,13 +163,14 @@ class Islands:
                 if two in far
             ]
 
-        def merit(way: _Way) -> tuple[float, float, list[TableId]]:
-            return -sum(beliefs.get(table, 0.0) for table in way.tables), -way.score, way.tables
+        def cost(path: _Path) -> tuple[float, float, list[TableId]]:
+            probable = sum(probabilities.get(table, 0.0) for table in path.tables)
+            return -probable, -path.score, path.tables
 
-        return min(ways, key=merit, default=None)
+        return min(paths, key=cost, default=None)
 
     def _around(self, tables: Iterable[TableId]) -> dict[TableId, tuple[TableId, float]]:
-        """The tables that join some of these, each with the one it joins most surely."""
+        """The neighbours of some tables, each with the table among them it joins most surely."""
         found: dict[TableId, tuple[TableId, float]] = {}
         for table in tables:
             for other, score in self.joined[table].items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.retrieve.graph.query_match import Evidence
+from dovetail.retrieve.graph.query_match import QueryMatch
 from dovetail.search.fusion import Floats
 
 FEATURES = (
@@ -29,7 +29,7 @@ _STEEP, _RARE = 5, 5
 _LEAST_MATCH = 0.1
 
 
-def features(known: Evidence) -> Floats:
+def features(known: QueryMatch) -> Floats:
     """A row for each candidate, a column for each of `FEATURES`."""
     said = known.word_weights / max(1e-6, float(known.word_weights.sum()))
     mentions = np.vstack([known.words, known.literals])

@@ -16,7 +16,7 @@ import numpy as np
 from dovetail.domain import Candidate, TableId
 from dovetail.joins.naming.name_words import identifies
 from dovetail.search.fusion import DEFAULT, Floats
-from dovetail.search.lexical import Mention
+from dovetail.search.lexical import QueryTerm
 from dovetail.search.query_terms import asked, stems
 from dovetail.search.searcher import Searcher
 
@@ -27,7 +27,7 @@ _TABLES_KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class QueryMatch:
     """What is known of the candidates of a question, in the order of the search.
 
     `words` and `literals` have a row for each mention and a column for each candidate: how well it
@@ -60,14 +60,14 @@ class _Vocabulary:
     columns: tuple[tuple[Weighted, ...], ...]
 
 
-class Reader:
+class QueryMatcher:
     """Reads what a searcher knows of questions and candidates."""
 
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher
         self._vocabulary = lru_cache(maxsize=_TABLES_KEPT)(self._read)
 
-    def evidence(self, question: str, candidates: Sequence[Candidate]) -> Evidence:
+    def match(self, question: str, candidates: Sequence[Candidate]) -> QueryMatch:
         """The evidence on the candidates of a question, of which there is at least one."""
         tables = [one.table for one in candidates]
         listed = asked(question)
@@ -76,7 +76,7 @@ class Reader:
         words, columns = self._match(listed, tables)
         named, speech = self._literals(question, dict(zip(listed, words.max(axis=1), strict=True)))
         damped = [_IN_LITERAL if word in named else 1.0 for word in listed]
-        return Evidence(
+        return QueryMatch(
             scores=_scores(candidates),
             names=_part(candidates, "name", DEFAULT.name),
             columns=columns,
@@ -122,7 +122,7 @@ class Reader:
             speech.append(1 - best if lone and not span.number else 0.0)
         return named, _floats(speech)
 
-    def _held(self, literals: Sequence[Mention], tables: Sequence[TableId]) -> Floats:
+    def _held(self, literals: Sequence[QueryTerm], tables: Sequence[TableId]) -> Floats:
         places = [self._searcher.places[table] for table in tables]
         held = np.zeros((len(literals), len(tables)), dtype=np.float32)
         for row, literal in zip(held, literals, strict=True):
@@ -153,14 +153,14 @@ def _said(columns: Sequence[Sequence[Weighted]], said: Mapping[str, float]) -> I
 
 def _scores(candidates: Sequence[Candidate]) -> Floats:
     """The scores of the search, of which the first is the highest."""
-    scores = _floats([sum(one.parts.values()) for one in candidates])
+    scores = _floats([sum(one.signals.values()) for one in candidates])
     scores[0] = scores.max()
     return scores
 
 
 def _part(candidates: Sequence[Candidate], name: str, weight: float) -> Floats:
     """A part of the scores, before it was weighted."""
-    return _floats([one.parts[name] / weight for one in candidates])
+    return _floats([one.signals[name] / weight for one in candidates])
 
 
 def _floats(values: Sequence[float]) -> Floats:

@@ -1,8 +1,9 @@
-"""The set without a language model: a belief in each candidate, a cut, and bridges between islands.
+"""The selector `graph`: the set of tables a question needs, without a language model.
 
-A belief is a logistic score of ten features (graph_features.py). Chosen are the candidates that are
-believed nearly as much as the best one; how nearly, says the recall dial. docs/graph.md has what
-all of it is worth.
+Each candidate of the search gets a probability of being needed, by a logistic regression over ten
+features (features.py). Selected are the candidates whose probability is near the best one's; how
+near, `breadth` decides. Then the selected tables are connected (connect.py). docs/graph.md explains
+the method and has its figures.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ import numpy as np
 from dovetail.catalog.reader import Catalog
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import UsageError
-from dovetail.retrieve.graph.connect import Bridged, Islands
+from dovetail.retrieve.graph.connect import ConnectedSet, LinkGraph
 from dovetail.retrieve.graph.features import FEATURES, features
-from dovetail.retrieve.graph.query_match import Reader
+from dovetail.retrieve.graph.query_match import QueryMatcher
 from dovetail.retrieve.opening import searcher_of
 from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.fusion import Floats
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
-# What a unit of each feature adds to the log odds that a candidate is needed. Fitted by logistic
-# regression on the 2,884 questions of MMQA over databases that are not in Spider's dev set, and on
-# nothing else: `benchmarks/fit_graph.py` prints them.
+# What a unit of each feature adds to the logit, the log-odds that a candidate is needed. Fitted by
+# logistic regression on the 2,884 questions of MMQA over databases that are not in Spider's dev
+# set, and on nothing else: `benchmarks/fit_graph.py` prints them.
 WEIGHTS = {
     "gap": 1.54,
     "new_words": 1.06,
@@ -41,138 +42,162 @@ WEIGHTS = {
     "lone_literals": 1.30,
 }
 BIAS = -2.11
-RECALL, CANDIDATES = 0.6, 16
+BREADTH, CANDIDATES = 0.6, 16
+
+# The weights in the order of the features, the bias last.
+COEFFICIENTS = (*(WEIGHTS[name] for name in FEATURES), BIAS)
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """The candidates of a question, with their features and how much each is believed."""
+class ScoredCandidates:
+    """The candidates of a question, with their features and the probability that each is needed."""
 
     candidates: Sequence[Candidate]
     features: Floats
-    beliefs: Floats
+    probabilities: Floats
 
     @property
     def tables(self) -> list[TableId]:
         return [one.table for one in self.candidates]
 
-
-SCORE = (*(WEIGHTS[name] for name in FEATURES), BIAS)
-
-
-def believed(found: Floats, score: Sequence[float] = SCORE) -> Floats:
-    """How likely each candidate is needed, by its features; the bias is last."""
-    odds = found @ np.array(score[:-1]) + score[-1]
-    beliefs: Floats = (1 / (1 + np.exp(-odds))).astype(np.float32)
-    return beliefs
+    @property
+    def by_table(self) -> dict[TableId, float]:
+        """The probability of each candidate."""
+        return dict(zip(self.tables, self.probabilities.tolist(), strict=True))
 
 
-def cut(recall: float) -> float:
-    """How much of the best candidate's belief another one needs: all of it at 0, none at 1."""
-    return (1 - recall) ** 2
+def predict(rows: Floats, coefficients: Sequence[float] = COEFFICIENTS) -> Floats:
+    """The probability that each candidate is needed, from its row of features."""
+    logit = rows @ np.array(coefficients[:-1]) + coefficients[-1]
+    probabilities: Floats = (1 / (1 + np.exp(-logit))).astype(np.float32)
+    return probabilities
 
 
-def pick(beliefs: Floats, recall: float) -> list[int]:
-    """The places of those believed enough, the most believed first, ties as they come.
+def cut(breadth: float) -> float:
+    """The share of the best probability that a candidate needs: all at breadth 0, none at 1."""
+    return (1 - breadth) ** 2
 
-    >>> pick(np.array([0.4, 0.8, 0.1]), recall=0.5)
+
+def pick(probabilities: Floats, breadth: float) -> list[int]:
+    """The places of the candidates above the cut, the most probable first, ties as they come.
+
+    >>> pick(np.array([0.4, 0.8, 0.1]), breadth=0.5)
     [1, 0]
     """
-    order: list[int] = np.argsort(-beliefs, kind="stable").tolist()
-    return [place for place in order if beliefs[place] >= cut(recall) * beliefs[order[0]]]
+    order: list[int] = np.argsort(-probabilities, kind="stable").tolist()
+    least = cut(breadth) * probabilities[order[0]]
+    return [place for place in order if probabilities[place] >= least]
 
 
-def confidence(chosen: Sequence[float], beliefs: Floats) -> float:
-    """The F1 to expect of a set, by the beliefs in its tables and in all candidates.
+def confidence(chosen: Sequence[float], probabilities: Floats) -> float:
+    """The expected F1 of a set, from the probabilities of its tables and of all candidates.
 
-    F1 is twice the right tables over those chosen and those needed; each count is put at what the
-    beliefs say. A question that no table fits has small beliefs, and so has a set left to a toss.
+    F1 is twice the number of right tables, over the number chosen and the number needed; the
+    probabilities give the expectation of each count. A question that no table fits has small
+    probabilities, and so has a set that is left to a toss.
 
     >>> round(confidence([0.9, 0.8], np.array([0.9, 0.8, 0.1])), 2)
     0.89
     """
-    return 2 * sum(chosen) / (len(chosen) + float(beliefs.sum())) if chosen else 0.0
+    return 2 * sum(chosen) / (len(chosen) + float(probabilities.sum())) if chosen else 0.0
 
 
 class GraphRetriever:
-    """The tables that a question needs, by what it says of them and how they join."""
+    """Finds the tables that a question needs, by what it says of them and how they join.
 
-    def __init__(self, searcher: Searcher, *, recall: float = RECALL, k: int = CANDIDATES) -> None:
+    `breadth` goes from 0 (the best table alone) to 1 (all candidates that join); `k` is the number
+    of candidates that the search offers.
+    """
+
+    def __init__(
+        self, searcher: Searcher, *, breadth: float = BREADTH, k: int = CANDIDATES
+    ) -> None:
         require_positive(k=k)
-        if not 0 <= recall <= 1:
-            raise UsageError(f"recall is {recall}; it must be from 0 (few tables) to 1 (all)")
+        if not 0 <= breadth <= 1:
+            raise UsageError(f"breadth is {breadth}; it must be from 0 (few tables) to 1 (all)")
         self._searcher = searcher
-        self._reader = Reader(searcher)
-        self._recall = recall
+        self._matcher = QueryMatcher(searcher)
+        self._breadth = breadth
         self._k = k
 
     def retrieve(self, question: str) -> TableSet:
-        """The believed tables, the most believed first, then the bridges between them."""
-        look = self.look(question)
-        found = self.choose(look, self._recall)
-        beliefs = dict(zip(look.tables, look.beliefs.tolist(), strict=True))
+        """The selected tables, the most probable first, then the connectors between them."""
+        scored = self.score(question)
+        found = self.select(scored, self._breadth)
+        probabilities = scored.by_table
         chosen = [
-            Chosen(table, beliefs[table], "select", reason)
+            Chosen(table, probabilities[table], "select", reason)
             for table, reason in zip(found.tables, self._reasons(question, found), strict=True)
         ]
         chosen += [
-            Chosen(bridge.table, beliefs.get(bridge.table, 0.0), "bridge", str(bridge))
-            for bridge in found.bridges
+            Chosen(one.table, probabilities.get(one.table, 0.0), "connect", str(one))
+            for one in found.connectors
         ]
-        stages = [Stage("search", facts={"k": self._k}), self._stage(look, found)]
+        stages = [Stage("search", facts={"k": self._k}), self._stage(scored, found)]
         return table_set(question, self._searcher.joins, chosen, stages)
 
-    def look(self, question: str) -> Look:
-        """What there is to choose from; the same for every recall."""
+    def score(self, question: str) -> ScoredCandidates:
+        """The candidates of a question with their probabilities; the same at every breadth."""
         candidates = self._searcher.search(question, self._k)
         if not candidates:
             nothing = np.zeros((0, len(FEATURES)), dtype=np.float32)
-            return Look([], nothing, nothing[:, 0])
-        found = features(self._reader.evidence(question, candidates))
-        return Look(candidates, found, believed(found))
+            return ScoredCandidates([], nothing, nothing[:, 0])
+        rows = features(self._matcher.match(question, candidates))
+        return ScoredCandidates(candidates, rows, predict(rows))
 
-    def choose(self, look: Look, recall: float) -> Bridged:
-        """The set at some recall."""
-        tables = look.tables
-        beliefs = dict(zip(tables, look.beliefs.tolist(), strict=True))
-        picked = [tables[place] for place in pick(look.beliefs, recall)] if tables else []
-        return self._islands.bridged(picked, beliefs)
+    def select(self, scored: ScoredCandidates, breadth: float) -> ConnectedSet:
+        """The set at some breadth: the candidates above the cut, connected."""
+        tables = scored.tables
+        places = pick(scored.probabilities, breadth) if tables else []
+        return self._links.connect([tables[place] for place in places], scored.by_table)
 
-    def confidence(self, look: Look, found: Bridged) -> float:
-        """The F1 to expect of a set that was chosen; a bridge is believed like any table."""
-        beliefs = dict(zip(look.tables, look.beliefs.tolist(), strict=True))
-        return confidence([beliefs.get(table, 0.0) for table in found.ids], look.beliefs)
+    def confidence(self, scored: ScoredCandidates, found: ConnectedSet) -> float:
+        """The expected F1 of a selected set; connectors count by their probability as well."""
+        probabilities = scored.by_table
+        known = [probabilities.get(table, 0.0) for table in found.ids]
+        return confidence(known, scored.probabilities)
 
     @cached_property
-    def _islands(self) -> Islands:
-        return Islands(self._searcher.catalog.ids, self._searcher.partners())
+    def _links(self) -> LinkGraph:
+        return LinkGraph(self._searcher.catalog.ids, self._searcher.partners())
 
-    def _reasons(self, question: str, found: Bridged) -> list[str]:
-        """In words, why each table was chosen."""
-        said = self._searcher.reasons(question, found.tables)
+    def _reasons(self, question: str, found: ConnectedSet) -> list[str]:
+        """In words, why each table was selected."""
+        reasons = self._searcher.reasons(question, found.tables)
         return [
             "; ".join(own) or self._joins(table, found) or "it is near in meaning"
-            for table, own in zip(found.tables, said, strict=True)
+            for table, own in zip(found.tables, reasons, strict=True)
         ]
 
-    def _joins(self, table: TableId, found: Bridged) -> str:
-        """The most believed table that it joins."""
-        joined = self._islands.joined[table]
+    def _joins(self, table: TableId, found: ConnectedSet) -> str:
+        """The most probable table that it joins, in words."""
+        joined = self._links.joined[table]
         first = next((other.name for other in found.tables if other in joined), "")
         return f"joins {first}" if first else ""
 
-    def _stage(self, look: Look, found: Bridged) -> Stage:
-        beliefs = [round(belief, 4) for belief in look.beliefs.tolist()]
+    def _stage(self, scored: ScoredCandidates, found: ConnectedSet) -> Stage:
+        """The line of the trace; the keys `recall`, `belief` and `bridges` are the former names."""
+        probabilities = [round(one, 4) for one in scored.probabilities.tolist()]
         candidates = [
-            {"table": str(table), "belief": belief, "features": _named(row)}
-            for table, belief, row in zip(look.tables, beliefs, look.features, strict=True)
+            {
+                "table": str(table),
+                "probability": probability,
+                "belief": probability,
+                "features": _named(row),
+            }
+            for table, probability, row in zip(
+                scored.tables, probabilities, scored.features, strict=True
+            )
         ]
+        connectors = [str(connector.table) for connector in found.connectors]
         facts = {
-            "recall": self._recall,
-            "cut": round(cut(self._recall) * max(beliefs, default=0.0), 4),
-            "confidence": round(self.confidence(look, found), 4),
+            "breadth": self._breadth,
+            "recall": self._breadth,
+            "cut": round(cut(self._breadth) * max(probabilities, default=0.0), 4),
+            "confidence": round(self.confidence(scored, found), 4),
             "candidates": candidates,
-            "bridges": [str(bridge.table) for bridge in found.bridges],
+            "connectors": connectors,
+            "bridges": connectors,
             "left_out": [str(table) for table in found.left_out],
         }
         return Stage("select", facts=facts)
@@ -181,12 +206,12 @@ class GraphRetriever:
 def open_graph(
     catalog: Catalog, *, k: int, settings: Settings, argument: str = ""
 ) -> GraphRetriever:
-    """The retriever as `dovetail bench` names it: `graph`, or with a recall, `graph:0.8`."""
+    """The retriever as `dovetail bench` names it: `graph`, or with a breadth, `graph:0.8`."""
     try:
-        recall = float(argument) if argument else settings.recall
+        breadth = float(argument) if argument else settings.recall
     except ValueError:
-        raise UsageError(f"graph:{argument}: the recall must be a number from 0 to 1") from None
-    return GraphRetriever(searcher_of(catalog, settings), recall=recall, k=k)
+        raise UsageError(f"graph:{argument}: the breadth must be a number from 0 to 1") from None
+    return GraphRetriever(searcher_of(catalog, settings), breadth=breadth, k=k)
 
 
 def _named(row: Floats) -> dict[str, float]:
