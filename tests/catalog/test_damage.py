@@ -1,0 +1,154 @@
+"""Catalogs that are not what they should be: refused, with a remedy, and left as they are."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from dovetail.catalog.manifest import VERSION
+from dovetail.errors import (
+    CatalogError,
+    DamagedError,
+    NotFoundError,
+    VersionError,
+)
+from tests.support.contents import contents
+from tests.support.files import (
+    GOOD,
+    edit_manifest,
+    names,
+    one,
+    put,
+    rewrite,
+    update,
+)
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    put(tmp_path / "lake" / "good.csv", GOOD)
+    return update(f"lake={tmp_path / 'lake'}", into=tmp_path / "catalog").catalog.path
+
+
+def flip(content: bytes) -> bytes:
+    at = len(content) - 5
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+
+
+AGAIN = r"remove .* and index again"
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "manifest cut": (lambda c: rewrite(c / "manifest.json", lambda b: b[:100]), AGAIN),
+    "manifest empty": (lambda c: rewrite(c / "manifest.json", lambda _: b""), AGAIN),
+    "manifest no JSON": (lambda c: rewrite(c / "manifest.json", lambda _: b"\xff\xfe"), AGAIN),
+    "manifest of others": (
+        lambda c: rewrite(c / "manifest.json", lambda _: b'{"name": "page"}'),
+        "is not a dovetail catalog; choose another folder with -C",
+    ),
+    "manifest a list": (
+        lambda c: rewrite(c / "manifest.json", lambda _: b"[]"),
+        "is not a dovetail catalog; choose another folder with -C",
+    ),
+    **{
+        f"manifest without {key}": (lambda c, key=key: edit_manifest(c, **{key: None}), AGAIN)  # type: ignore[misc]
+        for key in ("generation", "profile", "roots", "skipped", "files", "segments")
+    },
+    "no files": (lambda c: edit_manifest(c, files={}), AGAIN),
+    "no segments": (lambda c: edit_manifest(c, segments={}), AGAIN),
+    "segments of nothing": (lambda c: edit_manifest(c, segments={"x": {}}), AGAIN),
+    "roots of nothing": (lambda c: edit_manifest(c, roots=[{}]), AGAIN),
+    "roots no roots": (lambda c: edit_manifest(c, roots=[1]), AGAIN),
+    "no rows": (lambda c: shutil.rmtree(c / "generations"), "tables.parquet is missing; " + AGAIN),
+    "no segment": (lambda c: shutil.rmtree(c / "segments"), "hashes.npy is missing; " + AGAIN),
+    "no vectors": (lambda c: one(c, "counts.npy").unlink(), "counts.npy is missing; " + AGAIN),
+    "vectors cut": (
+        lambda c: rewrite(one(c, "hashes.npy"), lambda b: b[:-8]),
+        r"hashes.npy is damaged: it has \d+ bytes, not \d+; " + AGAIN,
+    ),
+    "rows flipped": (
+        lambda c: rewrite(c / "generations/00000001/tables.parquet", flip),
+        "tables.parquet is damaged: its checksum does not match; " + AGAIN,
+    ),
+    "rows cut": (
+        lambda c: rewrite(c / "generations/00000001/columns.parquet", lambda b: b[:-1]),
+        "columns.parquet is damaged: its checksum does not match; " + AGAIN,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DAMAGES)
+def test_a_damaged_catalog_is_refused(case: str, built: Path, tmp_path: Path) -> None:
+    damage, remedy = DAMAGES[case]
+    damage(built)
+    files = {path: path.read_bytes() for path in built.rglob("*") if path.is_file()}
+    for attempt in (
+        lambda: dovetail.open(built),
+        lambda: update(tmp_path / "lake", into=built),
+        lambda: update(into=built),
+    ):
+        with pytest.raises(DamagedError, match=remedy) as raised:
+            attempt()
+        assert str(raised.value).isprintable()
+    # Nothing was mended or removed behind the user's back.
+    lock = built / "lock"
+    now = {path: path.read_bytes() for path in built.rglob("*") if path.is_file()}
+    assert {**now, lock: b""} == {**files, lock: b""}
+    # The remedy works.
+    shutil.rmtree(built)
+    assert names(update(tmp_path / "lake", into=built).catalog) == ["good"]
+
+
+def test_flipped_vectors_are_refused_before_the_first_is_given_out(built: Path) -> None:
+    rewrite(one(built, "hashes.npy"), flip)
+    catalog = dovetail.open(built)
+    for table in catalog.ids:
+        for column in range(2):
+            with pytest.raises(
+                DamagedError, match="hashes.npy is damaged: its checksum .*" + AGAIN
+            ):
+                catalog.hashes(table, column)
+
+
+def test_a_newer_catalog_is_refused(built: Path, tmp_path: Path) -> None:
+    edit_manifest(built, version=VERSION + 1)
+    remedy = f"format {VERSION + 1}, .* format {VERSION}; upgrade dovetail, or remove the folder"
+    with pytest.raises(VersionError, match=remedy):
+        dovetail.open(built)
+    with pytest.raises(VersionError, match=remedy):
+        update(tmp_path / "lake", into=built)
+
+
+def test_a_catalog_where_there_is_something_else(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    file = put(lake / "good.csv", GOOD)
+    theirs = put(lake / "staging" / "theirs.csv", GOOD)
+    with pytest.raises(CatalogError, match=r"good.csv: File exists; choose another folder with -C"):
+        update(lake, into=file)
+    with pytest.raises(NotFoundError, match="there is no catalog at"):
+        dovetail.open(file)
+    with pytest.raises(CatalogError, match="Not a directory; choose another folder with -C"):
+        update(lake, into=file / "below")
+    with pytest.raises(CatalogError, match="holds other files and no catalog; choose a new folder"):
+        update(lake, into=lake)
+    assert file.read_text() == theirs.read_text() == GOOD
+    assert sorted(entry.name for entry in lake.iterdir()) == ["good.csv", "staging"]
+
+
+def test_a_segment_half_removed_is_written_again(built: Path, tmp_path: Path) -> None:
+    before = contents(dovetail.open(built))
+    (segment,) = (built / "segments").iterdir()
+    half = tmp_path / "half"
+    shutil.copytree(segment, half)
+    dovetail.update(into=built, forget=["lake"])
+    for name in ("tables.parquet", "columns.parquet", "segment.json", "hashes.npy"):
+        shutil.copytree(half, segment)
+        (segment / name).unlink()
+        catalog = update(f"lake={tmp_path / 'lake'}", into=built).catalog
+        assert contents(catalog) == contents(dovetail.open(built)) == before
+        dovetail.update(into=built, forget=["lake"])
+        assert list((built / "segments").iterdir()) == []

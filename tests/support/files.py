@@ -1,0 +1,93 @@
+"""Files to index, catalogs made of them, and both damaged on purpose."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import dovetail
+from dovetail import Report, Settings
+
+GOOD = "id,city\n1,Rome\n2,Oslo\n"
+
+
+MEGABYTE = 1_000_000
+
+
+def update(*sources: Path | str, into: Path, **settings: object) -> Report:
+    return dovetail.update([str(source) for source in sources], into=into, settings=_but(settings))
+
+
+def _but(settings: dict[str, object]) -> Settings:
+    return Settings().but(**settings)
+
+
+def run(
+    *arguments: object, cwd: Path, before: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*before, sys.executable, "-m", "dovetail", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "200"},
+        check=False,
+    )
+
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def names(catalog: dovetail.Catalog) -> list[str]:
+    return [table.name for table in catalog.ids]
+
+
+def put(path: Path, content: bytes | str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def put_sqlite(path: Path, *statements: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+    return path
+
+
+def put_parquet(path: Path, **columns: pa.Array) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def random_bytes(size: int) -> bytes:
+    return bytes((number * 167 + 13) % 251 for number in range(size))
+
+
+def rewrite(path: Path, change: Callable[[bytes], bytes]) -> None:
+    path.write_bytes(change(path.read_bytes()))
+
+
+def edit_manifest(catalog: Path, **values: object) -> None:
+    path = catalog / "manifest.json"
+    content = json.loads(path.read_text())
+    content |= values
+    path.write_text(json.dumps({key: item for key, item in content.items() if item is not None}))
+
+
+def one(catalog: Path, name: str) -> Path:
+    found = catalog.glob(f"*/*/{name}")
+    (path,) = [path for path in found if path.parts[-3] in ("segments", "generations")]
+    return path
