@@ -188,7 +188,7 @@ def test_paths_and_groups(graph: JoinGraph) -> None:
     assert sum(map(len, groups)) == 77
     assert len(groups[0]) > 20
     assert graph.neighbours("tariffs") == [TableId("city.duckdb", "customers")]
-    with pytest.raises(NotFoundError, match="say which: shop"):
+    with pytest.raises(UsageError, match="say which: shop"):
         graph.joins("orders")
 
 
