@@ -40,7 +40,8 @@ from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.questions import Question, stratified
 from dovetail.bench.reporting.as_markdown import table_markdown
 from dovetail.bench.reporting.tabular import Column, Row, Table, cells
-from dovetail.bench.retrieval import RunConfig, bench_retrieval
+from dovetail.bench.retrieval import bench_retrieval
+from dovetail.bench.run_config import RunConfig
 from dovetail.catalog.reader import Catalog
 from dovetail.errors import NotFoundError
 from dovetail.plugins import open_retriever

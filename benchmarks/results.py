@@ -28,7 +28,8 @@ from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.reporting.as_markdown import table_markdown
 from dovetail.bench.reporting.report import Chapter, make_report
 from dovetail.bench.reporting.writing import write_report
-from dovetail.bench.retrieval import RunConfig, bench_retrieval
+from dovetail.bench.retrieval import bench_retrieval
+from dovetail.bench.run_config import RunConfig
 from dovetail.plugins import RETRIEVERS, names
 from dovetail.ports import Json
 from dovetail.settings import Settings

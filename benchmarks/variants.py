@@ -22,7 +22,8 @@ import pyarrow.csv
 import pyarrow.parquet
 from benchmarks.noise import orphan
 
-from dovetail.bench.datasets import ABOUT, QUESTIONS, Dataset, ForeignKey, open_dataset
+from dovetail.bench.corpus_folder import ABOUT, QUESTIONS
+from dovetail.bench.datasets import Dataset, ForeignKey, open_dataset
 from dovetail.domain import TableId
 from dovetail.errors import RescanError
 from dovetail.plugins import open_source

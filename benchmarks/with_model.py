@@ -22,7 +22,8 @@ from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.reporting.report import make_report
 from dovetail.bench.reporting.writing import write_report
-from dovetail.bench.retrieval import Experiment, RunConfig
+from dovetail.bench.retrieval import Experiment
+from dovetail.bench.run_config import RunConfig
 from dovetail.bench.sql import bench_sql
 from dovetail.plugins import open_llm
 from dovetail.ports import Json

@@ -34,7 +34,8 @@ from dovetail.bench.reporting.tabular import (
     text_of,
 )
 from dovetail.bench.reporting.writing import figures, write_report
-from dovetail.bench.retrieval import RunConfig, bench_retrieval
+from dovetail.bench.retrieval import bench_retrieval
+from dovetail.bench.run_config import RunConfig
 from dovetail.cli import app
 from dovetail.settings import Settings
 from tests.support.runs import asked, record, write_run

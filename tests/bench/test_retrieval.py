@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from dovetail.bench.datasets import open_dataset
 from dovetail.bench.question_file import read_questions_beside
 from dovetail.bench.question_filter import QuestionFilter
-from dovetail.bench.retrieval import RunConfig, bench_retrieval
+from dovetail.bench.retrieval import bench_retrieval
+from dovetail.bench.run_config import RunConfig
 from dovetail.bench.run_file import read_run
 from dovetail.cli import app
 from dovetail.domain import TableId

@@ -23,7 +23,7 @@ from dovetail.answer.compare import same_result
 from dovetail.answer.execute import Executor
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.question_filter import QuestionFilter
-from dovetail.bench.retrieval import RunConfig
+from dovetail.bench.run_config import RunConfig
 from dovetail.bench.run_file import read_run, traces_of
 from dovetail.bench.sql import bench_sql
 from dovetail.bench.sql_gold import GoldResults

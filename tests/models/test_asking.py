@@ -13,7 +13,8 @@ from dovetail.bench.datasets import open_dataset
 from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.reporting.model_calls import model_calls
 from dovetail.bench.reporting.scored_run import find_files, read_scored_runs
-from dovetail.bench.retrieval import RunConfig, bench_retrieval
+from dovetail.bench.retrieval import bench_retrieval
+from dovetail.bench.run_config import RunConfig
 from dovetail.errors import PendingError
 from dovetail.models.replay import REQUESTS, RESPONSES
 from dovetail.settings import Settings

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from dovetail.bench.datasets import Dataset
 from dovetail.bench.measures import score
 from dovetail.bench.question_filter import QuestionFilter
-from dovetail.bench.retrieval import Experiment, RunConfig
+from dovetail.bench.retrieval import Experiment
+from dovetail.bench.run_config import RunConfig
 from dovetail.bench.stats import holm, sign_flip
 from dovetail.domain import TableId
 from dovetail.offline.build import Progress

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dovetail.bench.corpus_folder import ABOUT, FOREIGN_KEYS, QUESTIONS
 from dovetail.bench.gold import DIALECTS
 from dovetail.bench.questions import Question, QuestionSet, read_questions
 from dovetail.catalog.manifest import read_manifest
@@ -25,7 +26,6 @@ from dovetail.ports import Json
 from dovetail.settings import Settings
 
 SAMPLE = "sample"
-ABOUT, QUESTIONS, FOREIGN_KEYS = "dataset.json", "questions.json", "foreign_keys.json"
 
 
 @dataclass(frozen=True, slots=True)

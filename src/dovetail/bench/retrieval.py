@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from dovetail.bench.question_file import write_questions
 from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.questions import Question
 from dovetail.bench.run import ask_all, check_tables
+from dovetail.bench.run_config import RunConfig
 from dovetail.bench.run_file import Found, Record, resumed
 from dovetail.bench.run_key import RunKey, digest, key_of, settings_in
 from dovetail.bench.subquestions import read_subquestions
@@ -20,27 +21,11 @@ from dovetail.bench.trec import read_trec
 from dovetail.bench.with_purposes import catalog_with_purposes
 from dovetail.catalog.reader import Catalog
 from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageError
-from dovetail.offline.build import Watch
 from dovetail.plugins import RETRIEVERS, load, names, open_retriever, takes
 from dovetail.ports import Json
 from dovetail.settings import PREFIX, Settings
 
 ALL, TREC = "all", "trec:"
-
-
-@dataclass(frozen=True, slots=True)
-class RunConfig:
-    """Where runs are kept and how they are made; `note` is told what the result does not say.
-
-    `corpus` is what the user calls the dataset, for the command that a run is kept with.
-    """
-
-    runs: Path
-    settings: Settings
-    workers: int = 1
-    watch: Watch | None = None
-    note: Callable[[str], None] = lambda _: None
-    corpus: str = ""
 
 
 def bench_retrieval(

@@ -10,7 +10,7 @@ import tempfile
 from importlib.resources import files
 from pathlib import Path
 
-from dovetail.bench.datasets import ABOUT, FOREIGN_KEYS, QUESTIONS
+from dovetail.bench.corpus_folder import ABOUT, FOREIGN_KEYS, QUESTIONS
 from dovetail.errors import DatasetError
 from dovetail.ports import Json
 from dovetail.sample import write_corpus

@@ -12,8 +12,9 @@ from dovetail.bench.measures import execution, score
 from dovetail.bench.question_file import write_questions
 from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.questions import Question
-from dovetail.bench.retrieval import Experiment, RunConfig, RunResult
+from dovetail.bench.retrieval import Experiment, RunResult
 from dovetail.bench.run import fill
+from dovetail.bench.run_config import RunConfig
 from dovetail.bench.run_file import Found, Record, Trace, Written, resumed
 from dovetail.bench.run_key import ORACLE, RunKey, sql_key
 from dovetail.bench.sql_answer import CLASSES, NO_GOLD, Author, without_gold

@@ -12,24 +12,16 @@ from dovetail.cli.bench_ablation import ablation, parts
 from dovetail.cli.bench_data import data, export, import_release
 from dovetail.cli.bench_options import (
     DataArgument,
-    EvidenceOption,
     KOption,
-    LimitOption,
-    PurposesOption,
-    RunsOption,
-    SeedOption,
-    ShareOption,
-    SkipBadOption,
-    SourceOption,
-    WorkersOption,
+    RunOptions,
     named,
     numbers,
-    share_of,
+    with_run_options,
 )
 from dovetail.cli.bench_report import report
 from dovetail.cli.bench_sql import bench_sql
-from dovetail.cli.options import CatalogOption, JsonOption, LLMOption, ScoringOption, settings_for
-from dovetail.cli.output import console, note, print_json, rich_table
+from dovetail.cli.options import JsonOption, ScoringOption
+from dovetail.cli.output import console, print_json, rich_table
 from dovetail.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -82,8 +74,10 @@ def bench_joins(
 
 
 @bench.command("retrieval")
+@with_run_options
 def bench_retrieval(
     data: DataArgument,
+    options: RunOptions,
     retriever: Annotated[
         str,
         typer.Option(
@@ -93,7 +87,6 @@ def bench_retrieval(
         ),
     ] = "all",
     k: KOption = "10",
-    evidence: EvidenceOption = False,
     subquestions: Annotated[
         Path | None,
         typer.Option(
@@ -102,33 +95,17 @@ def bench_retrieval(
             "one list per question in their order.",
         ),
     ] = None,
-    share: ShareOption = "1",
-    seed: SeedOption = 42,
-    limit: LimitOption = None,
-    source: SourceOption = "",
-    skip_bad: SkipBadOption = False,
-    llm: LLMOption = None,
-    purposes: PurposesOption = False,
-    catalog: CatalogOption = None,
-    runs: RunsOption = Path("runs"),
-    workers: WorkersOption = 1,
-    as_json: JsonOption = False,
 ) -> None:
     """Hold the tables that retrievers find against the gold tables of questions."""
     from dovetail.bench.datasets import open_dataset
-    from dovetail.bench.question_filter import QuestionFilter
-    from dovetail.bench.retrieval import RunConfig
     from dovetail.bench.retrieval import bench_retrieval as measure
 
-    question_filter = QuestionFilter(
-        evidence, share_of(share), seed, limit, skip_bad, tuple(named(source)), purposes,
-        subquestions,
-    )  # fmt: skip
-    dataset = open_dataset(data, catalog=catalog)
-    with progress_bar(show=not as_json) as watch:
-        config = RunConfig(runs, settings_for(catalog, llm=llm), workers, watch, note, str(data))
+    question_filter = options.question_filter(subquestions)
+    dataset = open_dataset(data, catalog=options.catalog)
+    with progress_bar(show=not options.as_json) as watch:
+        config = options.run_config(data, watch)
         result = measure(dataset, named(retriever), numbers(k), question_filter, config)
-    if as_json:
+    if options.as_json:
         print_json(result)
     else:
         _print_retrieval(result)

@@ -34,7 +34,7 @@ def ablation(
     from dovetail.bench.ablation import bench_ablation
     from dovetail.bench.datasets import open_dataset
     from dovetail.bench.question_filter import QuestionFilter
-    from dovetail.bench.retrieval import RunConfig
+    from dovetail.bench.run_config import RunConfig
 
     question_filter = QuestionFilter(evidence=evidence, limit=limit, skip_bad=skip_bad)
     dataset = open_dataset(data, catalog=catalog)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from dovetail.cli.options import CatalogOption, JsonOption, LLMOption, settings_for
+from dovetail.cli.output import note
 from dovetail.errors import UsageError
+
+if TYPE_CHECKING:
+    from dovetail.bench.question_filter import QuestionFilter
+    from dovetail.bench.run_config import RunConfig
+    from dovetail.offline.build import Watch
 
 DataArgument = Annotated[
     Path,
@@ -52,6 +63,63 @@ RunsOption = Annotated[
 WorkersOption = Annotated[
     int, typer.Option(min=1, metavar="N", help="Questions asked at the same time.")
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What `bench retrieval` and `bench sql` both take: which questions, how, and where runs go."""
+
+    evidence: EvidenceOption = False
+    share: ShareOption = "1"
+    seed: SeedOption = 42
+    limit: LimitOption = None
+    source: SourceOption = ""
+    skip_bad: SkipBadOption = False
+    llm: LLMOption = None
+    purposes: PurposesOption = False
+    catalog: CatalogOption = None
+    runs: RunsOption = Path("runs")
+    workers: WorkersOption = 1
+    as_json: JsonOption = False
+
+    def question_filter(self, subquestions: Path | None = None) -> QuestionFilter:
+        """Which questions are asked."""
+        from dovetail.bench.question_filter import QuestionFilter
+
+        return QuestionFilter(
+            self.evidence, share_of(self.share), self.seed, self.limit, self.skip_bad,
+            tuple(named(self.source)), self.purposes, subquestions,
+        )  # fmt: skip
+
+    def run_config(self, corpus: Path, watch: Watch | None, **settings: Any) -> RunConfig:
+        """How runs over a corpus are made, with further settings where a command takes some."""
+        from dovetail.bench.run_config import RunConfig
+
+        chosen = settings_for(self.catalog, llm=self.llm, **settings)
+        return RunConfig(self.runs, chosen, self.workers, watch, note, str(corpus))
+
+
+def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose parameter `options` is a `RunOptions`, as typer wants it: one by one."""
+    own = signature(command, eval_str=True).parameters
+    types = get_type_hints(RunOptions, include_extras=True)
+    shared = [
+        Parameter(
+            each.name, Parameter.KEYWORD_ONLY, default=each.default, annotation=types[each.name]
+        )
+        for each in fields(RunOptions)
+    ]
+
+    @wraps(command)
+    def spread(**given: Any) -> None:
+        options = RunOptions(**{each.name: given.pop(each.name) for each in shared})
+        command(**given, options=options)
+
+    kept = [
+        each.replace(kind=Parameter.KEYWORD_ONLY) for each in own.values() if each.name != "options"
+    ]
+    spread.__dict__["__signature__"] = Signature([*kept, *shared])
+    return spread
 
 
 def named(text: str) -> list[str]:

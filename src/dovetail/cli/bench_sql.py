@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dovetail.cli.bench_options import (
     DataArgument,
-    EvidenceOption,
     KOption,
-    LimitOption,
-    PurposesOption,
-    RunsOption,
-    SeedOption,
-    ShareOption,
-    SkipBadOption,
-    SourceOption,
-    WorkersOption,
+    RunOptions,
     named,
     numbers,
-    share_of,
+    with_run_options,
 )
-from dovetail.cli.options import CatalogOption, JsonOption, LLMOption, settings_for
-from dovetail.cli.output import console, note, plain, print_json, rich_table
+from dovetail.cli.output import console, plain, print_json, rich_table
 from dovetail.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -42,8 +32,10 @@ _ERRORS = {
 _SHARES = ("f1", "pr", "ex_all", "ex_mt", "ex_pr", "ex_given_pr")
 
 
+@with_run_options
 def bench_sql(
     data: DataArgument,
+    options: RunOptions,
     retriever: Annotated[
         str,
         typer.Option(
@@ -52,8 +44,6 @@ def bench_sql(
         ),
     ],
     k: KOption = "5",
-    llm: LLMOption = None,
-    purposes: PurposesOption = False,
     engine: Annotated[
         str | None,
         typer.Option(
@@ -69,34 +59,19 @@ def bench_sql(
             help="Send SQL that cannot run back once [as the setting sql_repair says].",
         ),
     ] = None,
-    evidence: EvidenceOption = False,
-    share: ShareOption = "1",
-    seed: SeedOption = 42,
-    limit: LimitOption = None,
-    source: SourceOption = "",
-    skip_bad: SkipBadOption = False,
-    catalog: CatalogOption = None,
-    runs: RunsOption = Path("runs"),
-    workers: WorkersOption = 1,
-    as_json: JsonOption = False,
 ) -> None:
     """Hold the rows of SQL that a model writes against those of the gold SQL."""
     from dovetail.bench.datasets import open_dataset
-    from dovetail.bench.question_filter import QuestionFilter
-    from dovetail.bench.retrieval import RunConfig
     from dovetail.bench.sql import bench_sql as measure
 
-    question_filter = QuestionFilter(
-        evidence, share_of(share), seed, limit, skip_bad, tuple(named(source)), purposes
-    )
-    settings = settings_for(catalog, llm=llm, sql_repair=repair)
-    with progress_bar(show=not as_json) as watch:
-        config = RunConfig(runs, settings, workers, watch, note, str(data))
-        dataset = open_dataset(data, catalog=catalog)
+    question_filter = options.question_filter()
+    with progress_bar(show=not options.as_json) as watch:
+        config = options.run_config(data, watch, sql_repair=repair)
+        dataset = open_dataset(data, catalog=options.catalog)
         result = measure(
             dataset, named(retriever), numbers(k), question_filter, config, engine=engine
         )
-    if as_json:
+    if options.as_json:
         print_json(result)
     else:
         _print(result)

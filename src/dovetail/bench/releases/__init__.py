@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from dovetail.bench.datasets import FOREIGN_KEYS, QUESTIONS
+from dovetail.bench.corpus_folder import FOREIGN_KEYS, QUESTIONS
 from dovetail.bench.releases import beaver, mmqa, spider, spider2
 from dovetail.bench.releases.opened import Opened, opened
 from dovetail.errors import UsageError
