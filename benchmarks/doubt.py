@@ -8,7 +8,7 @@ neighbour that says no word of the question; bridges are not counted.
 
 Questions of each corpus are also asked over every other one that does not hold their database,
 where hardly a table fits them. `AUC` is the chance that the selector is surer of a question of the
-corpus than of such a stranger, and `unsure` the share of both that `hybrid` asks a model about.
+corpus than of such a stranger, and `asked` the share of both that `hybrid` asks a model about.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dovetail.bench.datasets import Dataset, database_of, open_dataset
 from dovetail.bench.measures import area_under_curve
 from dovetail.retrieve.graph.connect import ConnectedSet
 from dovetail.retrieve.graph.selector import BREADTH, GraphRetriever
-from dovetail.retrieve.hybrid import UNSURE
+from dovetail.retrieve.hybrid import ASK_BELOW
 from dovetail.retrieve.opening import searcher_of
 from dovetail.search.embedding_text import spelled
 from dovetail.search.query_terms import asked
@@ -36,7 +36,7 @@ FORMS = ("{}", "list the {}", "How many {} are there?")
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The selector over a corpus, at its default recall."""
+    """The selector over a corpus, at its default breadth."""
 
     searcher: Searcher
     retriever: GraphRetriever
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     datasets = [open_dataset(data) for data in given.data]
     questions = [spaced(dataset.questions(), given.limit) for dataset in datasets]
-    print("| corpus | short questions | found | silent | AUC | unsure: own | strangers |")
+    print("| corpus | short questions | found | silent | AUC | ask_below: own | strangers |")
     print("|---|---|---|---|---|---|---|")
     for place, dataset in enumerate(datasets):
         graph = Graph.over(dataset)
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _below(sure: Sequence[float]) -> float:
-    return sum(one < UNSURE for one in sure) / len(sure) if sure else 0.0
+    return sum(one < ASK_BELOW for one in sure) / len(sure) if sure else 0.0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the `graph` selector finds at every recall, beside the systems of the paper.
+"""What the `graph` selector finds at every breadth, beside the systems of the paper.
 
     python benchmarks/frontier.py SPIDER BIRD MMQA BEAVER [--plot docs/frontier.svg] [--json FILE]
 
@@ -94,7 +94,7 @@ class Frontier:
 
 
 def frontier(folder: Path, *, evidence: bool = False) -> Frontier:
-    """Look at a corpus once, and cut at every recall."""
+    """Look at a corpus once, and cut at every breadth."""
     corpus = Corpus.of(open_dataset(folder), Settings(), evidence=evidence)
     if corpus.name == FITTED_ON:
         corpus = corpus.out_of_sample()
@@ -107,8 +107,8 @@ def markdown(results: Sequence[Frontier]) -> str:
     lines = []
     for each in results:
         lines += [f"{each.name}, {each.questions} questions", ""]
-        lines += ["| recall | P | R | F1 | PR | tables |", "|---|---|---|---|---|---|"]
-        lines += [f"| {point.recall:g} | {_cells(point.measured)} |" for point in each.points]
+        lines += ["| breadth | P | R | F1 | PR | tables |", "|---|---|---|---|---|---|"]
+        lines += [f"| {point.breadth:g} | {_cells(point.measured)} |" for point in each.points]
         read = [*ASKED.get(each.name, ()), *(rival.pr for rival in each.rivals[:2])]
         found = ", ".join(f"{100 * at(each.points, pr / 100):.1f} @ {pr:g}" for pr in read)
         lines += ["", f"F1 @ PR: {found}; by quarters, the surest first:", ""]
@@ -162,7 +162,7 @@ def plot(results: Sequence[Frontier]) -> str:
         parts += _Panel(place, each).drawn()
     legend = (
         "F1 over perfect recall, in percent. Points: the systems of the paper, with a 7B model.",
-        "Line: graph, without a language model, recall 0 to 0.95; the ring is its default.",
+        "Line: graph, without a language model, breadth 0 to 0.95; the ring is its default.",
     )
     parts += [
         _text(GAP, height - 30 + 17 * line, text, "faint", "start")
@@ -212,7 +212,7 @@ class _Panel:
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
         parts.append(f'<polyline class="ours" points="{line}"/>')
         for point, (x, y) in zip(inside, spots, strict=True):
-            style, size = ("usual", 5) if point.recall == BREADTH else ("dot", 3)
+            style, size = ("usual", 5) if point.breadth == BREADTH else ("dot", 3)
             parts.append(f'<circle class="{style}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"/>')
         return parts + [mark for rival in self.shown.rivals for mark in self.mark(rival)]
 

@@ -24,10 +24,10 @@ from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.opening import open_model
 from dovetail.retrieve.select_llm import COMPACT, SelectOptions
-from dovetail.retrieve.selectors import AUTO, Means, open_selector
+from dovetail.retrieve.selectors import AUTO, SelectorContext, open_selector
 from dovetail.search.opening import open_searcher
 from dovetail.search.searcher import Searcher
-from dovetail.settings import Settings
+from dovetail.settings import Settings, deprecated
 
 if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
@@ -64,7 +64,7 @@ class FoundSet:
         """What to look out for before joining them; empty if nothing."""
         if self.connected:
             return ""
-        parts = " | ".join(", ".join(map(str, part)) for part in self.set.parts)
+        parts = " | ".join(", ".join(map(str, part)) for part in self.set.components)
         return f"no joins are known between these parts of the set: {parts}"
 
     def ddl(self) -> str:
@@ -116,6 +116,7 @@ class Catalog(reader.Catalog):
         selector: str = AUTO,
         llm: LLM | str | None = None,
         prompt: str = COMPACT,
+        breadth: float | None = None,
         recall: float | None = None,
     ) -> FoundSet:
         """The set of tables that a question needs, and how they join.
@@ -124,8 +125,8 @@ class Catalog(reader.Catalog):
         language model, by what the question says of them and how they join, `llm` by one call of
         a model with the prompt `full` or `compact`, `hybrid` asks the model where `graph` is
         unsure, `search` takes them all, and `auto` is `llm` if there is a model (`llm`, or the one
-        that the settings name), else `graph`. `recall`, from 0 to 1, is for `graph`: more tables,
-        fewer missed.
+        that the settings name), else `graph`. `breadth`, from 0 to 1, is for `graph`: how
+        many tables it takes (`recall` is its old name).
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="catalog")
@@ -137,9 +138,14 @@ class Catalog(reader.Catalog):
             raise UsageError("the question is empty; ask one")
         model = self._model(llm)
         options = SelectOptions(prompt, self.settings.llm_context)
-        dial = self.settings.recall if recall is None else recall
-        means = Means(self.searcher, model, k, dial, self.settings.unsure, options)
-        found = open_selector(selector, means).retrieve(question)
+        if recall is not None:
+            deprecated("recall", "breadth", "ask()")
+            breadth = recall if breadth is None else breadth
+        settings = self.settings.but(breadth=breadth)
+        context = SelectorContext(
+            self.searcher, model, k, settings.breadth, settings.ask_below, options
+        )
+        found = open_selector(selector, context).retrieve(question)
         return FoundSet(found, tuple(self[table] for table in found.ids))
 
     def answer(self, found: FoundSet | str, *, llm: LLM | str | None = None) -> Answer:

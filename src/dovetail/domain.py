@@ -166,21 +166,23 @@ class TableSet:
         return tuple(chosen.table for chosen in self.tables)
 
     @property
-    def parts(self) -> tuple[tuple[TableId, ...], ...]:
-        """The tables that hang together through the joins, part by part, in the set's order."""
-        part = {table: place for place, table in enumerate(self.ids)}
+    def components(self) -> tuple[tuple[TableId, ...], ...]:
+        """The connected components of the tables under the joins, in the set's order."""
+        component = {table: place for place, table in enumerate(self.ids)}
         for edge in self.joins:
-            low, high = sorted((part[edge.left], part[edge.right]))
-            part = {table: low if place == high else place for table, place in part.items()}
+            low, high = sorted((component[edge.left], component[edge.right]))
+            component = {
+                table: low if place == high else place for table, place in component.items()
+            }
         found: dict[int, list[TableId]] = {}
-        for table, place in part.items():
+        for table, place in component.items():
             found.setdefault(place, []).append(table)
         return tuple(tuple(tables) for tables in found.values())
 
     @property
     def connected(self) -> bool:
-        """Whether the joins hold the set together."""
-        return len(self.parts) <= 1
+        """Whether the joins connect all tables of the set; an empty set is connected."""
+        return len(self.components) <= 1
 
     def to_dict(self) -> dict[str, object]:
         """The set as JSON has it."""

@@ -1,10 +1,15 @@
-"""Settings: `dovetail.toml`, then `DOVETAIL_*` variables, then what a call or command says."""
+"""Settings come from `dovetail.toml`, then `DOVETAIL_*` variables, then the call or command.
+
+Each of the three overrides the one before it. A setting that was renamed is still accepted under
+its old name, with a warning that names the new one.
+"""
 
 from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +18,8 @@ from dovetail.errors import UsageError
 
 FILE = "dovetail.toml"
 PREFIX = "DOVETAIL_"
+# Old names of settings that are still accepted.
+RENAMED = {"recall": "breadth", "unsure": "ask_below"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +40,8 @@ class Settings:
     ray_address: str | None = None
     workers: int | None = None
     embedder: str = "minilm"
-    recall: float = 0.6
-    unsure: float = 0.7
+    breadth: float = 0.6
+    ask_below: float = 0.7
     llm: str | None = None
     llm_workers: int = 8
     llm_context: int = 16_384
@@ -46,12 +53,13 @@ class Settings:
     sql_repair: bool = True
 
     def but(self, **given: Any) -> Settings:
-        """These settings, with those that are not None put in their place."""
-        return replace(self, **{name: value for name, value in given.items() if value is not None})
+        """Return these settings with every given value that is not None in place of its own."""
+        wanted = {name: value for name, value in given.items() if value is not None}
+        return replace(self, **_with_new_names(wanted, where="settings"))
 
 
 def load_settings(folder: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-    """Read the settings that hold in a folder."""
+    """Read the settings of a folder: its `dovetail.toml`, overridden by environment variables."""
     file = (folder or Path.cwd()) / FILE
     settings = Settings()
     if file.is_file():
@@ -59,13 +67,30 @@ def load_settings(folder: Path | None = None, environ: Mapping[str, str] | None 
             values = tomllib.loads(file.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{file}: {error}") from None
-        settings = _merge(settings, values, where=str(file))
+        settings = _merge(settings, _with_new_names(values, str(file)), where=str(file))
     variables = os.environ if environ is None else environ
-    known = {PREFIX + field.name.upper(): field.name for field in fields(Settings)}
-    values = {
-        known[key]: _parse(known[key], text) for key, text in variables.items() if key in known
-    }
+    names = (*(field.name for field in fields(Settings)), *RENAMED)
+    given = {name: variables[key] for name in names if (key := PREFIX + name.upper()) in variables}
+    texts = _with_new_names(given, "the environment", shown=lambda name: PREFIX + name.upper())
+    values = {name: _parse(name, text) for name, text in texts.items()}
     return _merge(settings, values, where="the environment")
+
+
+def deprecated(old: str, new: str, where: str) -> None:
+    """Warn that a name was renamed; `where` says where the old name was found."""
+    warnings.warn(f"{where}: {old} is now called {new}", FutureWarning, stacklevel=4)
+
+
+def _with_new_names(
+    values: Mapping[str, Any], where: str, shown: Callable[[str], str] = str
+) -> dict[str, Any]:
+    """Replace old names by new ones; where both are given, the new one counts."""
+    renamed = {}
+    for old, new in RENAMED.items():
+        if old in values:
+            deprecated(shown(old), shown(new), where)
+            renamed[new] = values[old]
+    return renamed | {name: value for name, value in values.items() if name not in RENAMED}
 
 
 def _merge(settings: Settings, values: Mapping[str, Any], *, where: str) -> Settings:

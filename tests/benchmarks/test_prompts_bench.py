@@ -7,12 +7,12 @@ from pathlib import Path
 from benchmarks.prompts import ESTIMATE, Asked, error_lines, open_tokenizer, reply, size_lines
 
 from dovetail.models.chat import estimate_tokens
-from dovetail.retrieve.parse_reply import understand
+from dovetail.retrieve.parse_reply import parse_selection
 
 
 def test_replies_are_of_the_shape_that_is_asked_for() -> None:
     for form in ("full", "compact"):
-        assert understand(reply(form, [3, 1]), 4).tables == (3, 1)
+        assert parse_selection(reply(form, [3, 1]), 4).tables == (3, 1)
 
 
 def test_means_of_a_corpus_beside_the_papers() -> None:

@@ -159,8 +159,23 @@ def test_without_a_model_the_graph_chooses(shop: Path) -> None:
     found = catalog.ask(QUESTION)
     assert {chosen.stage for chosen in found.tables} <= {"select", "connect"}
     assert names(found) == names(catalog.ask(QUESTION, selector="graph"))
-    every = catalog.ask(QUESTION, recall=1.0)
+    every = catalog.ask(QUESTION, breadth=1.0)
     assert set(names(found)) < set(names(every))
+
+
+def test_breadth_is_accepted_by_its_old_name(shop: Path) -> None:
+    catalog = dovetail.open(shop, WORDS)
+    with pytest.warns(FutureWarning, match=r"ask\(\): breadth is now called breadth"):
+        every = catalog.ask(QUESTION, breadth=1.0)
+    assert names(every) == names(catalog.ask(QUESTION, breadth=1.0))
+    old, new = ask(shop, "--breadth", "1", "--json"), ask(shop, "--breadth", "1", "--json")
+    assert old.stderr == "dovetail: --breadth is now called --breadth\n"
+    assert (old.stdout, new.stderr) == (new.stdout, "")
+    variable = ask(shop, "--json", DOVETAIL_RECALL="1")
+    assert variable.stdout == new.stdout
+    assert variable.stderr == (
+        "dovetail: the environment: DOVETAIL_RECALL is now called DOVETAIL_BREADTH\n"
+    )
 
 
 def test_hybrid_asks_a_model_where_the_graph_is_unsure(shop: Path) -> None:
@@ -172,10 +187,10 @@ def test_hybrid_asks_a_model_where_the_graph_is_unsure(shop: Path) -> None:
         known = graph.retrieve(QUESTION).trace[-1]["confidence"]
         assert isinstance(known, float)
         other = CoreTRetriever(searcher, llm)
-        sure = HybridRetriever(graph, other, unsure=known).retrieve(QUESTION)
+        sure = HybridRetriever(graph, other, ask_below=known).retrieve(QUESTION)
         assert (sure.trace[0]["asked"], len(server.asked)) == (False, 0)
         assert sure.ids == graph.retrieve(QUESTION).ids
-        unsure = HybridRetriever(graph, other, unsure=known + 0.1).retrieve(QUESTION)
+        unsure = HybridRetriever(graph, other, ask_below=known + 0.1).retrieve(QUESTION)
         assert (unsure.trace[0]["asked"], len(server.asked)) == (True, 1)
         assert unsure.ids == other.retrieve(QUESTION).ids
 

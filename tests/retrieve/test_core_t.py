@@ -227,7 +227,11 @@ def test_a_set_that_does_not_hang_together_says_so(catalog: dovetail.Catalog) ->
     with endpoint(says('{"tables": [1, 2, 3, 4]}')) as server:
         found = CoreTRetriever(searcher, model(server)).retrieve("?")
     assert not found.connected
-    assert [[table.name for table in part] for part in found.parts] == [["a", "c"], ["b"], ["d"]]
+    assert [[table.name for table in part] for part in found.components] == [
+        ["a", "c"],
+        ["b"],
+        ["d"],
+    ]
 
 
 class Recorded:

@@ -297,7 +297,7 @@ def test_breadth_is_a_share(shop: Searcher, breadth: float) -> None:
 
 
 def test_the_breadth_is_an_argument_or_a_setting(tmp_path: Path) -> None:
-    source, chosen = write_shop(tmp_path / "s.sqlite"), Settings(embedder="none", recall=0.25)
+    source, chosen = write_shop(tmp_path / "s.sqlite"), Settings(embedder="none", breadth=0.25)
     catalog = dovetail.build(str(source), into=tmp_path / "catalog", settings=chosen)
     for name, breadth in (("graph", 0.25), ("graph:0.8", 0.8)):
         made = plugins.open_retriever(name, catalog, k=4, settings=chosen)

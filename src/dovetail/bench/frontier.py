@@ -1,4 +1,4 @@
-"""The `graph` selector along its dial: every question is looked at once, and cut at any recall.
+"""The `graph` selector along its dial: every question is looked at once, and cut at any breadth.
 
 Also where its weights come from: logistic regression over the scored candidates, and
 probabilities out of sample for the corpus that they were fitted on.
@@ -47,9 +47,9 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What is measured at one recall."""
+    """What is measured at one breadth."""
 
-    recall: float
+    breadth: float
     measured: Retrieval
 
 
@@ -91,23 +91,23 @@ class Corpus:
                 watch(Progress("ask", done, len(asked.questions), question.id))
         return cls(dataset.name, retriever, tuple(seen))
 
-    def scores(self, recall: float) -> list[Score]:
-        """How each question fares at some recall."""
-        found = (self.retriever.select(one.scored, recall) for one in self.seen)
+    def scores(self, breadth: float) -> list[Score]:
+        """How each question fares at some breadth."""
+        found = (self.retriever.select(one.scored, breadth) for one in self.seen)
         return [score(s.ids, one.question.gold) for s, one in zip(found, self.seen, strict=True)]
 
-    def points(self, recalls: Sequence[float]) -> list[Point]:
+    def points(self, breadths: Sequence[float]) -> list[Point]:
         """The frontier."""
-        return [Point(recall, retrieval(self.scores(recall))) for recall in recalls]
+        return [Point(breadth, retrieval(self.scores(breadth))) for breadth in breadths]
 
-    def confidences(self, recall: float) -> list[float]:
+    def confidences(self, breadth: float) -> list[float]:
         """How sure the selector is of each question."""
         select, sure = self.retriever.select, self.retriever.confidence
-        return [sure(one.scored, select(one.scored, recall)) for one in self.seen]
+        return [sure(one.scored, select(one.scored, breadth)) for one in self.seen]
 
-    def by_confidence(self, recall: float, parts: int = 4) -> list[Part]:
+    def by_confidence(self, breadth: float, parts: int = 4) -> list[Part]:
         """The questions in equal parts, the surest first."""
-        sure, scores = self.confidences(recall), self.scores(recall)
+        sure, scores = self.confidences(breadth), self.scores(breadth)
         order = sorted(range(len(sure)), key=lambda place: -sure[place])
         cuts = [len(order) * part // parts for part in range(parts + 1)]
         return [

@@ -231,7 +231,7 @@ class Experiment:
 
     def row(self, retriever: str, ran: RunResult) -> Json:
         """The measures of what was found, all questions in it counting alike."""
-        records = ran.records
+        records, decisive = ran.records, self._settings(retriever)
         gold = {question.id: question.gold for question in self.questions}
         scores = [score(record.ids, gold[record.question]) for record in records]
         measured = {name: round(value, 6) for name, value in asdict(retrieval(scores)).items()}
@@ -240,9 +240,10 @@ class Experiment:
             "k": ran.k,
             "run": str(ran.file),
             "settings": {
-                **self._settings(retriever),
+                **decisive,
                 "evidence": self.question_filter.evidence,
                 "share": str(self.question_filter.share),
+                **{old: decisive[new] for old, new in RENAMED.items()},
             },
             **measured,
             "llm_calls": _mean(record.llm_calls for record in records),

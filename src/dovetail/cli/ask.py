@@ -36,20 +36,24 @@ def ask(
         typer.Option(
             metavar="NAME",
             help="Who chooses among the candidates: graph (no language model), llm, hybrid (llm "
-            "where graph is unsure), search (all of them), or auto: llm if a language model is "
-            "set, else graph.",
+            "where graph is not confident), search (all of them), or auto: llm if a language "
+            "model is set, else graph.",
         ),
     ] = "auto",
     llm: LLMOption = None,
     prompt: Annotated[
         str, typer.Option(metavar="NAME", help="What a language model reads: full or compact.")
     ] = "compact",
-    recall: Annotated[
+    breadth: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, metavar="SHARE", help="graph: more tables, fewer missed, up to 1 [0.6]."
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="graph: how many tables it takes, from 0 (the best one) to 1 (all) [0.6].",
         ),
     ] = None,
+    recall: Annotated[float | None, typer.Option(min=0, max=1, hidden=True)] = None,
     sql: Annotated[bool, typer.Option("--sql", help="Have a language model write SQL.")] = False,
     run: Annotated[bool, typer.Option("--run", help="Run that SQL; it can only read.")] = False,
     limit_rows: LimitRowsOption = None,
@@ -74,7 +78,10 @@ def ask(
         raise UsageError("--csv prints rows alone: leave out --trace and --ddl, or add --output")
     settings = settings_for(catalog, llm=llm, query_seconds=timeout, query_rows=limit_rows)
     opened = Catalog.open(settings.catalog, settings)
-    found = opened.ask(question, k=k, selector=selector, prompt=prompt, recall=recall)
+    if recall is not None:
+        note("--recall is now called --breadth")
+        breadth = recall if breadth is None else breadth
+    found = opened.ask(question, k=k, selector=selector, prompt=prompt, breadth=breadth)
     answer = opened.answer(found) if run else None
     written = answer.sql if answer else opened.write_sql(found) if sql else ""
     if as_json:

@@ -1,4 +1,7 @@
-"""A language model, asked only where the graph selector is unsure: most questions cost nothing."""
+"""`hybrid`: the graph selector, and a language model only where its confidence is low.
+
+Most questions then cost no call.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,28 @@ from dovetail.retrieve.select_llm import FULL
 from dovetail.settings import Settings
 
 # About the F1 of the paper's selectors with a model of 7B: where less is to be expected, one helps.
-UNSURE = 0.7
+ASK_BELOW = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class HybridRetriever:
-    """The graph's set where its confidence is at least `unsure`, else that of another retriever."""
+    """Returns the graph selector's set, or another's where its confidence is below a bound."""
 
     graph: GraphRetriever
     other: Retriever
-    unsure: float = UNSURE
+    ask_below: float = ASK_BELOW
 
     def retrieve(self, question: str) -> TableSet:
         found = self.graph.retrieve(question)
         confidence = _confidence(found.trace[-1])
-        asked = confidence < self.unsure
-        note = {"stage": "hybrid", "confidence": confidence, "unsure": self.unsure, "asked": asked}
+        asked = confidence < self.ask_below
+        note = {
+            "stage": "hybrid",
+            "confidence": confidence,
+            "ask_below": self.ask_below,
+            "unsure": self.ask_below,  # the old name of the key
+            "asked": asked,
+        }
         chosen = self.other.retrieve(question) if asked else found
         return replace(chosen, trace=(note, *chosen.trace))
 
@@ -46,5 +55,5 @@ def open_hybrid(
     """The retriever as `dovetail bench` names it: `hybrid`, or with words of `core-t`."""
     other = open_core_t(catalog, k=k, settings=settings, argument=argument)
     searcher = searcher_of(catalog, settings)
-    graph = GraphRetriever(searcher, breadth=settings.recall, k=max(k, CANDIDATES))
-    return HybridRetriever(graph, other, settings.unsure)
+    graph = GraphRetriever(searcher, breadth=settings.breadth, k=max(k, CANDIDATES))
+    return HybridRetriever(graph, other, settings.ask_below)

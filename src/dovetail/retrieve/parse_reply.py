@@ -1,4 +1,4 @@
-"""What a selector's reply means: strictly where it is sound, leniently where it is damaged.
+"""What a selector's reply context: strictly where it is sound, leniently where it is damaged.
 
 A reply names groups of tables and one of them (Section 4.2.2), or the chosen tables alone. It is
 hostile input: whatever it holds, it comes to some tables of the list or to a reason why not.
@@ -32,12 +32,12 @@ class Selection:
     reason: str = ""
 
 
-def understand(reply: str, count: int) -> Selection:
+def parse_selection(reply: str, count: int) -> Selection:
     """What a reply selects from a list of `count` tables.
 
-    >>> understand('{"tables": [3, 1, 3, 9]}', 4).tables
+    >>> parse_selection('{"tables": [3, 1, 3, 9]}', 4).tables
     (3, 1)
-    >>> understand("I would need more information.", 4).reason
+    >>> parse_selection("I would need more information.", 4).reason
     'there is no JSON in it'
     """
     said = parse_json(reply)

@@ -28,7 +28,7 @@ _LEAST_SCORE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Rendered:
     """What a prompt says of candidates and joins, and what it leaves out.
 
     The first `count` candidates are in it, those numbered in `narrowed` with less than the others.
@@ -50,12 +50,12 @@ class _Fitted:
     narrowed: tuple[int, ...]
     joins_left_out: int
 
-    def shown(self, tables: str, pairs: str) -> Shown:
-        return Shown(tables, pairs, len(self.tables), self.narrowed, self.joins_left_out)
+    def shown(self, tables: str, pairs: str) -> Rendered:
+        return Rendered(tables, pairs, len(self.tables), self.narrowed, self.joins_left_out)
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class PromptInput:
     """All that there is to show."""
 
     searcher: Searcher
@@ -64,33 +64,33 @@ class Scene:
     pairs: Sequence[Pair]
 
 
-def shown_in_full(scene: Scene, room: int) -> Shown:
+def render_full(prompt_input: PromptInput, room: int) -> Rendered:
     """Sampled rows and purposes, every table in a fence of its own; and every pair."""
 
     def levels(number: int, table: Table) -> list[str]:
-        purpose = scene.searcher.purposes.get(table.id, "")
-        order = by_relevance(scene.searcher, scene.question, table)
+        purpose = prompt_input.searcher.purposes.get(table.id, "")
+        order = by_relevance(prompt_input.searcher, prompt_input.question, table)
         return [
             _in_full(number, _some_columns(table, order, columns), purpose, width, len(order))
             for width, columns in _FULL
         ]
 
-    lines = [(pair, _pair_in_full(pair)) for pair in scene.pairs]
-    fitted = _fitted(scene, levels, lines, room)
+    lines = [(pair, _pair_in_full(pair)) for pair in prompt_input.pairs]
+    fitted = _fitted(prompt_input, levels, lines, room)
     listed = fenced("\n".join(fitted.pairs)) if fitted.pairs else "none"
     return fitted.shown("\n\n".join(fitted.tables), listed)
 
 
-def shown_compactly(scene: Scene, room: int) -> Shown:
+def render_compact(prompt_input: PromptInput, room: int) -> Rendered:
     """One line per table with the columns nearest to the question, one line per likely join."""
 
     def levels(number: int, table: Table) -> list[str]:
-        order = by_relevance(scene.searcher, scene.question, table)
-        return [_line(number, table, order, scene.question, *level) for level in _COMPACT]
+        order = by_relevance(prompt_input.searcher, prompt_input.question, table)
+        return [_line(number, table, order, prompt_input.question, *level) for level in _COMPACT]
 
-    likely = [pair for pair in scene.pairs if pair.edge.score > _LEAST_SCORE]
+    likely = [pair for pair in prompt_input.pairs if pair.edge.score > _LEAST_SCORE]
     lines = [(pair, _pair_line(pair)) for pair in likely]
-    fitted = _fitted(scene, levels, lines, room)
+    fitted = _fitted(prompt_input, levels, lines, room)
     return fitted.shown(fenced("\n".join([*fitted.tables, *fitted.pairs])), "")
 
 
@@ -117,17 +117,17 @@ def fit(costs: Sequence[Sequence[int]], room: int) -> list[int]:
 
 
 def _fitted(
-    scene: Scene,
+    prompt_input: PromptInput,
     levels: Callable[[int, Table], list[str]],
     lines: Sequence[tuple[Pair, str]],
     room: int,
 ) -> _Fitted:
     pairs = _strongest(lines, int(room * _PAIRS_SHARE))
     spent = sum(estimate_tokens(text) + 1 for _, text in pairs)
-    catalog = scene.searcher.catalog
+    catalog = prompt_input.searcher.catalog
     texts = [
         levels(number, catalog[candidate.table])
-        for number, candidate in enumerate(scene.candidates, start=1)
+        for number, candidate in enumerate(prompt_input.candidates, start=1)
     ]
     # Each text ends a line or two; counting two keeps the sum on the safe side.
     chosen = fit([[estimate_tokens(text) + 2 for text in row] for row in texts], room - spent)

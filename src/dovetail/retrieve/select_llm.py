@@ -16,8 +16,8 @@ from dovetail.models.chat import estimate_tokens
 from dovetail.ports import LLM, Json, Message
 from dovetail.prompts import Prompt, read_prompt
 from dovetail.retrieve.join_pairs import Pair
-from dovetail.retrieve.parse_reply import Selection, understand
-from dovetail.retrieve.prompt_tables import Scene, Shown, shown_compactly, shown_in_full
+from dovetail.retrieve.parse_reply import Selection, parse_selection
+from dovetail.retrieve.prompt_tables import PromptInput, Rendered, render_compact, render_full
 from dovetail.retrieve.trace import Stage, clipped
 from dovetail.search.searcher import Searcher
 
@@ -56,13 +56,13 @@ class _Form:
     """A prompt's file, what it shows, and the shape of the reply to it."""
 
     file: str
-    show: Callable[[Scene, int], Shown]
+    show: Callable[[PromptInput, int], Rendered]
     schema: Json
 
 
 FORMS = {
-    FULL: _Form("select", shown_in_full, _GROUPS),
-    COMPACT: _Form("select_compact", shown_compactly, _TABLES),
+    FULL: _Form("select", render_full, _GROUPS),
+    COMPACT: _Form("select_compact", render_compact, _TABLES),
 }
 
 
@@ -115,7 +115,7 @@ class LLMSelector:
             schema=form.schema if self.options.structured else None,
             max_tokens=self.options.reply,
         )
-        selection = understand(completion.text, shown.count)
+        selection = parse_selection(completion.text, shown.count)
         stage.facts |= {
             "reply": escape(cut(completion.text, _REPLY_KEPT)),
             "groups": {str(number): list(group) for number, group in selection.groups.items()},
@@ -126,12 +126,12 @@ class LLMSelector:
 
     def _prompt(
         self, question: str, candidates: Sequence[Candidate], pairs: Sequence[Pair]
-    ) -> tuple[Sequence[Message], Shown]:
+    ) -> tuple[Sequence[Message], Rendered]:
         form = FORMS[self.options.prompt]
         prompt = read_prompt(form.file)
         asked = " ".join(clipped(question).split())
         room = self.options.budget - _constant(prompt, asked)
-        shown = form.show(Scene(self.searcher, asked, candidates, pairs), room)
+        shown = form.show(PromptInput(self.searcher, asked, candidates, pairs), room)
         return prompt.fill(question=asked, tables=shown.tables, pairs=shown.pairs), shown
 
 
@@ -141,7 +141,7 @@ def _constant(prompt: Prompt, question: str) -> int:
     return sum(estimate_tokens(message.content) for message in empty)
 
 
-def _note_cuts(stage: Stage, shown: Shown, candidates: Sequence[Candidate]) -> None:
+def _note_cuts(stage: Stage, shown: Rendered, candidates: Sequence[Candidate]) -> None:
     """Say what the prompt had no room for, if anything."""
     cuts = {
         "left_out": [str(candidate.table) for candidate in candidates[shown.count :]],

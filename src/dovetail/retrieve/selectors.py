@@ -9,7 +9,7 @@ from dovetail.errors import UsageError
 from dovetail.ports import LLM, Retriever
 from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
 from dovetail.retrieve.graph.selector import BREADTH, CANDIDATES, GraphRetriever
-from dovetail.retrieve.hybrid import UNSURE, HybridRetriever
+from dovetail.retrieve.hybrid import ASK_BELOW, HybridRetriever
 from dovetail.retrieve.ranking import RankingRetriever
 from dovetail.retrieve.select_llm import SelectOptions
 from dovetail.search.searcher import Searcher
@@ -18,39 +18,41 @@ AUTO = "auto"
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class SelectorContext:
     """What a selector has to go by: a searcher for `k` candidates, and perhaps a model."""
 
     searcher: Searcher
     llm: LLM | None
     k: int = 10
-    recall: float = BREADTH
-    unsure: float = UNSURE
+    breadth: float = BREADTH
+    ask_below: float = ASK_BELOW
     select: SelectOptions = field(default_factory=SelectOptions)
 
 
-def _llm(means: Means) -> Retriever:
-    if means.llm is None:
+def _llm(context: SelectorContext) -> Retriever:
+    if context.llm is None:
         raise UsageError(
             "this selector asks a language model and none is set: give --llm NAME, or set llm in "
             "dovetail.toml"
         )
-    return CoreTRetriever(means.searcher, means.llm, CoreTOptions(means.k, select=means.select))
+    return CoreTRetriever(
+        context.searcher, context.llm, CoreTOptions(context.k, select=context.select)
+    )
 
 
-def _search(means: Means) -> Retriever:
-    return RankingRetriever(means.searcher, means.k, Searcher.search)
+def _search(context: SelectorContext) -> Retriever:
+    return RankingRetriever(context.searcher, context.k, Searcher.search)
 
 
-def _graph(means: Means) -> GraphRetriever:
-    return GraphRetriever(means.searcher, breadth=means.recall, k=max(means.k, CANDIDATES))
+def _graph(context: SelectorContext) -> GraphRetriever:
+    return GraphRetriever(context.searcher, breadth=context.breadth, k=max(context.k, CANDIDATES))
 
 
-def _hybrid(means: Means) -> Retriever:
-    return HybridRetriever(_graph(means), _llm(means), means.unsure)
+def _hybrid(context: SelectorContext) -> Retriever:
+    return HybridRetriever(_graph(context), _llm(context), context.ask_below)
 
 
-SELECTORS: dict[str, Callable[[Means], Retriever]] = {
+SELECTORS: dict[str, Callable[[SelectorContext], Retriever]] = {
     "graph": _graph,
     "llm": _llm,
     "hybrid": _hybrid,
@@ -60,11 +62,11 @@ SELECTORS: dict[str, Callable[[Means], Retriever]] = {
 _FREE = "graph"
 
 
-def open_selector(name: str, means: Means) -> Retriever:
+def open_selector(name: str, context: SelectorContext) -> Retriever:
     """The retriever that a name stands for."""
     if name == AUTO:
-        name = "llm" if means.llm is not None else _FREE
+        name = "llm" if context.llm is not None else _FREE
     if name not in SELECTORS:
         known = ", ".join([AUTO, *SELECTORS])
         raise UsageError(f"selector {name!r} is not known; there are: {known}")
-    return SELECTORS[name](means)
+    return SELECTORS[name](context)

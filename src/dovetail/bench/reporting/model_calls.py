@@ -163,7 +163,12 @@ def _calls(one: ScoredRun) -> int:
 def _thresholds(one: ScoredRun) -> set[float]:
     """The confidences below which a run of `hybrid` asked; none for others."""
     stages = (stage for stages in one.traces.values() for stage in stages)
-    return {float(stage["unsure"]) for stage in stages if stage.get("stage") == HYBRID}
+    bounds = (
+        stage.get("ask_below", stage.get("unsure"))  # the key that older runs have
+        for stage in stages
+        if stage.get("stage") == HYBRID
+    )
+    return {float(bound) for bound in bounds if bound is not None}
 
 
 def _row(label: str, what: str, mixed: Mixed, runs: tuple[int, ...]) -> Row:

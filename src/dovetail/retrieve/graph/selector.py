@@ -208,7 +208,7 @@ def open_graph(
 ) -> GraphRetriever:
     """The retriever as `dovetail bench` names it: `graph`, or with a breadth, `graph:0.8`."""
     try:
-        breadth = float(argument) if argument else settings.recall
+        breadth = float(argument) if argument else settings.breadth
     except ValueError:
         raise UsageError(f"graph:{argument}: the breadth must be a number from 0 to 1") from None
     return GraphRetriever(searcher_of(catalog, settings), breadth=breadth, k=k)
