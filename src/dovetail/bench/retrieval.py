@@ -23,7 +23,7 @@ from dovetail.catalog.reader import Catalog
 from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageError
 from dovetail.plugins import RETRIEVERS, load, names, open_retriever, takes
 from dovetail.ports import Json
-from dovetail.settings import PREFIX, Settings
+from dovetail.settings import PREFIX, RENAMED, Settings
 
 ALL, TREC = "all", "trec:"
 
