@@ -14,7 +14,7 @@ import pytest
 from benchmarks.results import WANTED
 from typer.testing import CliRunner
 
-from dovetail.bench.datasets import Dataset, open_dataset
+from dovetail.bench.datasets import Dataset
 from dovetail.bench.joins import bench_joins
 from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.reporting.as_latex import table_latex
@@ -244,18 +244,13 @@ def test_the_command(written: Path, tmp_path: Path) -> None:
     assert "is no price list" in str(refused.exception)
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        return open_dataset("sample")
-
-
-def test_two_runs_give_the_same_figures(dataset: Dataset, tmp_path: Path) -> None:
+def test_two_runs_give_the_same_figures(sample_dataset: Dataset, tmp_path: Path) -> None:
     made = []
     for name in ("one", "other"):
         config = RunConfig(tmp_path / name, Settings(), workers=1 if name == "one" else 3)
-        bench_retrieval(dataset, ["search", "steiner"], [5], QuestionFilter(limit=30), config)
+        bench_retrieval(
+            sample_dataset, ["search", "steiner"], [5], QuestionFilter(limit=30), config
+        )
         made.append(figures(make_report([tmp_path / name])))
     assert json.dumps(made[0]) == json.dumps(made[1])
     assert [row["questions"] for row in made[0]["sample"]["selection"]] == [30, 30]
@@ -265,7 +260,9 @@ def test_two_runs_give_the_same_figures(dataset: Dataset, tmp_path: Path) -> Non
 SLOW = "jar"
 
 
-def test_the_committed_figures_are_those_of_a_fresh_run(dataset: Dataset, tmp_path: Path) -> None:
+def test_the_committed_figures_are_those_of_a_fresh_run(
+    sample_dataset: Dataset, tmp_path: Path
+) -> None:
     committed = committed_figures("sample")
     shown = {label for label in committed["Table-selection performance"] if SLOW not in label}
     assert {f"{name}@{k}" for name, ks in WANTED.items() for k in ks if k <= 10} == {
@@ -277,9 +274,9 @@ def test_the_committed_figures_are_those_of_a_fresh_run(dataset: Dataset, tmp_pa
         systems.setdefault(name, set()).add(int(k))
     config = RunConfig(tmp_path / "runs", Settings())
     for name, ks in systems.items():
-        bench_retrieval(dataset, [name], sorted(ks), QuestionFilter(), config)
+        bench_retrieval(sample_dataset, [name], sorted(ks), QuestionFilter(), config)
     for scoring in ("keylike", "paper", "jar"):
-        document = {**bench_joins(dataset, scoring), "command": ""}
+        document = {**bench_joins(sample_dataset, scoring), "command": ""}
         (tmp_path / "runs" / f"{scoring}.json").write_text(json.dumps(document))
     (chapter,) = make_report([tmp_path / "runs"]).chapters
     compared = 0

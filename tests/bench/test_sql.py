@@ -462,36 +462,31 @@ def test_a_set_may_span_more_databases_than_sqlite_attaches(
     assert (row["avg_tables"], row["ex_all"]) == (11.0, 0.5)
 
 
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        return open_dataset("sample")
-
-
 def test_the_sample_in_its_own_dialect_over_several_sources(
-    sample: Dataset, tmp_path: Path, scripted: Start
+    sample_dataset: Dataset, tmp_path: Path, scripted: Start
 ) -> None:
     """Gold names every table under its source; the model knows them by their names alone."""
-    chosen = sample.questions(8)
+    chosen = sample_dataset.questions(8)
     script = {each.text: each.sql.replace('"civic.sqlite".', "") for each in chosen}
     # The third and the fourth are wrong, the sixth may not run.
     script[chosen[2].text] = "SELECT max(salary) FROM staff"
     script[chosen[3].text] = "SELECT school_name FROM schools WHERE county = 'Lakeshore'"
     script[chosen[5].text] = "COPY staff TO '/tmp/out.csv'"
     scripted(script)
-    result = measure(sample, tmp_path / "runs", "oracle", limit=8, settings={"sql_repair": False})
+    result = measure(
+        sample_dataset, tmp_path / "runs", "oracle", limit=8, settings={"sql_repair": False}
+    )
     row = result["row"]
     assert (row["ex_all"], row["ex_mt"], row["settings"]["sql_engine"]) == (0.625, 0.6, "duckdb")
     assert row["errors"] == NONE_WRONG | {"result": 1, "schema_linking": 1, "formatting": 1}
 
 
-def test_gold_results_of_the_sample_are_those_of_plain_duckdb(sample: Dataset) -> None:
+def test_gold_results_of_the_sample_are_those_of_plain_duckdb(sample_dataset: Dataset) -> None:
     """The slow twin attaches all sources and runs the SQL as it is written."""
-    catalog = sample.catalog()
-    with Executor(catalog, workers=1) as executor, closing(connected(sample)) as plain:
-        results = GoldResults(catalog, executor, sample.dialects)
-        for each in sample.question_set().over(catalog.ids).questions:
+    catalog = sample_dataset.catalog()
+    with Executor(catalog, workers=1) as executor, closing(connected(sample_dataset)) as plain:
+        results = GoldResults(catalog, executor, sample_dataset.dialects)
+        for each in sample_dataset.question_set().over(catalog.ids).questions:
             rows = plain.execute(each.sql).fetchall()
             found = results.of(each)
             assert same_result(rows, found.rows, found.order), each.id

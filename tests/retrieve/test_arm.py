@@ -16,15 +16,10 @@ from dovetail.retrieve.baselines.arm import ArmRetriever, Drafting, certainties,
 from dovetail.retrieve.baselines.mip import Limits
 from dovetail.search.searcher import Searcher
 from tests.support.endpoint import Play, endpoint, fails, says
-from tests.support.scripted import Said, Script, playing, shop_searcher
+from tests.support.scripted import Said, Script, playing
 
 QUESTION = "Which customers in Oslo bought products?"
 KEYWORDS = '{"keywords": ["customer city", "product title"]}'
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
-    return shop_searcher(tmp_path_factory.mktemp("shop"))
 
 
 def converse(shop: Searcher, script: Script | list[Said]) -> tuple[TableSet, list[Json]]:

@@ -29,12 +29,7 @@ from dovetail.retrieve.trace import Stage
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.testing import check_retriever
-from tests.support.scripted import HashEmbedder, playing, shop_searcher
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
-    return shop_searcher(tmp_path_factory.mktemp("shop"))
+from tests.support.scripted import HashEmbedder, playing
 
 
 def names(found: TableSet) -> list[str]:

@@ -33,14 +33,9 @@ from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail.testing import check_retriever
-from tests.support.scripted import HashEmbedder, shop_searcher, write_shop
+from tests.support.scripted import HashEmbedder, write_shop
 
 A, B, C, D, E, F, G = (TableId("s", name) for name in "abcdefg")
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
-    return shop_searcher(tmp_path_factory.mktemp("shop"))
 
 
 def test_belief_is_logistic_in_the_weighted_features() -> None:

@@ -12,12 +12,6 @@ from dovetail.retrieve.graph.features import FEATURES, features, newly
 from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
 from dovetail.search.fusion import Floats
 from dovetail.search.searcher import Searcher
-from tests.support.scripted import shop_searcher
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
-    return shop_searcher(tmp_path_factory.mktemp("shop"))
 
 
 def drawn(seed: int) -> QueryMatch:

@@ -10,7 +10,7 @@ from dovetail.domain import TableSet
 from dovetail.ports import Json
 from dovetail.retrieve.baselines.react import ReactRetriever
 from dovetail.search.searcher import Searcher
-from tests.support.scripted import Said, Script, playing, shop_searcher
+from tests.support.scripted import Said, Script, playing
 
 QUESTION = "Which suppliers delivered to customers in Oslo?"
 FINAL = 'Thought: done.\nFinal Answer: {"tables": [1, 2]}'
@@ -18,11 +18,6 @@ FINAL = 'Thought: done.\nFinal Answer: {"tables": [1, 2]}'
 
 def search(words: str) -> str:
     return f"Thought: something is missing.\nAction: table_search\nAction Input: {words}"
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
-    return shop_searcher(tmp_path_factory.mktemp("shop"))
 
 
 def converse(shop: Searcher, script: Script | list[Said]) -> tuple[TableSet, list[Json]]:

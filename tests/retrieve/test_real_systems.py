@@ -5,22 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from dovetail.models.cache import CachedLLM
 from dovetail.plugins import open_llm
 from dovetail.ports import Message
 from dovetail.retrieve.baselines.arm import _TABLES, start_of
 from dovetail.retrieve.baselines.react import ReactRetriever
 from dovetail.search.searcher import Searcher
-from tests.support.scripted import shop_searcher
 
 QUESTION = "Which suppliers delivered to customers in Oslo?"
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
-    return shop_searcher(tmp_path_factory.mktemp("shop"))
 
 
 def test_a_local_model_tells_how_sure_it_was(smollm: Path, tmp_path: Path) -> None:

@@ -28,7 +28,6 @@ from dovetail.retrieve.select_llm import SelectOptions
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from tests.support.ranked import Ranked, letters
-from tests.support.scripted import shop_searcher
 
 SOUND = [
     '{"thoughts": "a", "groups": [{"group_index": 1, "table_indices": [2, 5]}, {"group_index": 2, '
@@ -136,11 +135,6 @@ def test_what_is_cut_is_the_least_relevant(costs: list[list[int]], room: int) ->
     assert max(levels, default=0) - min(levels, default=0) <= 1
     if sum(row[0] for row in costs) <= room:
         assert set(levels) <= {0}
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
-    return shop_searcher(tmp_path_factory.mktemp("shop"))
 
 
 QUESTION = "Which customers in Turin ordered product 7003?"

@@ -10,18 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dovetail
 from dovetail.domain import JoinEdge, TableId
 from dovetail.sample.questions import questions
 from dovetail.search import searcher as searching
 from dovetail.search.embedding_text import header_text, table_text
 from dovetail.search.fusion import Cover, Mentions, fuse, leading, offered, within_reach
-from dovetail.search.index import IndexInputs
 from dovetail.search.lexical import QueryTerm
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.searcher import Searcher, relevance
 from tests.support.scripted import HashEmbedder
-from tests.support.searchers import not_yet_searchable
 
 COUNT = 9
 # Sums of these are exact, so that nothing hangs on the order of additions.
@@ -145,12 +142,6 @@ def test_relevance_grows_with_the_score_and_falls_with_the_distance() -> None:
     assert relevance(2.0, 2.0) == pytest.approx(1 / (1 + math.exp(-(1.8 * 2 - 2.2))))
     assert relevance(1.0, 2.0) < relevance(1.0, 1.0) < relevance(2.0, 2.0)
     assert 0 < relevance(-50.0, 50.0) < relevance(50.0, 50.0) <= 1
-
-
-@pytest.fixture(scope="module")
-def searcher(sample: dovetail.Catalog, tmp_path_factory: pytest.TempPathFactory) -> Searcher:
-    catalog = not_yet_searchable(sample, tmp_path_factory.mktemp("fusion") / "catalog")
-    return Searcher(catalog, IndexInputs(HashEmbedder()))
 
 
 class Slow:
