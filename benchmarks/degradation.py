@@ -42,7 +42,7 @@ from dovetail.bench.reporting.as_markdown import table_markdown
 from dovetail.bench.reporting.tabular import Column, Row, Table, cells
 from dovetail.bench.retrieval import bench_retrieval
 from dovetail.bench.run_config import RunConfig
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import NotFoundError
 from dovetail.plugins import open_retriever
 from dovetail.settings import Settings
@@ -150,7 +150,7 @@ def _asked(variant: Dataset, kind: str, level: int, plan: Plan, runs: Path) -> I
         )  # fmt: skip
 
 
-def _indexed(variant: Dataset, settings: Settings) -> tuple[Catalog, float]:
+def _indexed(variant: Dataset, settings: Settings) -> tuple[CatalogReader, float]:
     """The catalog, and what indexing it took when that was done."""
     note = variant.home / "indexed.json"
     began = cpu_seconds()
@@ -161,7 +161,7 @@ def _indexed(variant: Dataset, settings: Settings) -> tuple[Catalog, float]:
 
 
 def _milliseconds(
-    catalog: Catalog, name: str, k: int, questions: Sequence[Question], settings: Settings
+    catalog: CatalogReader, name: str, k: int, questions: Sequence[Question], settings: Settings
 ) -> float:
     retriever = open_retriever(name, catalog, k=k, settings=settings)
     spent: list[float] = []

@@ -22,7 +22,7 @@ from dovetail.answer.compare import order_of, same_result
 from dovetail.answer.execute import Executor
 from dovetail.answer.results import Limits
 from dovetail.bench.datasets import open_dataset
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table
 from dovetail.errors import DovetailError
 
@@ -36,7 +36,7 @@ def expected(database: Path, sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql).fetchall()
 
 
-def tables_of(catalog: Catalog, question: dict[str, Any]) -> list[Table]:
+def tables_of(catalog: CatalogReader, question: dict[str, Any]) -> list[Table]:
     """The gold tables in the pooled catalog."""
     known = {(table.source, table.name.casefold()): table for table in catalog.ids}
     wanted = [(question["db_id"], name.casefold()) for name in question["gold_tables"]]
@@ -44,7 +44,11 @@ def tables_of(catalog: Catalog, question: dict[str, Any]) -> list[Table]:
 
 
 def verdict(
-    executor: Executor, catalog: Catalog, question: dict[str, Any], database: Path, engine: str
+    executor: Executor,
+    catalog: CatalogReader,
+    question: dict[str, Any],
+    database: Path,
+    engine: str,
 ) -> str:
     """`equal`, or how the results differ."""
     sql = question["sql"]

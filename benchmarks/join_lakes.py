@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmarks import profiling
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 
 if TYPE_CHECKING:
     from dovetail.joins import column_arrays as joins
@@ -139,7 +139,7 @@ def _text(prefix: str, numbers: npt.NDArray[Any]) -> pa.Array:
 def opened(lake: Lake) -> joins.Lake:
     from dovetail.joins.column_arrays import Lake as Columns
 
-    return Columns.of(Catalog.open(lake.path / "catalog"))
+    return Columns.of(CatalogReader.open(lake.path / "catalog"))
 
 
 def summed(blocks: Iterable[Block]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ from benchmarks.join_rivals import desbordante, duckdb, jar, sets  # noqa: E402
 from benchmarks.profiling import cpu_seconds, peak_megabytes  # noqa: E402
 
 from benchmarks import profiling  # noqa: E402 - a script sees its own folder only
-from dovetail.catalog.reader import Catalog  # noqa: E402 - after the path is set
+from dovetail.catalog.reader import CatalogReader  # noqa: E402 - after the path is set
 
 if TYPE_CHECKING:
     from dovetail.joins import column_arrays as joins
@@ -112,7 +112,7 @@ def values(lake: Lake) -> dict[str, Any]:
     from dovetail.joins.value_index.postings import Postings
     from dovetail.joins.value_index.segment_store import FOLDER as INDEX
 
-    catalog = Catalog.open(lake.path / "catalog")
+    catalog = CatalogReader.open(lake.path / "catalog")
     rmtree(catalog.path / INDEX, ignore_errors=True)
     started = cpu_seconds()
     Postings.of(catalog, tidy=True)
@@ -124,7 +124,7 @@ def evidence(lake: Lake) -> dict[str, Any]:
     from dovetail.joins.scoring import foreign_key
     from dovetail.joins.value_index.postings import Postings
 
-    postings = Postings.of(Catalog.open(lake.path / "catalog"))
+    postings = Postings.of(CatalogReader.open(lake.path / "catalog"))
     started = cpu_seconds()
     edges, kept = foreign_key.keylike(opened(lake), postings=postings)
     return {
@@ -163,7 +163,7 @@ def settled(lake: Lake) -> dict[str, Any]:
     from dovetail.joins.snapshot import Past, tables_of
     from dovetail.joins.value_index.postings import Postings
 
-    catalog = Catalog.open(lake.path / "catalog")
+    catalog = CatalogReader.open(lake.path / "catalog")
     _, kept = foreign_key.keylike(opened(lake), postings=Postings.of(catalog))
     past = Past(tables_of(catalog), (), kept)
     with _added(lake) as (catalog, _):
@@ -177,13 +177,13 @@ def settled(lake: Lake) -> dict[str, Any]:
 
 
 @contextmanager
-def _added(lake: Lake) -> Iterator[tuple[Catalog, dict[str, Any]]]:
+def _added(lake: Lake) -> Iterator[tuple[CatalogReader, dict[str, Any]]]:
     """The catalog with one table more, and what reading it took; as it was afterwards."""
     added = lake.path / "lake" / file_name(lake.tables)
     added.write_bytes((lake.path / added.name).read_bytes())
     try:
         read = profiling.again(lake)
-        yield Catalog.open(lake.path / "catalog"), read
+        yield CatalogReader.open(lake.path / "catalog"), read
     finally:
         added.unlink()
         profiling.again(lake)

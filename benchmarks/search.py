@@ -37,8 +37,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.bench.datasets import open_dataset
-from dovetail.catalog.reader import Catalog
-from dovetail.catalog.records import Placed, Record
+from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import ColumnRecord, TableRecord
 from dovetail.catalog.segment import SegmentWriter
 from dovetail.catalog.writer import writing
 from dovetail.domain import Table, TableId
@@ -98,30 +98,30 @@ class Clones:
     The source of a table begins with the number of its copy; its digest is the original's place.
     """
 
-    def __init__(self, sample: Catalog, count: int) -> None:
+    def __init__(self, sample: CatalogReader, count: int) -> None:
         self._sample = sample
         self._count = count
         self._tables = list(sample)
         self._drawn = Random(SEED)
 
-    def write(self, path: Path) -> Catalog:
+    def write(self, path: Path) -> CatalogReader:
         """The clones as a catalog."""
         manifest = self._sample.manifest
         with writing(path) as writer, writer.staging() as folder:
             with SegmentWriter(folder) as segment:
                 records = [self._record(number, segment) for number in range(self._count)]
-                name = segment.finish_records(records, manifest.profile)
+                name = segment.finish_tables(records, manifest.profile)
             adopted = writer.adopt(folder, name)
             return writer.commit(
-                adopted.rows().sorted(), {name: adopted}, profile=manifest.profile,
+                adopted.records().sorted(), {name: adopted}, profile=manifest.profile,
                 roots=manifest.roots, skipped=(),
             )  # fmt: skip
 
-    def _record(self, number: int, writer: SegmentWriter) -> Record:
+    def _record(self, number: int, writer: SegmentWriter) -> TableRecord:
         copy, original = divmod(number, len(self._tables))
         table = self._tables[original]
         name = f"{table.name}_{self._drawn.choice(WORDS)}" if copy else table.name
-        return Record(
+        return TableRecord(
             id=TableId(f"{copy:05}/{table.id.source}", name),
             root=self._sample.manifest.roots[0].label,
             rows=table.rows,
@@ -133,9 +133,9 @@ class Clones:
             ),
         )
 
-    def _column(self, table: Table, place: int, copy: int, writer: SegmentWriter) -> Placed:
+    def _column(self, table: Table, place: int, copy: int, writer: SegmentWriter) -> ColumnRecord:
         column, drawn = table.columns[place], self._drawn
-        number = int(self._sample.rows.bounds[self._sample.ids.index(table.id)]) + place
+        number = int(self._sample.records.bounds[self._sample.ids.index(table.id)]) + place
         hashes = self._sample.hashes(table.id, place)[:MOST_VALUES]
         (phrases,) = self._sample.phrases([number])
         phrases = phrases[:MOST_VALUES]
@@ -145,10 +145,10 @@ class Clones:
         if copy and drawn.random() < 1 / 4:
             column = replace(column, name=f"{drawn.choice(WORDS)}_{column.name}")
         ones = np.ones(len(hashes), dtype=np.uint32)
-        distinct, hashes_at, _ = writer.add_vector([(hashes, ones)] if len(hashes) else [])
+        distinct, hashes_at, _ = writer.add_value_hashes([(hashes, ones)] if len(hashes) else [])
         phrases_at, said = writer.add_phrases([phrases])
         column = replace(column, profile=replace(column.profile, distinct=distinct))
-        return Placed(column, hashes_at, None, phrases_at, said)
+        return ColumnRecord(column, hashes_at, None, phrases_at, said)
 
 
 def make(count: int, path: Path) -> None:
@@ -159,11 +159,11 @@ def make(count: int, path: Path) -> None:
     assert index.dense is not None
     assert index.headers is not None
     catalog = Clones(sample, count).write(path)
-    original = np.array([int(digest) for digest in catalog.rows.tables["digest"].to_pylist()])
-    copy = [int(source[:5]) for source in catalog.rows.tables["source"].to_pylist()]
+    original = np.array([int(digest) for digest in catalog.records.tables["digest"].to_pylist()])
+    copy = [int(source[:5]) for source in catalog.records.tables["source"].to_pylist()]
     lines = around(index.dense.vectors(np.arange(len(sample))), original)
-    first = np.repeat(sample.rows.bounds[original] - catalog.rows.bounds[:-1],
-                      np.diff(catalog.rows.bounds))  # fmt: skip
+    first = np.repeat(sample.records.bounds[original] - catalog.records.bounds[:-1],
+                      np.diff(catalog.records.bounds))  # fmt: skip
     columns = first + np.arange(len(first))
     np.save(path / VECTORS, lines)
     questions = open_dataset("sample").questions()
@@ -228,7 +228,7 @@ def ask(path: Path) -> dict[str, Any]:
     known = Known(questions)
     before = memory()
     began = time.process_time()
-    catalog = Catalog.open(path)
+    catalog = CatalogReader.open(path)
     searcher = Searcher(catalog, IndexInputs(known))
     searcher.search(questions[0], K)
     opened = time.process_time() - began
@@ -250,7 +250,7 @@ def ask(path: Path) -> dict[str, Any]:
     )
     return {
         "tables": len(catalog),
-        "columns": len(catalog.rows.columns),
+        "columns": len(catalog.records.columns),
         "opened_s": opened,
         "memory_mb": after - before,
         "recall": right / K / len(questions),

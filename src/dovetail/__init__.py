@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dovetail.api import (
         Catalog,
         FoundSet,
-        Report,
+        UpdateSummary,
         build,
         open,  # noqa: A004 - dovetail.open reads like open
         update,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from dovetail.errors import DovetailError
     from dovetail.joins.graph import JoinGraph
-    from dovetail.offline.build import Progress
+    from dovetail.offline.progress import Progress
     from dovetail.settings import Settings, load_settings
 
 __version__ = "0.1.0"
@@ -47,12 +47,12 @@ __all__ = [
     "JoinGraph",
     "Kind",
     "Progress",
-    "Report",
     "Settings",
     "Skipped",
     "Table",
     "TableId",
     "TableSet",
+    "UpdateSummary",
     "build",
     "load_settings",
     "open",
@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "dovetail.api": ("Catalog", "FoundSet", "Report", "build", "open", "update"),
+    "dovetail.api": ("Catalog", "FoundSet", "UpdateSummary", "build", "open", "update"),
     "dovetail.domain": (
         "Candidate",
         "Chosen",
@@ -75,12 +75,22 @@ _HOMES = {
     ),
     "dovetail.joins.graph": ("JoinGraph",),
     "dovetail.errors": ("DovetailError",),
-    "dovetail.offline.build": ("Progress",),
+    "dovetail.offline.progress": ("Progress",),
     "dovetail.settings": ("Settings", "load_settings"),
 }
 
 
+# Names of earlier versions, and what they are called now.
+_DEPRECATED = {"Report": "UpdateSummary"}
+
+
 def __getattr__(name: str) -> Any:
+    if name in _DEPRECATED:
+        import warnings
+
+        now = _DEPRECATED[name]
+        warnings.warn(f"dovetail.{name} is now dovetail.{now}", DeprecationWarning, stacklevel=2)
+        name = now
     for home, names in _HOMES.items():
         if name in names:
             return getattr(importlib.import_module(home), name)

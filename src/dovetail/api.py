@@ -7,19 +7,20 @@ tables themselves, which schema slices and prompts are made of.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dovetail.catalog import reader
+from dovetail.catalog.reader import CatalogReader
 from dovetail.ddl import ddl
 from dovetail.domain import Candidate, Chosen, JoinEdge, Table, TableSet
 from dovetail.errors import UsageError
 from dovetail.markdown import fenced
 from dovetail.offline import build as offline
-from dovetail.offline.build import Watch
+from dovetail.offline.progress import ProgressCallback
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.opening import open_model
@@ -81,7 +82,7 @@ class FoundSet:
         return self.set.to_dict()
 
 
-class Catalog(reader.Catalog):
+class Catalog(CatalogReader):
     """A catalog that can be searched and asked, with the models that its settings name."""
 
     settings = Settings()
@@ -89,13 +90,13 @@ class Catalog(reader.Catalog):
     @classmethod
     def open(cls, path: str | Path, settings: Settings | None = None) -> Catalog:
         """Open the catalog in a folder."""
-        return cls.over(reader.Catalog.open(path), settings)
+        return cls.over(CatalogReader.open(path), settings)
 
     @classmethod
-    def over(cls, opened: reader.Catalog, settings: Settings | None = None) -> Catalog:
+    def over(cls, opened: CatalogReader, settings: Settings | None = None) -> Catalog:
         """An open catalog, ready to be asked."""
         segments = {name: opened.segment(name) for name in opened.manifest.segments}
-        catalog = cls(opened.path, opened.manifest, opened.rows, segments)
+        catalog = cls(opened.path, opened.manifest, opened.records, segments)
         catalog.settings = settings or cls.settings
         return catalog
 
@@ -188,11 +189,8 @@ class Catalog(reader.Catalog):
 
 
 @dataclass(frozen=True, slots=True)
-class Report(offline.Report):
-    """What an update did. `kept` are tables it could not read, left as they were.
-
-    `note` says what search has to go without, if anything.
-    """
+class UpdateSummary(offline.UpdateSummary):
+    """What an update did, with the catalog ready to be asked."""
 
     catalog: Catalog
 
@@ -206,21 +204,24 @@ def build(
     *sources: str,
     into: str | Path = ".dovetail",
     settings: Settings | None = None,
-    watch: Watch | None = None,
+    on_progress: ProgressCallback | None = None,
+    watch: ProgressCallback | None = None,
 ) -> Catalog:
     """Bring the catalog at `into` up to date with sources, and open it.
 
     Each source is a SQLite or DuckDB file, a CSV, TSV, Parquet or JSON file, a folder or glob of
     them, or a `postgresql://` or `mysql://` URL; `name=…` gives it a label. Their tables are
     added, read again where they changed, or dropped; sources of earlier calls stay. Without any
-    source, all of those are brought up to date.
+    source, all of those are brought up to date. `on_progress` is called with a `Progress` now and
+    then; `watch` is its name in earlier versions.
 
     >>> import dovetail
     >>> catalog = dovetail.build("shop.sqlite", "exports", into="catalog")
     >>> catalog["order_items"].rows
     1288
     """
-    return update(sources, into=into, settings=settings, watch=watch).catalog
+    heard = on_progress or _renamed(watch)
+    return update(sources, into=into, settings=settings, on_progress=heard).catalog
 
 
 def update(
@@ -232,15 +233,16 @@ def update(
     check: bool = False,
     joins: bool = True,
     search: bool = True,
-    watch: Watch | None = None,
-) -> Report:
+    on_progress: ProgressCallback | None = None,
+    watch: ProgressCallback | None = None,
+) -> UpdateSummary:
     """Do what `build` does, and say what it came to.
 
     `forget` drops sources by label; `check` reads every table again, whatever its source says.
     Without `joins`, join evidence is left to whoever asks for it first; without `search`, so is
     what search needs.
     """
-    report = offline.update(
+    done = offline.update(
         sources,
         into=into,
         settings=settings,
@@ -248,7 +250,14 @@ def update(
         check=check,
         joins=joins,
         search=search,
-        watch=watch,
+        on_progress=on_progress or _renamed(watch),
     )
-    told = {each.name: getattr(report, each.name) for each in fields(report)}
-    return Report(**told | {"catalog": Catalog.over(report.catalog, settings)})
+    told = {each.name: getattr(done, each.name) for each in fields(done)}
+    return UpdateSummary(**told | {"catalog": Catalog.over(done.catalog, settings)})
+
+
+def _renamed(watch: ProgressCallback | None) -> ProgressCallback | None:
+    """The callback given by the keyword of earlier versions, with a word about its new name."""
+    if watch is not None:
+        warnings.warn("watch= is now on_progress=", DeprecationWarning, stacklevel=3)
+    return watch

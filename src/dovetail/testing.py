@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.offline.build import update
 from dovetail.ports import (
     LLM,
@@ -171,7 +171,7 @@ def check_embedder(embedder: Embedder, tolerance: float = 1e-5) -> None:
         _require(distinct > tolerance, f"{name}: two texts have one vector")
 
 
-def check_retriever(make: Callable[[Catalog, int], Retriever], into: Path) -> None:
+def check_retriever(make: Callable[[CatalogReader, int], Retriever], into: Path) -> None:
     """A retriever finds tables of its corpus, each once, the same ones when asked again.
 
     `make` is given a catalog and how many tables are wanted; catalogs are built below `into`. One
@@ -195,7 +195,7 @@ def check_retriever(make: Callable[[Catalog, int], Retriever], into: Path) -> No
         _require(tables == (), f"tables in an empty corpus: {tables}")
 
 
-def _catalog(folder: Path, statements: str) -> Catalog:
+def _catalog(folder: Path, statements: str) -> CatalogReader:
     folder.mkdir(parents=True)
     with closing(sqlite3.connect(folder / "corpus.sqlite")) as database:
         database.executescript(statements)

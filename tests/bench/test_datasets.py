@@ -14,7 +14,7 @@ from dovetail.bench.custom_questions import read_rows
 from dovetail.bench.dataset_stats import dataset_stats
 from dovetail.bench.datasets import open_dataset
 from dovetail.bench.trec import read_trec, write_trec
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.cli import app
 from dovetail.domain import TableId
 from dovetail.errors import DatasetError, NotFoundError, UsageError
@@ -79,18 +79,18 @@ def test_a_folder_says_what_it_lacks(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def catalog(folder: Path) -> Catalog:
+def catalog(folder: Path) -> CatalogReader:
     return open_dataset(folder).catalog()
 
 
-def ask(file: Path, catalog: Catalog) -> dict[str, list[str]]:
+def ask(file: Path, catalog: CatalogReader) -> dict[str, list[str]]:
     dataset = open_dataset(file, catalog=catalog.path)
     asked = dataset.question_set().over(dataset.catalog().ids)
     asked.refuse_bad("yours")
     return {found.id: [str(table) for table in found.gold] for found in asked.questions}
 
 
-def test_questions_of_yours_as_csv(catalog: Catalog, tmp_path: Path) -> None:
+def test_questions_of_yours_as_csv(catalog: CatalogReader, tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     file.write_text(
         "\ufeffquestion,tables,sql\n"
@@ -106,7 +106,7 @@ def test_questions_of_yours_as_csv(catalog: Catalog, tmp_path: Path) -> None:
     assert read_rows(file)[0]["question"] == "Which cats, and dogs?"
 
 
-def test_questions_of_yours_as_jsonl(catalog: Catalog, tmp_path: Path) -> None:
+def test_questions_of_yours_as_jsonl(catalog: CatalogReader, tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     rows: list[dict[str, Any]] = [
         {"id": "a", "question": "cats?", "tables": ["farm_cat"]},
@@ -130,7 +130,7 @@ def test_questions_of_yours_as_jsonl(catalog: Catalog, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_with_questions_of_yours(
-    catalog: Catalog, tmp_path: Path, name: str, text: str, expected: str
+    catalog: CatalogReader, tmp_path: Path, name: str, text: str, expected: str
 ) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(DatasetError, match=expected):
@@ -146,7 +146,7 @@ def test_a_file_of_questions_needs_a_catalog(tmp_path: Path) -> None:
         open_dataset(tmp_path / "mine.txt", catalog=tmp_path).questions()
 
 
-def test_beir_there_and_back(folder: Path, catalog: Catalog, tmp_path: Path) -> None:
+def test_beir_there_and_back(folder: Path, catalog: CatalogReader, tmp_path: Path) -> None:
     asked = open_dataset(folder).question_set().over(catalog.ids)
     write_beir(tmp_path / "beir", catalog, asked.questions)
     documents = [
@@ -167,7 +167,7 @@ def test_beir_there_and_back(folder: Path, catalog: Catalog, tmp_path: Path) -> 
     ]
 
 
-def test_beir_that_does_not_fit_together(catalog: Catalog, tmp_path: Path) -> None:
+def test_beir_that_does_not_fit_together(catalog: CatalogReader, tmp_path: Path) -> None:
     (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "cats"}\n')
     with pytest.raises(NotFoundError, match=r"is no BEIR dataset: it has no qrels/test.tsv"):
         open_dataset(tmp_path, catalog=catalog.path).questions()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import dovetail
 from dovetail.catalog import writer
 from dovetail.errors import LockedError, NotFoundError, UsageError
-from dovetail.offline.build import Progress
+from dovetail.offline.progress import Progress
 from dovetail.settings import Settings
 from tests.support.contents import contents
 
@@ -115,12 +115,12 @@ def reads(into: Path, *, check: bool = False) -> list[str]:
     """The tables that an update reads, which must find nothing new in them."""
     seen: set[str] = set()
 
-    def watch(progress: Progress) -> None:
+    def on_progress(progress: Progress) -> None:
         if progress.phase == "read" and progress.detail:
             seen.add(progress.detail.split("::")[1].split(",")[0])
 
     before = dovetail.open(into)
-    report = dovetail.update(into=into, check=check, watch=watch)
+    report = dovetail.update(into=into, check=check, on_progress=on_progress)
     assert (report.added, report.changed, report.dropped) == ((), (), ())
     assert report.catalog.manifest.profile == before.manifest.profile
     assert contents(report.catalog) == contents(before)

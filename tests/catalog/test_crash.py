@@ -67,11 +67,11 @@ def reading(lake: Path, into: Path) -> set[str]:
     """Bring a catalog up to date, and say which tables were read for it."""
     read: set[str] = set()
 
-    def watch(progress: Progress) -> None:
+    def on_progress(progress: Progress) -> None:
         if progress.phase == "read" and progress.detail:
             read.add(progress.detail.partition(",")[0])
 
-    dovetail.update([f"lake={lake}"], into=into, watch=watch)
+    dovetail.update([f"lake={lake}"], into=into, on_progress=on_progress)
     return read
 
 

@@ -21,7 +21,8 @@ from dovetail.joins.column_arrays import Ints, Lake
 from dovetail.joins.inclusion import candidates
 from dovetail.joins.scoring import foreign_key
 from dovetail.joins.scoring.registry import SCORINGS
-from dovetail.offline.build import Progress, update
+from dovetail.offline.build import update
+from dovetail.offline.progress import Progress
 
 # Columns of every sort: keys and references by one name, sparse ids, words, measures, nothing.
 NAMES = ("id", "customer_id", "customer", "order_no", "city", "amount")
@@ -148,7 +149,7 @@ def test_evidence_is_there_after_an_update_as_if_it_had_been_asked_for(
 ) -> None:
     seen: list[Progress] = []
     source = [f"{path.name}={path}" for path in corpus if path.name == "shop.sqlite"]
-    eager = update(source, into=tmp_path / "eager", watch=seen.append).catalog
+    eager = update(source, into=tmp_path / "eager", on_progress=seen.append).catalog
     assert [(news.done, news.total) for news in seen if news.phase == "join"] == [(0, 2), (1, 2)]
     (file,) = (eager.path / cache.FOLDER).glob("*-keylike-*.parquet")
     written = file.stat().st_mtime_ns

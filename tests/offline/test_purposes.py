@@ -25,7 +25,7 @@ from dovetail.models.cache import CachedLLM
 from dovetail.models.endpoint import Patience
 from dovetail.models.llm_openai import OpenAILLM
 from dovetail.offline import purpose
-from dovetail.offline.build import Progress
+from dovetail.offline.progress import Progress
 from dovetail.offline.purpose import Prices, read_purpose, table_content, write_purposes
 from dovetail.plugins import open_llm
 from dovetail.prompts import read_prompt
@@ -153,11 +153,11 @@ def test_each_table_gets_its_purpose_and_lookalikes_share_one_call(
     seen: list[Progress] = []
     with endpoint(about) as server:
         report = write_purposes(
-            catalog, model(server), watch=seen.append, prices=Prices(0.5, 2.0), workers=3
+            catalog, model(server), on_progress=seen.append, prices=Prices(0.5, 2.0), workers=3
         )
     assert sorted(map(asked_about, server.asked)) == ["empty_", "items", "items", "orders"]
     assert server.asked[0]["max_tokens"] == 256
-    assert replace(report, seconds=0.0) == purpose.PurposeReport(
+    assert replace(report, seconds=0.0) == purpose.PurposeSummary(
         "openai:tiny", written=5, tokens_in=800, tokens_out=40, cost=report.cost
     )
     assert report.cost == pytest.approx((800 * 0.5 + 40 * 2.0) / 1e6)
@@ -175,7 +175,7 @@ def test_only_another_model_prompt_or_sample_is_asked_again(
 ) -> None:
     with endpoint(about) as server:
         write_purposes(catalog, model(server))
-        assert write_purposes(catalog, model(server)).kept == 5
+        assert write_purposes(catalog, model(server)).reused == 5
         assert len(server.asked) == 4
         with sqlite3.connect(tmp_path / "b.sqlite") as connection:
             connection.execute("INSERT INTO items VALUES (10, 'new')")
@@ -183,13 +183,13 @@ def test_only_another_model_prompt_or_sample_is_asked_again(
         catalog = dovetail.build(into=catalog.path)
         assert TableId("b.sqlite", "items") not in purposes(catalog)
         report = write_purposes(catalog, model(server))
-        assert (report.written, report.kept) == (1, 4)
+        assert (report.written, report.reused) == (1, 4)
         assert [asked_about(body) for body in server.asked[4:]] == ["items"]
         other = write_purposes(catalog, model(server, "huge"))
-        assert (other.written, other.kept) == (5, 0)
+        assert (other.written, other.reused) == (5, 0)
         assert purposes(catalog)[catalog.ids[0]].model == "openai:huge"
         back = write_purposes(catalog, model(server))
-        assert (back.written, back.kept, back.tokens_in) == (0, 5, 0)
+        assert (back.written, back.reused, back.tokens_in) == (0, 5, 0)
         assert purposes(catalog)[catalog.ids[0]].model == "openai:tiny"
         reworded = replace(read_prompt("purpose"), digest="other")
         monkeypatch.setattr(purpose, "read_prompt", lambda _: reworded)
@@ -210,7 +210,7 @@ def test_rows_that_the_model_does_not_see_cost_nothing(tmp_path: Path) -> None:
         catalog = dovetail.build(into=catalog.path)
         (after,) = catalog
         assert (after.sample, after.digest == before.digest) == (before.sample, False)
-        assert write_purposes(catalog, model(server)).kept == 1
+        assert write_purposes(catalog, model(server)).reused == 1
         assert purposes(catalog)[after.id].text == "All about notes."
     assert len(server.asked) == 1
 
@@ -228,7 +228,7 @@ def test_a_failure_leaves_one_table_without_and_is_listed(catalog: dovetail.Cata
     assert [table.name for table in purposes(catalog)] == ["items", "items"]
     with endpoint(says("None.")) as server:
         report = write_purposes(catalog, model(server))
-    assert (report.written, report.kept, report.failed) == (3, 2, ())
+    assert (report.written, report.reused, report.failed) == (3, 2, ())
     assert purposes(catalog)[TableId("a.sqlite", "orders")].text == ""
 
 
@@ -277,7 +277,7 @@ def test_what_was_finished_survives_a_kill(catalog: dovetail.Catalog) -> None:
     assert done in (2, 3)  # two calls, one of them perhaps for both tables of orders
     with endpoint(about) as server:
         report = write_purposes(catalog, model(server))
-    assert (report.kept, report.written, len(server.asked)) == (done, 5 - done, 2)
+    assert (report.reused, report.written, len(server.asked)) == (done, 5 - done, 2)
     assert len(purposes(catalog)) == 5
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from dovetail.bench.run import record_of
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId, TableSet
 from dovetail.errors import MissingExtraError, UsageError
 from dovetail.offline.build import update
@@ -54,7 +54,7 @@ def sometimes_helpful(messages: list[Json]) -> str:
 def test_contract(name: str, tmp_path: Path) -> None:
     with playing(sometimes_helpful) as endpoint:
 
-        def make(catalog: Catalog, k: int) -> Retriever:
+        def make(catalog: CatalogReader, k: int) -> Retriever:
             return baseline(
                 name, Searcher(catalog, IndexInputs(HashEmbedder())), k=k, llm=endpoint.llm
             )
@@ -76,7 +76,7 @@ def test_contract_finds_what_breaks_it(wrong: str, told: str, tmp_path: Path) ->
     made = 0
 
     class Wrong:
-        def __init__(self, catalog: Catalog, k: int) -> None:
+        def __init__(self, catalog: CatalogReader, k: int) -> None:
             nonlocal made
             made += 1
             self._searcher, self._k, self._turn = (

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dovetail
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableSet
 from dovetail.errors import UsageError
 from dovetail.models.endpoint import Patience
@@ -290,7 +290,7 @@ def test_seeds_stay_and_only_candidates_come(
 def test_contract(prompt: str, index: str, tmp_path: Path) -> None:
     options = CoreTOptions(index=index, select=SelectOptions(prompt))
 
-    def make(server: Endpoint) -> Callable[[Catalog, int], Retriever]:
+    def make(server: Endpoint) -> Callable[[CatalogReader, int], Retriever]:
         return lambda catalog, k: CoreTRetriever(
             Searcher(catalog, IndexInputs(HashEmbedder())),
             model(server),

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import dovetail
 from dovetail import plugins
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.cli import app
 from dovetail.domain import TableId
 from dovetail.errors import UsageError
@@ -217,14 +217,14 @@ def test_a_larger_breadth_drops_nothing(
 
 
 def test_contract(tmp_path: Path) -> None:
-    def make(catalog: Catalog, k: int) -> Retriever:
+    def make(catalog: CatalogReader, k: int) -> Retriever:
         return GraphRetriever(Searcher(catalog, IndexInputs(HashEmbedder())), k=k)
 
     check_retriever(make, tmp_path)
 
 
 def test_it_works_without_an_embedder(tmp_path: Path) -> None:
-    def make(catalog: Catalog, k: int) -> Retriever:
+    def make(catalog: CatalogReader, k: int) -> Retriever:
         return GraphRetriever(Searcher(catalog, IndexInputs(None)), k=k)
 
     check_retriever(make, tmp_path)

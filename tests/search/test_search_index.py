@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import ModelError
 from dovetail.offline.build import update
@@ -38,17 +38,17 @@ def results(searcher: Searcher) -> Found:
     ]
 
 
-def build(folder: Path, into: Path) -> Catalog:
+def build(folder: Path, into: Path) -> CatalogReader:
     """A catalog that no embedder has seen yet."""
     return update([str(folder)], into=into, search=False).catalog
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Catalog:
+def shop(tmp_path: Path) -> CatalogReader:
     return build(write_shop(tmp_path / "shop.sqlite"), tmp_path / "catalog")
 
 
-def kept(catalog: Catalog) -> Path:
+def kept(catalog: CatalogReader) -> Path:
     (path,) = (catalog.path / FOLDER).iterdir()
     return path
 
@@ -63,7 +63,7 @@ class Refusing(HashEmbedder):
         return HashEmbedder().embed_documents(texts)
 
 
-def test_what_is_kept_gives_the_same_and_is_not_embedded_again(shop: Catalog) -> None:
+def test_what_is_kept_gives_the_same_and_is_not_embedded_again(shop: CatalogReader) -> None:
     first = results(Searcher(shop, IndexInputs(HashEmbedder())))
     assert [found[0][0].name for found in first[:2]] == ["customers", "weather"]
     assert results(Searcher(shop, IndexInputs(Refusing()))) == first
@@ -76,7 +76,7 @@ def test_what_is_kept_gives_the_same_and_is_not_embedded_again(shop: Catalog) ->
     "harm", [lambda content: content[: len(content) // 2], lambda _: b"", None]
 )
 def test_what_is_damaged_is_made_again(
-    shop: Catalog, file: str, harm: Callable[[bytes], bytes] | None
+    shop: CatalogReader, file: str, harm: Callable[[bytes], bytes] | None
 ) -> None:
     first = results(Searcher(shop, IndexInputs(HashEmbedder())))
     path = kept(shop) / file
@@ -91,13 +91,13 @@ def test_what_is_damaged_is_made_again(
 
 
 def test_a_catalog_that_cannot_be_written_is_searched_all_the_same(
-    shop: Catalog, monkeypatch: pytest.MonkeyPatch
+    shop: CatalogReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = results(Searcher(shop, IndexInputs(None)))
     for folder in (FOLDER, "values", "postings", "joins"):
         shutil.rmtree(shop.path / folder, ignore_errors=True)
         (shop.path / folder).write_text("in the way")
-    assert results(Searcher(Catalog.open(shop.path), IndexInputs(None))) == expected
+    assert results(Searcher(CatalogReader.open(shop.path), IndexInputs(None))) == expected
     assert (shop.path / FOLDER).read_text() == "in the way"
 
 
@@ -124,7 +124,7 @@ def test_an_update_gives_what_a_rebuild_gives(tmp_path: Path) -> None:
         assert len(list((catalog.path / FOLDER).iterdir())) == 1
 
 
-def test_without_an_embedder_words_values_and_joins_remain(shop: Catalog) -> None:
+def test_without_an_embedder_words_values_and_joins_remain(shop: CatalogReader) -> None:
     searcher = Searcher(shop, IndexInputs(None))
     found = searcher.search("customers in 'Oslo' and what they ordered", 3)
     assert [one.table.name for one in found][:2] == ["customers", "orders"]
@@ -152,7 +152,7 @@ def test_without_an_embedder_words_values_and_joins_remain(shop: Catalog) -> Non
     ],
 )
 def test_another_embedder_is_refused_with_the_remedy(
-    shop: Catalog, first: HashEmbedder | None, then: HashEmbedder, told: str
+    shop: CatalogReader, first: HashEmbedder | None, then: HashEmbedder, told: str
 ) -> None:
     bring_up_to_date(shop, IndexInputs(first))
     with pytest.raises(ModelError, match=told) as raised:
@@ -162,7 +162,7 @@ def test_another_embedder_is_refused_with_the_remedy(
     assert len(results(Searcher(shop, IndexInputs(HashEmbedder("other"))))) == len(QUESTIONS)
 
 
-def test_going_without_vectors_is_allowed(shop: Catalog) -> None:
+def test_going_without_vectors_is_allowed(shop: CatalogReader) -> None:
     bring_up_to_date(shop, IndexInputs(HashEmbedder()))
     assert Searcher(shop, IndexInputs(None)).search("orders", 1)[0].signals["dense"] == 0
 
@@ -188,7 +188,7 @@ def test_without_weights_search_goes_by_words_and_says_so(
 
 
 def test_where_weights_went_missing_the_remedy_names_them(
-    shop: Catalog, monkeypatch: pytest.MonkeyPatch
+    shop: CatalogReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bring_up_to_date(shop, IndexInputs(HashEmbedder()))
     monkeypatch.setattr(opening, "open_embedder", _no_weights)
@@ -196,7 +196,7 @@ def test_where_weights_went_missing_the_remedy_names_them(
         open_searcher(shop, Settings())
 
 
-def test_purposes_are_searched(shop: Catalog) -> None:
+def test_purposes_are_searched(shop: CatalogReader) -> None:
     purposes = {shop["weather"].id: "How much precipitation fell, by meteorological site."}
     plain = Searcher(shop, IndexInputs(None))
     assert plain.search("meteorological precipitation", 3) == []
@@ -211,7 +211,7 @@ def test_purposes_are_searched(shop: Catalog) -> None:
     assert after.relevance > before.relevance
 
 
-def build_again(catalog: Catalog) -> Catalog:
+def build_again(catalog: CatalogReader) -> CatalogReader:
     """The same catalog, as if never searched."""
     shutil.rmtree(catalog.path / FOLDER)
-    return Catalog.open(catalog.path)
+    return CatalogReader.open(catalog.path)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.phrases import cell_phrases
 from dovetail.search import values
 from dovetail.search.values import FOLDER, ValueIndex, forget_others
@@ -17,13 +17,13 @@ from dovetail.search.values import FOLDER, ValueIndex, forget_others
 TOWNS = ["Riverside", "New York", "São Paulo", "Lake Forest", "Oslo", "Bern", "York"]
 
 
-def look(catalog: Catalog, phrase: int) -> list[int]:
+def look(catalog: CatalogReader, phrase: int) -> list[int]:
     """The columns that hold a phrase, slowly."""
-    vectors = catalog.phrases(list(range(len(catalog.rows.columns))))
+    vectors = catalog.phrases(list(range(len(catalog.records.columns))))
     return [number for number, vector in enumerate(vectors) if phrase in vector.tolist()]
 
 
-def check(catalog: Catalog) -> None:
+def check(catalog: CatalogReader) -> None:
     asked = cell_phrases([*TOWNS, "x3", "nowhere"])
     places, columns = ValueIndex.of(catalog).columns_holding(asked)
     found = [columns[places == place].tolist() for place in range(len(asked))]

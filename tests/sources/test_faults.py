@@ -156,11 +156,11 @@ def test_a_table_that_went_bad_is_kept_as_it_was(
     report = update(f"lake={lake}", into=tmp_path / "catalog")
     after = contents(report.catalog)
     assert report.added == (TableId("lake", "new"),)
-    assert len(report.kept) == len(report.skipped) == 1
+    assert len(report.retained) == len(report.skipped) == 1
     assert {table: after[table] for table in before} == before
     # Once it is gone, it is dropped like any other.
     (lake / file).unlink()
-    assert update(f"lake={lake}", into=tmp_path / "catalog").dropped == report.kept
+    assert update(f"lake={lake}", into=tmp_path / "catalog").dropped == report.retained
 
 
 def test_what_is_not_there(here: Path) -> None:
@@ -262,10 +262,10 @@ def test_a_file_that_disappears_while_others_are_read(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         put(lake / f"{name}.csv", GOOD)
 
-    def watch(progress: Progress) -> None:
+    def on_progress(progress: Progress) -> None:
         if progress.phase == "read":
             (lake / "c.csv").unlink(missing_ok=True)
 
-    report = dovetail.update([f"lake={lake}"], into=tmp_path / "catalog", watch=watch)
+    report = dovetail.update([f"lake={lake}"], into=tmp_path / "catalog", on_progress=on_progress)
     assert names(report.catalog) == ["a", "b"]
     assert report.skipped == (Skipped("lake", "c", "No such file or directory"),)

@@ -385,7 +385,7 @@ def test_a_table_that_goes_before_it_is_read(database: MysqlDatabase, tmp_path: 
         if progress.detail.startswith(f"{database.label}::a_first"):
             database.run("DROP TABLE IF EXISTS b_going")
 
-    report = dovetail.update([database.url], into=tmp_path / "c", watch=drop_it)
+    report = dovetail.update([database.url], into=tmp_path / "c", on_progress=drop_it)
     assert [table.name for table in report.catalog] == ["a_first", "c_last"]
     assert [str(skip) for skip in report.skipped] == [
         f"{database.label}::b_going: Table '{database.name}.b_going' doesn't exist; "
@@ -411,7 +411,7 @@ def test_no_permission_on_one_table(database: MysqlDatabase, tmp_path: Path) -> 
         index(database.url, into=catalog)
         database.run("INSERT INTO open VALUES (2)", "INSERT INTO shut VALUES (2)")
         run = index(database.url_for(user, "pw"), into=catalog)
-        assert run.report.kept == (TableId(database.label, "shut"),)
+        assert run.report.retained == (TableId(database.label, "shut"),)
         assert run.report.dropped == (TableId(database.label, "unseen"),)
         assert run.catalog["shut"].rows == 1
         assert run.catalog["open"].rows == 2

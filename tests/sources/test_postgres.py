@@ -474,7 +474,7 @@ def test_a_table_that_goes_before_it_is_read(database: PostgresDatabase, tmp_pat
             with database.connect() as connection:
                 connection.execute("DROP TABLE IF EXISTS b_going")
 
-    report = dovetail.update([database.url], into=tmp_path / "c", watch=drop_it)
+    report = dovetail.update([database.url], into=tmp_path / "c", on_progress=drop_it)
     assert [table.name for table in report.catalog] == ["a_first", "c_last"]
     assert [str(skip) for skip in report.skipped] == [
         f'{database.label}::b_going: relation "public.b_going" does not exist; '
@@ -513,7 +513,7 @@ def test_no_permission_on_one_table(database: PostgresDatabase, tmp_path: Path) 
             "shut": f"permission denied for table shut; {remedy}",
             "hidden.away": f"permission denied for schema hidden; {remedy}",
         }
-        assert run.report.kept == (TableId(database.label, "shut"),)
+        assert run.report.retained == (TableId(database.label, "shut"),)
         assert run.catalog["shut"].rows == 1
         assert run.catalog["open"].rows == 2
 

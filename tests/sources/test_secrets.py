@@ -300,7 +300,7 @@ def test_workers_get_the_login_by_no_argument(
         [database.url_for(user, PASSWORD)],
         into=tmp_path / "c",
         settings=Settings(workers=2),
-        watch=look,
+        on_progress=look,
     )
     assert len(report.catalog) == 22
     assert any("dovetail.engines.worker" in line for line in arguments)

@@ -218,7 +218,7 @@ def test_one_server_s_trouble_is_its_own(
     pg.run("INSERT INTO orders VALUES (2)")
     run = index(into=catalog)
     assert run.report.changed == (TableId("pg", "orders"),)
-    assert run.report.kept == (TableId("my", "orders"),)
+    assert run.report.retained == (TableId("my", "orders"),)
     assert run.report.unchanged == 1
     assert [str(skip) for skip in run.report.skipped] == [
         "my: the environment has no NOT_HERE, which the URL asks for; set it, or give the URL again"

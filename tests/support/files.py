@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import dovetail
-from dovetail import Report, Settings
+from dovetail import Settings, UpdateSummary
 
 GOOD = "id,city\n1,Rome\n2,Oslo\n"
 
@@ -23,7 +23,7 @@ GOOD = "id,city\n1,Rome\n2,Oslo\n"
 MEGABYTE = 1_000_000
 
 
-def update(*sources: Path | str, into: Path, **settings: object) -> Report:
+def update(*sources: Path | str, into: Path, **settings: object) -> UpdateSummary:
     return dovetail.update([str(source) for source in sources], into=into, settings=_but(settings))
 
 

@@ -18,7 +18,7 @@ import pymysql
 import pytest
 
 import dovetail
-from dovetail.offline.build import Progress
+from dovetail.offline.progress import Progress
 from dovetail.settings import Settings
 from dovetail.sources.server import Server
 
@@ -164,7 +164,7 @@ def mysql_user(database: MysqlDatabase, *, password: str) -> Iterator[str]:
 class Run:
     """What an update did, how many tables it read, and the names of those that had rows."""
 
-    report: dovetail.Report
+    report: dovetail.UpdateSummary
     reads: int
     names: set[str]
 
@@ -181,11 +181,13 @@ def index(*sources: str, into: Path, **settings: Any) -> Run:
     """Update a catalog."""
     reading: list[Progress] = []
 
-    def watch(progress: Progress) -> None:
+    def on_progress(progress: Progress) -> None:
         if progress.phase == "read":
             reading.append(progress)
 
-    report = dovetail.update(sources, into=into, settings=Settings(**settings), watch=watch)
+    report = dovetail.update(
+        sources, into=into, settings=Settings(**settings), on_progress=on_progress
+    )
     details = (progress.detail.rpartition(", ")[0] for progress in reading)
     names = {detail.partition("::")[2] for detail in details if detail}
     return Run(report, max((progress.total for progress in reading), default=0), names)

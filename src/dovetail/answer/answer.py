@@ -18,7 +18,7 @@ from dovetail.domain import JoinEdge, Table, TableId, TableSet
 from dovetail.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from dovetail.catalog.reader import Catalog
+    from dovetail.catalog.reader import CatalogReader
     from dovetail.ports import LLM
 
 _HALF = 0.5
@@ -63,7 +63,7 @@ class Answer:
 
 def answer(
     executor: Executor,
-    catalog: Catalog,
+    catalog: CatalogReader,
     llm: LLM,
     found: TableSet,
     *,

@@ -17,7 +17,7 @@ from dovetail.answer.pool import Cancelled, Pool, never
 from dovetail.answer.relations import Relation, relations
 from dovetail.answer.results import Limits
 from dovetail.answer.sqlite_compat import like_sqlite
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table, TableId
 from dovetail.errors import DovetailError, NotFoundError, QueryError, UsageError
 from dovetail.ports import Json, SourceSpec
@@ -58,7 +58,9 @@ class Execution:
 class Executor:
     """Runs queries over a catalog's tables; its processes stay warm until it is closed."""
 
-    def __init__(self, catalog: Catalog, *, limits: Limits | None = None, workers: int = 0) -> None:
+    def __init__(
+        self, catalog: CatalogReader, *, limits: Limits | None = None, workers: int = 0
+    ) -> None:
         self._catalog = catalog
         self._limits = limits or Limits()
         self._pool = Pool(workers or min(os.cpu_count() or 1, _MOST_WORKERS))

@@ -16,7 +16,7 @@ from dovetail.bench.retrieval import Experiment
 from dovetail.bench.run_config import RunConfig
 from dovetail.bench.stats import holm, sign_flip
 from dovetail.domain import TableId
-from dovetail.offline.build import Progress
+from dovetail.offline.progress import Progress
 from dovetail.ports import Json
 from dovetail.search.fusion import DEFAULT, Mentions, Weights
 from dovetail.search.lexical import QueryTerm
@@ -83,8 +83,8 @@ def bench_ablation(
         for variant, found in zip(VARIANTS, _ranked(searcher, question.text, max(ks)), strict=True):
             for k in ks:
                 perfect[variant.name, k].append(score(found[:k], question.gold).perfect)
-        if config.watch:
-            config.watch(Progress("ask", done, len(experiment.questions), question.id))
+        if config.on_progress:
+            config.on_progress(Progress("ask", done, len(experiment.questions), question.id))
     return {
         "dataset": dataset.name,
         "questions": len(experiment.questions),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.questions import Problem, disagreements
-from dovetail.offline.build import Watch
+from dovetail.offline.progress import ProgressCallback
 from dovetail.settings import Settings
 
 
@@ -34,10 +34,10 @@ class DatasetStats:
 
 
 def dataset_stats(
-    dataset: Dataset, settings: Settings | None = None, watch: Watch | None = None
+    dataset: Dataset, settings: Settings | None = None, on_progress: ProgressCallback | None = None
 ) -> DatasetStats:
     """Count a dataset over its pooled catalog."""
-    tables = list(dataset.catalog(settings, watch, search=False))
+    tables = list(dataset.catalog(settings, on_progress, search=False))
     asked = dataset.question_set().over(table.id for table in tables)
     questions = asked.questions
     sizes = [len(question.gold) for question in questions]

@@ -18,10 +18,11 @@ from dovetail.bench.corpus_folder import ABOUT, FOREIGN_KEYS, QUESTIONS
 from dovetail.bench.gold import DIALECTS
 from dovetail.bench.questions import Question, QuestionSet, read_questions
 from dovetail.catalog.manifest import read_manifest
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import CatalogError, DatasetError, NotFoundError, UsageError, VersionError
-from dovetail.offline.build import Watch, update
+from dovetail.offline.build import update
+from dovetail.offline.progress import ProgressCallback
 from dovetail.ports import Json
 from dovetail.settings import Settings
 
@@ -87,23 +88,25 @@ class Dataset:
     def catalog(
         self,
         settings: Settings | None = None,
-        watch: Watch | None = None,
+        on_progress: ProgressCallback | None = None,
         *,
         search: bool = True,
         variant: str = "",
-    ) -> Catalog:
+    ) -> CatalogReader:
         """All sources pooled into one catalog, kept beside them and brought up to date.
 
         Without `search`, nothing is embedded. A `variant` is a catalog of its own.
         """
         if not self.sources:
-            return Catalog.open(self.home)
+            return CatalogReader.open(self.home)
         chosen = settings or Settings()
         sources = [f"{name}={path}" for name, path in self.sources.items()]
         into = self.home / f".dovetail-{chosen.comparison}{variant}"
         if _moved(into, self.sources):
             shutil.rmtree(into)  # it came along with a copy of the corpus, or is an older one
-        return update(sources, into=into, settings=chosen, search=search, watch=watch).catalog
+        return update(
+            sources, into=into, settings=chosen, search=search, on_progress=on_progress
+        ).catalog
 
 
 def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:

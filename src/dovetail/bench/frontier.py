@@ -17,7 +17,7 @@ import numpy.typing as npt
 from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.measures import Retrieval, Score, retrieval, score
 from dovetail.bench.questions import Question
-from dovetail.offline.build import Progress, Watch
+from dovetail.offline.progress import Progress, ProgressCallback
 from dovetail.retrieve.graph.selector import GraphRetriever, ScoredCandidates, predict
 from dovetail.retrieve.opening import searcher_of
 from dovetail.settings import Settings
@@ -76,10 +76,10 @@ class Corpus:
         settings: Settings,
         *,
         evidence: bool = False,
-        watch: Watch | None = None,
+        on_progress: ProgressCallback | None = None,
     ) -> Corpus:
         """Look at all questions of a dataset, with the evidence they carry if wanted."""
-        catalog = dataset.catalog(settings, watch)
+        catalog = dataset.catalog(settings, on_progress)
         retriever = GraphRetriever(searcher_of(catalog, settings))
         asked = dataset.question_set().over(catalog.ids)
         asked.refuse_bad(dataset.name)
@@ -87,8 +87,8 @@ class Corpus:
         for done, question in enumerate(asked.questions, start=1):
             text = (question.with_evidence() if evidence else question).text
             seen.append(Seen(question, retriever.score(text)))
-            if watch:
-                watch(Progress("ask", done, len(asked.questions), question.id))
+            if on_progress:
+                on_progress(Progress("ask", done, len(asked.questions), question.id))
         return cls(dataset.name, retriever, tuple(seen))
 
     def scores(self, breadth: float) -> list[Score]:

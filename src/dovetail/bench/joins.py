@@ -17,7 +17,7 @@ from dovetail.joins.inclusion.candidates import between, concatenate
 from dovetail.joins.scoring import foreign_key
 from dovetail.joins.scoring.registry import Scored
 from dovetail.models.vectors import Kept
-from dovetail.offline.build import Watch
+from dovetail.offline.progress import ProgressCallback
 from dovetail.plugins import open_embedder
 from dovetail.search.index import VECTORS
 from dovetail.settings import Settings
@@ -31,14 +31,14 @@ def bench_joins(
     *,
     comparison: str = "coerced",
     embedder: str = "none",
-    watch: Watch | None = None,
+    on_progress: ProgressCallback | None = None,
 ) -> dict[str, Any]:
     """Score all pairs of tables with rows, and measure them over the pool and inside databases.
 
     With an embedder, what headers mean counts as well as how they are written.
     """
     model = open_embedder(embedder)
-    catalog = dataset.catalog(Settings(comparison=comparison), watch, search=False)
+    catalog = dataset.catalog(Settings(comparison=comparison), on_progress, search=False)
     started = time.perf_counter()
     edges = work_out(catalog, name, embedder=model and Kept(model, catalog.path / VECTORS))
     seconds = time.perf_counter() - started

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dovetail.bench.questions import Question, stratified
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import UsageError
 
 
@@ -30,7 +30,7 @@ class QuestionFilter:
     purposes: bool = False
     subquestions: Path | None = None
 
-    def among(self, questions: Sequence[Question], catalog: Catalog) -> tuple[Question, ...]:
+    def among(self, questions: Sequence[Question], catalog: CatalogReader) -> tuple[Question, ...]:
         """The questions that are asked."""
         known = {table.source for table in catalog.ids}
         if unknown := sorted(set(self.sources) - known):

@@ -19,7 +19,7 @@ from dovetail.bench.run_key import RunKey, digest, key_of, settings_in
 from dovetail.bench.subquestions import read_subquestions
 from dovetail.bench.trec import read_trec
 from dovetail.bench.with_purposes import catalog_with_purposes
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageError
 from dovetail.plugins import RETRIEVERS, load, names, open_retriever, takes
 from dovetail.ports import Json
@@ -85,7 +85,7 @@ class Experiment:
     """
 
     dataset: str
-    catalog: Catalog
+    catalog: CatalogReader
     every: tuple[Question, ...]
     questions: tuple[Question, ...]
     question_filter: QuestionFilter
@@ -99,10 +99,10 @@ class Experiment:
         given = read_subquestions(file, dataset.rows()) if file else None
         if question_filter.purposes:
             catalog = catalog_with_purposes(
-                dataset, config.settings, watch=config.watch, note=config.note
+                dataset, config.settings, on_progress=config.on_progress, note=config.note
             )
         else:
-            catalog = dataset.catalog(config.settings, config.watch)
+            catalog = dataset.catalog(config.settings, config.on_progress)
         asked = dataset.question_set().over(catalog.ids)
         if question_filter.skip_bad:
             for problem in asked.problems:
@@ -185,7 +185,7 @@ class Experiment:
                     self.questions,
                     writer,
                     workers=self.config.workers,
-                    watch=self.config.watch,
+                    on_progress=self.config.on_progress,
                 )
             records = writer.of(self.questions)
         check_tables(records, self.catalog, str(file))

@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from dovetail.bench.questions import Question
 from dovetail.bench.run_file import Found, Record, RunWriter, Trace, trace_id
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableSet
 from dovetail.errors import DatasetError, PendingError
-from dovetail.offline.build import Progress, Watch
+from dovetail.offline.progress import Progress, ProgressCallback
 from dovetail.ports import Retriever
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ def ask_all(
     writer: RunWriter,
     *,
     workers: int = 1,
-    watch: Watch | None = None,
+    on_progress: ProgressCallback | None = None,
 ) -> int:
     """Ask a retriever what the run does not hold yet; returns how many questions `fill` left."""
 
@@ -37,7 +37,7 @@ def ask_all(
         found = retriever.retrieve(question.text)
         return record_of(question.id, found, time.perf_counter() - started), found.trace
 
-    return fill(writer, questions, ask, workers=workers, watch=watch)
+    return fill(writer, questions, ask, workers=workers, on_progress=on_progress)
 
 
 def fill(
@@ -46,7 +46,7 @@ def fill(
     ask: Ask,
     *,
     workers: int = 1,
-    watch: Watch | None = None,
+    on_progress: ProgressCallback | None = None,
 ) -> int:
     """Ask what the run does not hold yet; returns how many questions wait for recorded replies.
 
@@ -74,8 +74,8 @@ def fill(
         record, trace = answered
         writer.append(record, trace)
         done += 1
-        if watch:
-            watch(Progress("ask", done, len(questions), record.question))
+        if on_progress:
+            on_progress(Progress("ask", done, len(questions), record.question))
     return pending
 
 
@@ -102,7 +102,7 @@ def record_of(question: str, found: TableSet, seconds: float) -> Record:
     )
 
 
-def check_tables(records: Sequence[Record], catalog: Catalog, where: str) -> None:
+def check_tables(records: Sequence[Record], catalog: CatalogReader, where: str) -> None:
     """Refuse records that name tables which the catalog does not hold."""
     known = set(catalog.ids)
     strange = sorted({table.id for record in records for table in record.tables} - known)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dovetail.offline.build import Watch
+from dovetail.offline.progress import ProgressCallback
 from dovetail.settings import Settings
 
 
@@ -21,6 +21,6 @@ class RunConfig:
     runs: Path
     settings: Settings
     workers: int = 1
-    watch: Watch | None = None
+    on_progress: ProgressCallback | None = None
     note: Callable[[str], None] = lambda _: None
     corpus: str = ""

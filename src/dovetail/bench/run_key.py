@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dovetail.bench.questions import Question
 from dovetail.catalog.purposes import purposes
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.plugins import RETRIEVERS, load
 from dovetail.ports import Json
 from dovetail.settings import Settings
@@ -69,7 +69,7 @@ def key_of(
     dataset: str,
     questions: Sequence[Question],
     retriever: str,
-    catalog: Catalog,
+    catalog: CatalogReader,
     settings: Settings,
 ) -> RunKey:
     """The key of a run over all questions of a dataset; asking fewer of them is the same run."""
@@ -107,7 +107,7 @@ def digest(document: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _contents_of(catalog: Catalog) -> str:
+def _contents_of(catalog: CatalogReader) -> str:
     """A digest of the tables and, where there are any, of what they are said to be for."""
     tables = [(str(table.id), table.digest) for table in catalog]
     told = sorted((str(table), purpose.text) for table, purpose in purposes(catalog).items())

@@ -19,7 +19,7 @@ from dovetail.bench.run_file import Found, Record, Trace, Written, resumed
 from dovetail.bench.run_key import ORACLE, RunKey, sql_key
 from dovetail.bench.sql_answer import CLASSES, NO_GOLD, Author, without_gold
 from dovetail.bench.sql_gold import GoldResults, sqlite_sources, unusable
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import DatasetError, PendingError, UsageError
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.joins.graph import JoinGraph
@@ -129,7 +129,9 @@ class _Bench:
             if writer.damaged:
                 config.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
             questions = self.experiment.questions
-            pending = fill(writer, questions, ask, workers=config.workers, watch=config.watch)
+            pending = fill(
+                writer, questions, ask, workers=config.workers, on_progress=config.on_progress
+            )
             if pending:
                 where = key.retriever if key.retriever == ORACLE else f"{key.retriever} at k={k}"
                 config.note(
@@ -201,7 +203,7 @@ def _oracle(question: Question) -> Record:
     )  # fmt: skip
 
 
-def _engine(dataset: Dataset, catalog: Catalog) -> str:
+def _engine(dataset: Dataset, catalog: CatalogReader) -> str:
     sources = {table.source for table in catalog.ids}
     own = dataset.dialects[0] != "duckdb" and sources <= sqlite_sources(catalog)
     return "sqlite" if own else "duckdb"

@@ -16,7 +16,7 @@ from dovetail.answer.guard import base_tables, parse
 from dovetail.answer.relations import Relation, relations
 from dovetail.bench.run_file import Record, Trace, Written, trace_id
 from dovetail.bench.sql_gold import Gold
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Chosen
 from dovetail.errors import DovetailError, GuardError, LimitError, QueryError
 from dovetail.joins.graph import JoinGraph
@@ -43,7 +43,7 @@ _LONGEST = 300
 class Author:
     """Writes SQL with a model and runs it; all questions of a run are answered alike."""
 
-    catalog: Catalog
+    catalog: CatalogReader
     joins: JoinGraph
     llm: LLM
     executor: Executor

@@ -12,7 +12,7 @@ from dovetail.answer.compare import Order, order_of
 from dovetail.answer.execute import Executor
 from dovetail.answer.guard import base_tables, parse
 from dovetail.bench.questions import Question
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.ddl import query_names
 from dovetail.domain import TableId
 from dovetail.errors import DatasetError, GuardError, QueryError
@@ -36,7 +36,7 @@ class GoldResults:
     SQLite's own engine runs it where all of them are in SQLite files and the dialect allows.
     """
 
-    def __init__(self, catalog: Catalog, executor: Executor, dialects: Sequence[str]) -> None:
+    def __init__(self, catalog: CatalogReader, executor: Executor, dialects: Sequence[str]) -> None:
         self._catalog = catalog
         self._executor = executor
         self._dialects = dialects
@@ -80,7 +80,7 @@ def unusable(question: Question) -> str:
     return ""
 
 
-def sqlite_sources(catalog: Catalog) -> frozenset[str]:
+def sqlite_sources(catalog: CatalogReader) -> frozenset[str]:
     """The labels of the sources that are SQLite files."""
     specs = (spec for root in catalog.manifest.roots for spec in expand(root))
     return frozenset(spec.label for spec in specs if spec.kind == "sqlite")

@@ -1,5 +1,5 @@
 """The catalog: the directory in which the two lines meet. `docs/catalog.md` describes it."""
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 
-__all__ = ["Catalog"]
+__all__ = ["CatalogReader"]

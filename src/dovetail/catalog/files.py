@@ -45,7 +45,7 @@ def replace_file(path: Path, content: bytes) -> None:
     sync_folder(path.parent)
 
 
-class VectorFile:
+class ArrayFile:
     """A one-dimensional .npy file written piece by piece, its length filled in at the end."""
 
     def __init__(self, path: Path, dtype: npt.DTypeLike) -> None:
@@ -55,7 +55,7 @@ class VectorFile:
         self._crc = 0
         self.length = 0
 
-    def __enter__(self) -> VectorFile:
+    def __enter__(self) -> ArrayFile:
         return self
 
     def __exit__(

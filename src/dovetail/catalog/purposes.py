@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.journal import Journal
 from dovetail.ports import Json
@@ -23,11 +23,11 @@ class Purpose:
     prompt: str
 
 
-def purposes(catalog: Catalog) -> Mapping[TableId, Purpose]:
+def purposes(catalog: CatalogReader) -> Mapping[TableId, Purpose]:
     """The purposes of a catalog's tables, as far as they have been written."""
     lines = purpose_lines(purpose_journal(catalog))
     newest = {(line["digest"], line["name"]): line for line in lines}
-    digests = catalog.rows.tables["digest"].to_pylist()
+    digests = catalog.records.tables["digest"].to_pylist()
     found = {}
     for table, digest in zip(catalog.ids, digests, strict=True):
         if line := newest.get((digest, table.name)):
@@ -35,7 +35,7 @@ def purposes(catalog: Catalog) -> Mapping[TableId, Purpose]:
     return found
 
 
-def purpose_journal(catalog: Catalog) -> Journal:
+def purpose_journal(catalog: CatalogReader) -> Journal:
     """Where purposes are written."""
     return Journal(catalog.path / FOLDER / FILE)
 

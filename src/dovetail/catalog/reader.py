@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.manifest import Manifest, describe, read_manifest
-from dovetail.catalog.records import Rows
+from dovetail.catalog.records import Records
 from dovetail.catalog.segment import COLUMNS_FILE, TABLES_FILE, Counts, Segment, read_parquet
 from dovetail.domain import Skipped, Table, TableId
 from dovetail.errors import CatalogError, DamagedError, NotFoundError
@@ -23,7 +23,7 @@ _ATTEMPTS = 20
 _CHUNK = 512
 
 
-class Catalog:
+class CatalogReader:
     """The tables of a catalog, in the order of their ids.
 
     Iterating gives every `Table`; `catalog["orders"]` finds one by its name, the end of its name,
@@ -32,14 +32,16 @@ class Catalog:
     is updated or even removed.
     """
 
-    def __init__(self, path: Path, manifest: Manifest, rows: Rows, segments: dict[str, Segment]):
+    def __init__(
+        self, path: Path, manifest: Manifest, records: Records, segments: dict[str, Segment]
+    ) -> None:
         self.path = path
         self.manifest = manifest
-        self.rows = rows
+        self.records = records
         self._segments = segments
 
     @classmethod
-    def open(cls, path: str | Path) -> Catalog:
+    def open(cls, path: str | Path) -> CatalogReader:
         """Open the catalog in a folder."""
         folder = Path(path)
         for attempt in range(_ATTEMPTS):
@@ -66,8 +68,8 @@ class Catalog:
         raise AssertionError("unreachable")
 
     @classmethod
-    def _load(cls, folder: Path, manifest: Manifest) -> Catalog:
-        parts = {}
+    def _load(cls, folder: Path, manifest: Manifest) -> CatalogReader:
+        stored = {}
         for name, expected in manifest.files.items():
             content = (folder / name).read_bytes()
             if describe(content) != expected:
@@ -75,26 +77,26 @@ class Catalog:
                     f"{folder / name} is damaged: its checksum does not match; "
                     f"remove {folder} and index again"
                 )
-            parts[Path(name).name] = read_parquet(content)
+            stored[Path(name).name] = read_parquet(content)
         segments = {
             name: Segment(folder / SEGMENTS / name, files)
             for name, files in manifest.segments.items()
         }
-        rows = Rows(parts[TABLES_FILE], parts[COLUMNS_FILE])
-        if missing := set(rows.tables["segment"].to_pylist()) - set(segments):
+        records = Records(stored[TABLES_FILE], stored[COLUMNS_FILE])
+        if missing := set(records.tables["segment"].to_pylist()) - set(segments):
             raise KeyError(*sorted(missing))
-        return cls(folder, manifest, rows, segments)
+        return cls(folder, manifest, records, segments)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.records)
 
     def __iter__(self) -> Iterator[Table]:
         for start in range(0, len(self), _CHUNK):
-            yield from self.rows.domain_tables(start, min(start + _CHUNK, len(self)))
+            yield from self.records.domain_tables(start, min(start + _CHUNK, len(self)))
 
     def __getitem__(self, table: TableId | str) -> Table:
         row = self._row(find_table(self.ids, table, self.path) if isinstance(table, str) else table)
-        return self.rows.domain_tables(row, row + 1)[0]
+        return self.records.domain_tables(row, row + 1)[0]
 
     def __contains__(self, table: object) -> bool:
         """Whether some table is called that; by a name that several have, too."""
@@ -108,14 +110,14 @@ class Catalog:
     @property
     def ids(self) -> list[TableId]:
         """The ids of all tables, in order."""
-        return self.rows.ids
+        return self.records.ids
 
     @cached_property
     def contents(self) -> str:
         """A name for all that the catalog holds, by which things derived from it are kept."""
         digest = hashlib.sha256()
         for column in ("source", "name", "digest"):
-            for value in self.rows.tables[column].to_pylist():
+            for value in self.records.tables[column].to_pylist():
                 digest.update(f"{value}\0".encode())
         return digest.hexdigest()[:16]
 
@@ -136,24 +138,24 @@ class Catalog:
     def counts(self, table: TableId, column: int) -> Counts:
         """In how many rows each of the column's distinct values stands, in the same order."""
         segment, at = self._place(table, column)
-        start = self.rows.columns["counts_at"][at].as_py()
+        start = self.records.columns["counts_at"][at].as_py()
         if start is None:
             return np.ones(int(self._distinct[at]), dtype=np.uint32)
         return segment.counts(start, int(self._distinct[at]))
 
     def phrases(self, columns: Sequence[int]) -> list[Hashes]:
         """What some columns, numbered through the tables in order, are searched by."""
-        starts = self.rows.columns["phrases_at"].to_numpy()
-        lengths = self.rows.columns["phrases"].to_numpy()
+        starts = self.records.columns["phrases_at"].to_numpy()
+        lengths = self.records.columns["phrases"].to_numpy()
         names = self._segment_names
         return [
             self._segments[names[column]].phrases(int(starts[column]), int(lengths[column]))
             for column in columns
         ]
 
-    def vectors(self) -> tuple[list[Hashes], list[Counts]]:
+    def value_hashes(self) -> tuple[list[Hashes], list[Counts]]:
         """The hashes and the counts of every column, in the order of tables and columns."""
-        counts_at = self.rows.columns["counts_at"].to_pylist()
+        counts_at = self.records.columns["counts_at"].to_pylist()
         hashes: list[Hashes] = []
         counts: list[Counts] = []
         starts, lengths = self._hashes_at.tolist(), self._distinct.tolist()
@@ -170,25 +172,25 @@ class Catalog:
     @property
     def _segment_names(self) -> list[str]:
         """The segment of every column."""
-        tables = self.rows.tables["segment"].to_numpy(zero_copy_only=False)
-        names: list[str] = np.repeat(tables, np.diff(self.rows.bounds)).tolist()
+        tables = self.records.tables["segment"].to_numpy(zero_copy_only=False)
+        names: list[str] = np.repeat(tables, np.diff(self.records.bounds)).tolist()
         return names
 
     @cached_property
     def _hashes_at(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return np.asarray(self.rows.columns["hashes_at"].to_numpy())
+        return np.asarray(self.records.columns["hashes_at"].to_numpy())
 
     @cached_property
     def _distinct(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return np.asarray(self.rows.columns["distinct"].to_numpy())
+        return np.asarray(self.records.columns["distinct"].to_numpy())
 
     def _place(self, table: TableId, column: int) -> tuple[Segment, int]:
         row = self._row(table)
-        width = int(self.rows.bounds[row + 1] - self.rows.bounds[row])
+        width = int(self.records.bounds[row + 1] - self.records.bounds[row])
         if not 0 <= column < width:
             raise NotFoundError(f"{table} has {width} columns, so there is no column {column}")
-        segment = self.rows.tables["segment"][row].as_py()
-        return self._segments[segment], int(self.rows.bounds[row]) + column
+        segment = self.records.tables["segment"][row].as_py()
+        return self._segments[segment], int(self.records.bounds[row]) + column
 
     def _row(self, table: TableId) -> int:
         row = bisect_left(self.ids, table)

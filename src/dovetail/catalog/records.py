@@ -49,7 +49,7 @@ _PROFILE = [name for name in COLUMNS.names if name in ColumnProfile.__dataclass_
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class ColumnRecord:
     """Where a column's vectors begin in its segment; `counts_at` is None for a unique column.
 
     `phrases` is how many its text is searched by.
@@ -63,7 +63,7 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TableRecord:
     """A table with what the catalog needs to keep it: its root, its token and its vectors."""
 
     id: TableId
@@ -72,22 +72,22 @@ class Record:
     digest: str
     token: str
     sample: tuple[tuple[str | None, ...], ...]
-    columns: tuple[Placed, ...]
+    columns: tuple[ColumnRecord, ...]
 
 
 @dataclass(frozen=True)
-class Rows:
+class Records:
     """Tables and their columns as Arrow rows; the columns of a table stand together."""
 
     tables: pa.Table
     columns: pa.Table
 
     @classmethod
-    def none(cls) -> Rows:
+    def none(cls) -> Records:
         return cls(TABLES.empty_table(), COLUMNS.empty_table())
 
     @classmethod
-    def concat(cls, parts: Sequence[Rows]) -> Rows:
+    def concat(cls, parts: Sequence[Records]) -> Records:
         if not parts:
             return cls.none()
         tables = pa.concat_tables([part.tables for part in parts])
@@ -108,24 +108,24 @@ class Rows:
         widths = self.tables["columns"].to_numpy()
         return np.concatenate([[0], np.cumsum(widths, dtype=np.int64)])
 
-    def take(self, rows: Sequence[int]) -> Rows:
+    def take(self, rows: Sequence[int]) -> Records:
         """Some of the tables, in the order asked for."""
         chosen = np.asarray(rows, dtype=np.int64)
         starts, ends = self.bounds[chosen], self.bounds[chosen + 1]
         widths = ends - starts
         shifts = np.repeat(starts - np.concatenate([[0], np.cumsum(widths)[:-1]]), widths)
         columns = shifts + np.arange(widths.sum())
-        return Rows(self.tables.take(pa.array(chosen)), self.columns.take(pa.array(columns)))
+        return Records(self.tables.take(pa.array(chosen)), self.columns.take(pa.array(columns)))
 
-    def sorted(self) -> Rows:
+    def sorted(self) -> Records:
         """In the order of the ids."""
         ids = self.ids
         return self.take(sorted(range(len(ids)), key=ids.__getitem__))
 
-    def with_column(self, name: str, values: Sequence[Any]) -> Rows:
+    def with_column(self, name: str, values: Sequence[Any]) -> Records:
         """With another value in one column of the tables' rows."""
         place = TABLES.get_field_index(name)
-        return Rows(
+        return Records(
             self.tables.set_column(
                 place, TABLES.field(name), pa.array(values, TABLES.field(name).type)
             ),
@@ -145,7 +145,7 @@ class Rows:
         return found
 
 
-def to_rows(records: Sequence[Record]) -> Rows:
+def to_records(records: Sequence[TableRecord]) -> Records:
     """Records as rows, their segment still to be named."""
     tables = [
         {
@@ -174,7 +174,7 @@ def to_rows(records: Sequence[Record]) -> Rows:
         for record in records
         for placed in record.columns
     ]
-    return Rows(pa.Table.from_pylist(tables, TABLES), pa.Table.from_pylist(columns, COLUMNS))
+    return Records(pa.Table.from_pylist(tables, TABLES), pa.Table.from_pylist(columns, COLUMNS))
 
 
 def _table_from(row: dict[str, Any], columns: Sequence[dict[str, Any]]) -> Table:

@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dovetail.catalog.files import HEADER, VectorFile
-from dovetail.catalog.records import Record, Rows, to_rows
+from dovetail.catalog.files import HEADER, ArrayFile
+from dovetail.catalog.records import Records, TableRecord, to_records
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes
 from dovetail.ports import Json
@@ -38,9 +38,9 @@ class SegmentWriter:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._open = ExitStack()
-        self._hashes = self._open.enter_context(VectorFile(folder / HASHES_FILE, "<u8"))
-        self._counts = self._open.enter_context(VectorFile(folder / COUNTS_FILE, "<u4"))
-        self._phrases = self._open.enter_context(VectorFile(folder / PHRASES_FILE, "<u8"))
+        self._hashes = self._open.enter_context(ArrayFile(folder / HASHES_FILE, "<u8"))
+        self._counts = self._open.enter_context(ArrayFile(folder / COUNTS_FILE, "<u4"))
+        self._phrases = self._open.enter_context(ArrayFile(folder / PHRASES_FILE, "<u8"))
         self._files = (self._hashes, self._counts, self._phrases)
 
     def __enter__(self) -> SegmentWriter:
@@ -54,7 +54,9 @@ class SegmentWriter:
     ) -> None:
         self._open.__exit__(kind, error, trace)
 
-    def add_vector(self, runs: Iterable[tuple[Hashes, Counts]]) -> tuple[int, int, int | None]:
+    def add_value_hashes(
+        self, runs: Iterable[tuple[Hashes, Counts]]
+    ) -> tuple[int, int, int | None]:
         """Write a column's hashes and counts; returns how many, and where both begin."""
         hashes_at, counts_at = self._hashes.length, self._counts.length
         ones = 0  # as long as every count is one, they are not worth writing
@@ -87,10 +89,10 @@ class SegmentWriter:
         for file, place in zip(self._files, mark, strict=True):
             file.rewind(place)
 
-    def finish(self, rows: Rows, profile: Json) -> str:
+    def finish(self, records: Records, profile: Json) -> str:
         """Write the rows beside the vectors, and return the segment's name."""
-        tables = write_parquet(self._folder / TABLES_FILE, rows.tables)
-        columns = write_parquet(self._folder / COLUMNS_FILE, rows.columns)
+        tables = write_parquet(self._folder / TABLES_FILE, records.tables)
+        columns = write_parquet(self._folder / COLUMNS_FILE, records.columns)
         about = {
             "name": _name(profile, tables, columns),
             "profile": profile,
@@ -103,9 +105,9 @@ class SegmentWriter:
         (self._folder / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         return str(about["name"])
 
-    def finish_records(self, records: list[Record], profile: Json) -> str:
-        """Write records as the segment's rows."""
-        return self.finish(to_rows(records), profile)
+    def finish_tables(self, tables: list[TableRecord], profile: Json) -> str:
+        """Write the records of tables beside their arrays, and return the segment's name."""
+        return self.finish(to_records(tables), profile)
 
 
 def write_parquet(path: Path, table: pa.Table) -> bytes:
@@ -148,12 +150,12 @@ class Segment:
         """Sizes and checksums of the vector files."""
         return dict(self._files)
 
-    def rows(self) -> Rows:
-        """The tables the segment was written for."""
+    def records(self) -> Records:
+        """The records of the tables that the segment was written for."""
         name = self.about["name"]
         tables = read_parquet((self._folder / TABLES_FILE).read_bytes())
-        rows = Rows(tables, read_parquet((self._folder / COLUMNS_FILE).read_bytes()))
-        return rows.with_column("segment", [name] * len(rows))
+        records = Records(tables, read_parquet((self._folder / COLUMNS_FILE).read_bytes()))
+        return records.with_column("segment", [name] * len(records))
 
     def verify(self) -> None:
         """Raise an error unless every file is as it was written."""

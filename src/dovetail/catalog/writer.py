@@ -15,8 +15,8 @@ import numpy as np
 
 from dovetail.catalog.files import sync_folder, sync_tree
 from dovetail.catalog.manifest import FILE, Manifest, describe
-from dovetail.catalog.reader import SEGMENTS, Catalog
-from dovetail.catalog.records import COLUMNS, Rows
+from dovetail.catalog.reader import SEGMENTS, CatalogReader
+from dovetail.catalog.records import COLUMNS, Records
 from dovetail.catalog.segment import (
     COLUMNS_FILE,
     HASHES_FILE,
@@ -72,9 +72,9 @@ class CatalogWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.current: Catalog | None
+        self.current: CatalogReader | None
         try:
-            self.current = Catalog.open(path)
+            self.current = CatalogReader.open(path)
         except NotFoundError:
             self.current = None
 
@@ -112,21 +112,21 @@ class CatalogWriter:
 
     def commit(
         self,
-        rows: Rows,
+        records: Records,
         segments: dict[str, Segment],
         *,
         profile: Json,
         roots: tuple[SourceSpec, ...],
         skipped: tuple[Skipped, ...],
-    ) -> Catalog:
+    ) -> CatalogReader:
         """Put new rows in force, and remove what they no longer need."""
-        rows, segments = self._merge_small(rows, segments, profile)
+        records, segments = self._merge_small(records, segments, profile)
         generation = self.current.manifest.generation + 1 if self.current else 1
         name = f"{generation:08d}"
         with self.staging() as folder:
             files = {
                 f"{GENERATIONS}/{name}/{file}": describe(write_parquet(folder / file, part))
-                for file, part in ((TABLES_FILE, rows.tables), (COLUMNS_FILE, rows.columns))
+                for file, part in ((TABLES_FILE, records.tables), (COLUMNS_FILE, records.columns))
             }
             place = self.path / GENERATIONS / name
             if place.exists():  # of a run that ended just here
@@ -134,7 +134,7 @@ class CatalogWriter:
             sync_tree(folder)
             folder.rename(place)
             sync_folder(place.parent)
-        used = sorted(set(rows.tables["segment"].to_pylist()))
+        used = sorted(set(records.tables["segment"].to_pylist()))
         manifest = Manifest(
             generation=generation,
             profile=profile,
@@ -144,7 +144,9 @@ class CatalogWriter:
             segments={segment: segments[segment].files for segment in used},
         )
         manifest.write(self.path)
-        self.current = Catalog(self.path, manifest, rows, {name: segments[name] for name in used})
+        self.current = CatalogReader(
+            self.path, manifest, records, {name: segments[name] for name in used}
+        )
         with suppress(OSError):  # the next commit tries again
             self._remove_unused()
         return self.current
@@ -172,11 +174,11 @@ class CatalogWriter:
         shutil.rmtree(gone, ignore_errors=True)
 
     def _merge_small(
-        self, rows: Rows, segments: dict[str, Segment], profile: Json
-    ) -> tuple[Rows, dict[str, Segment]]:
+        self, records: Records, segments: dict[str, Segment], profile: Json
+    ) -> tuple[Records, dict[str, Segment]]:
         """Rewrite segments that are mostly dead, and small ones once there are many of them."""
-        names = rows.tables["segment"].to_numpy(zero_copy_only=False)
-        live = _live_bytes(rows, names)
+        names = records.tables["segment"].to_numpy(zero_copy_only=False)
+        live = _live_bytes(records, names)
         sizes = {name: segments[name].files[HASHES_FILE]["bytes"] for name in live}
         small = {name for name, size in sizes.items() if size < _SMALL_BYTES}
         victims = {
@@ -185,16 +187,16 @@ class CatalogWriter:
         if len(small) > _SMALL_SEGMENTS:
             victims |= small
         if not victims:
-            return rows, segments
+            return records, segments
         moved = [row for row, name in enumerate(names) if name in victims]
         with self.staging() as folder:
             with SegmentWriter(folder) as writer:
-                merged = _copy(rows.take(moved), segments, writer)
+                merged = _copy(records.take(moved), segments, writer)
                 name = writer.finish(merged, profile)
             segment = self.adopt(folder, name)
-        kept = rows.take([row for row, name in enumerate(names) if name not in victims])
+        rest = records.take([row for row, name in enumerate(names) if name not in victims])
         merged = merged.with_column("segment", [name] * len(merged))
-        return Rows.concat([kept, merged]).sorted(), {**segments, name: segment}
+        return Records.concat([rest, merged]).sorted(), {**segments, name: segment}
 
 
 def _refuse_foreign(path: Path) -> None:
@@ -214,20 +216,24 @@ def _is_intact(folder: Path) -> bool:
     return True
 
 
-def _live_bytes(rows: Rows, names: np.ndarray[tuple[int], np.dtype[np.object_]]) -> dict[str, int]:
-    kept = rows.columns["distinct"].to_numpy() + rows.columns["phrases"].to_numpy()
+def _live_bytes(
+    records: Records, names: np.ndarray[tuple[int], np.dtype[np.object_]]
+) -> dict[str, int]:
+    kept = records.columns["distinct"].to_numpy() + records.columns["phrases"].to_numpy()
     before = np.concatenate([[0], np.cumsum(kept)])
-    per_table = 8 * (before[rows.bounds[1:]] - before[rows.bounds[:-1]])
+    per_table = 8 * (before[records.bounds[1:]] - before[records.bounds[:-1]])
     live: dict[str, int] = {}
     for name, size in zip(names, per_table, strict=True):
         live[name] = live.get(name, 0) + int(size)
     return live
 
 
-def _copy(rows: Rows, segments: dict[str, Segment], writer: SegmentWriter) -> Rows:
+def _copy(records: Records, segments: dict[str, Segment], writer: SegmentWriter) -> Records:
     """Copy the vectors of rows into a new segment; returns the rows with their new places."""
-    columns = rows.columns.to_pylist()
-    names = np.repeat(rows.tables["segment"].to_numpy(zero_copy_only=False), np.diff(rows.bounds))
+    columns = records.columns.to_pylist()
+    names = np.repeat(
+        records.tables["segment"].to_numpy(zero_copy_only=False), np.diff(records.bounds)
+    )
     for name, column in zip(names, columns, strict=True):
         length, old = column["distinct"], segments[name]
         hashes = old.hashes(column["hashes_at"], length)
@@ -236,8 +242,8 @@ def _copy(rows: Rows, segments: dict[str, Segment], writer: SegmentWriter) -> Ro
             if column["counts_at"] is None
             else old.counts(column["counts_at"], length)
         )
-        _, column["hashes_at"], column["counts_at"] = writer.add_vector([(hashes, counts)])
+        _, column["hashes_at"], column["counts_at"] = writer.add_value_hashes([(hashes, counts)])
         said = old.phrases(column["phrases_at"], column["phrases"])
         column["phrases_at"], _ = writer.add_phrases([said])
-    moved = Rows(rows.tables, COLUMNS.empty_table().from_pylist(columns, COLUMNS))
-    return moved.with_column("segment", [""] * len(rows))
+    moved = Records(records.tables, COLUMNS.empty_table().from_pylist(columns, COLUMNS))
+    return moved.with_column("segment", [""] * len(records))

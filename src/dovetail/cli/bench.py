@@ -51,9 +51,13 @@ def bench_joins(
     from dovetail.bench.datasets import open_dataset
     from dovetail.bench.joins import bench_joins as measure
 
-    with progress_bar(show=not as_json) as watch:
+    with progress_bar(show=not as_json) as on_progress:
         result = measure(
-            open_dataset(data), scoring, comparison=comparison, embedder=embedder, watch=watch
+            open_dataset(data),
+            scoring,
+            comparison=comparison,
+            embedder=embedder,
+            on_progress=on_progress,
         )
     if as_json:
         words = ["dovetail", "bench", "joins", str(data), "--scoring", scoring]
@@ -102,8 +106,8 @@ def bench_retrieval(
 
     question_filter = options.question_filter(subquestions)
     dataset = open_dataset(data, catalog=options.catalog)
-    with progress_bar(show=not options.as_json) as watch:
-        config = options.run_config(data, watch)
+    with progress_bar(show=not options.as_json) as on_progress:
+        config = options.run_config(data, on_progress)
         result = measure(dataset, named(retriever), numbers(k), question_filter, config)
     if options.as_json:
         print_json(result)

@@ -38,8 +38,8 @@ def ablation(
 
     question_filter = QuestionFilter(evidence=evidence, limit=limit, skip_bad=skip_bad)
     dataset = open_dataset(data, catalog=catalog)
-    with progress_bar(show=not as_json) as watch:
-        config = RunConfig(Path(), settings_for(catalog), watch=watch, note=note)
+    with progress_bar(show=not as_json) as on_progress:
+        config = RunConfig(Path(), settings_for(catalog), on_progress=on_progress, note=note)
         result = bench_ablation(dataset, numbers(k), question_filter, config)
     if as_json:
         print_json(result)

@@ -21,8 +21,10 @@ def data(data: DataArgument, catalog: CatalogOption = None, as_json: JsonOption 
     from dovetail.bench.dataset_stats import dataset_stats
     from dovetail.bench.datasets import open_dataset
 
-    with progress_bar(show=not as_json) as watch:
-        counted = dataset_stats(open_dataset(data, catalog=catalog), settings_for(catalog), watch)
+    with progress_bar(show=not as_json) as on_progress:
+        counted = dataset_stats(
+            open_dataset(data, catalog=catalog), settings_for(catalog), on_progress
+        )
     if as_json:
         print_json(asdict(counted))
         return

@@ -19,7 +19,7 @@ from dovetail.errors import UsageError
 if TYPE_CHECKING:
     from dovetail.bench.question_filter import QuestionFilter
     from dovetail.bench.run_config import RunConfig
-    from dovetail.offline.build import Watch
+    from dovetail.offline.progress import ProgressCallback
 
 DataArgument = Annotated[
     Path,
@@ -91,12 +91,14 @@ class RunOptions:
             tuple(named(self.source)), self.purposes, subquestions,
         )  # fmt: skip
 
-    def run_config(self, corpus: Path, watch: Watch | None, **settings: Any) -> RunConfig:
+    def run_config(
+        self, corpus: Path, on_progress: ProgressCallback | None, **settings: Any
+    ) -> RunConfig:
         """How runs over a corpus are made, with further settings where a command takes some."""
         from dovetail.bench.run_config import RunConfig
 
         chosen = settings_for(self.catalog, llm=self.llm, **settings)
-        return RunConfig(self.runs, chosen, self.workers, watch, note, str(corpus))
+        return RunConfig(self.runs, chosen, self.workers, on_progress, note, str(corpus))
 
 
 def with_run_options(command: Callable[..., None]) -> Callable[..., None]:

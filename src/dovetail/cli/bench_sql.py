@@ -65,8 +65,8 @@ def bench_sql(
     from dovetail.bench.sql import bench_sql as measure
 
     question_filter = options.question_filter()
-    with progress_bar(show=not options.as_json) as watch:
-        config = options.run_config(data, watch, sql_repair=repair)
+    with progress_bar(show=not options.as_json) as on_progress:
+        config = options.run_config(data, on_progress, sql_repair=repair)
         dataset = open_dataset(data, catalog=options.catalog)
         result = measure(
             dataset, named(retriever), numbers(k), question_filter, config, engine=engine

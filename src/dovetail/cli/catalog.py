@@ -23,8 +23,8 @@ from dovetail.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from dovetail.domain import Column, Table
-    from dovetail.offline.build import Report
-    from dovetail.offline.purpose import PurposeReport
+    from dovetail.offline.build import UpdateSummary
+    from dovetail.offline.purpose import PurposeSummary
     from dovetail.settings import Settings
 
 
@@ -99,7 +99,7 @@ def index(
         llm=llm,
     )
     model = open_model(Path(settings.catalog), settings)
-    with progress_bar(show=not (quiet or as_json)) as watch:
+    with progress_bar(show=not (quiet or as_json)) as on_progress:
         report = update(
             sources or settings.sources,
             into=settings.catalog,
@@ -107,19 +107,19 @@ def index(
             forget=forget or (),
             check=check,
             search=model is None,
-            watch=watch,
+            on_progress=on_progress,
         )
         described = model and write_purposes(
             report.catalog,
             model,
-            watch=watch,
+            on_progress=on_progress,
             workers=settings.llm_workers,
             prices=Prices(settings.llm_price_in, settings.llm_price_out),
         )
         if model is not None:  # what search reads has purposes in it now
-            report = searchable(report, settings, watch=watch)
+            report = searchable(report, settings, on_progress=on_progress)
     if as_json:
-        purposes = {"purposes": asdict(described)} if described else {}
+        purposes = {"purposes": _purposes_json(described)} if described else {}
         print_json(_report_json(report) | purposes)
     elif not quiet:
         _print_summary(report)
@@ -196,9 +196,9 @@ def demo(
         unfinished = into / "corpus.new"
         write_corpus(unfinished)
         unfinished.rename(corpus)
-    with progress_bar(show=not quiet) as watch:
+    with progress_bar(show=not quiet) as on_progress:
         sources = [f"{path.name}={path}" for path in sorted(corpus.iterdir())]
-        report = update(sources, into=folder, settings=settings, watch=watch)
+        report = update(sources, into=folder, settings=settings, on_progress=on_progress)
     _print_overview(report)
     _print_asked(report, settings)
     console().print(
@@ -209,7 +209,7 @@ def demo(
     )
 
 
-def _print_asked(report: Report, settings: Settings) -> None:
+def _print_asked(report: UpdateSummary, settings: Settings) -> None:
     from dovetail.api import Catalog
     from dovetail.cli.ask import print_set
 
@@ -222,7 +222,7 @@ def _some(values: list[str] | None) -> tuple[str, ...] | None:
     return tuple(values) if values else None
 
 
-def _print_summary(report: Report) -> None:
+def _print_summary(report: UpdateSummary) -> None:
     counts = {
         "new": len(report.added),
         "changed": len(report.changed),
@@ -239,15 +239,17 @@ def _print_summary(report: Report) -> None:
     for skip in report.skipped:
         line = printable(f"Skipped {skip}")
         screen.print(line, highlight=False, markup=False, soft_wrap=True)
-    if report.kept:
-        screen.print(f"{len(report.kept)} of these are still in the catalog as they were before.")
+    if report.retained:
+        screen.print(
+            f"{len(report.retained)} of these are still in the catalog as they were before."
+        )
     if report.note:
         screen.print(f"Note: {report.note}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _print_purposes(report: PurposeReport) -> None:
+def _print_purposes(report: PurposeSummary) -> None:
     screen = console()
-    counts = {"written": report.written, "kept": report.kept, "pending": report.pending}
+    counts = {"written": report.written, "kept": report.reused, "pending": report.pending}
     parts = [f"{count} {name}" for name, count in counts.items() if count]
     parts += [f"{len(report.failed)} failed"] if report.failed else []
     tokens = f"{report.tokens_in:,} tokens in, {report.tokens_out:,} out"
@@ -259,7 +261,7 @@ def _print_purposes(report: PurposeReport) -> None:
         screen.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _print_overview(report: Report) -> None:
+def _print_overview(report: UpdateSummary) -> None:
     _print_summary(report)
     tables = list(report.catalog)
     names = Counter(table.name for table in tables)
@@ -314,14 +316,19 @@ def _table_json(table: Table) -> dict[str, Any]:
     }
 
 
-def _report_json(report: Report) -> dict[str, Any]:
+def _purposes_json(report: PurposeSummary) -> dict[str, Any]:
+    return asdict(report) | {"kept": report.reused}  # the older name of `reused`
+
+
+def _report_json(report: UpdateSummary) -> dict[str, Any]:
     return {
         "catalog": str(report.catalog.path),
         "tables": len(report.catalog),
         "added": [str(table) for table in report.added],
         "changed": [str(table) for table in report.changed],
         "dropped": [str(table) for table in report.dropped],
-        "kept": [str(table) for table in report.kept],
+        "retained": [str(table) for table in report.retained],
+        "kept": [str(table) for table in report.retained],  # the older name of `retained`
         "unchanged": report.unchanged,
         "skipped": [asdict(skip) for skip in report.skipped],
         "note": report.note,

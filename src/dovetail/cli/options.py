@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from dovetail.catalog.reader import Catalog
+    from dovetail.catalog.reader import CatalogReader
     from dovetail.settings import Settings
 
 CatalogOption = Annotated[
@@ -77,8 +77,8 @@ def _warnings_noted() -> Iterator[None]:
         note(str(each.message))
 
 
-def open_catalog(catalog: Path | None) -> Catalog:
+def open_catalog(catalog: Path | None) -> CatalogReader:
     """The catalog that the command line or the settings name."""
-    from dovetail.catalog.reader import Catalog
+    from dovetail.catalog.reader import CatalogReader
 
-    return Catalog.open(settings_for(catalog).catalog)
+    return CatalogReader.open(settings_for(catalog).catalog)

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dovetail.offline.build import Progress, Watch
+    from dovetail.offline.progress import Progress, ProgressCallback
 
 
 @contextmanager
-def progress_bar(*, show: bool) -> Iterator[Watch | None]:
+def progress_bar(*, show: bool) -> Iterator[ProgressCallback | None]:
     """A bar on standard error, where that is a terminal."""
     if not (show and sys.stderr.isatty()):
         yield None
@@ -40,7 +40,7 @@ def progress_bar(*, show: bool) -> Iterator[Watch | None]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(names["look"], total=None, detail="")
 
-        def watch(progress: Progress) -> None:
+        def on_progress(progress: Progress) -> None:
             bar.update(
                 task,
                 description=names[progress.phase],
@@ -49,4 +49,4 @@ def progress_bar(*, show: bool) -> Iterator[Watch | None]:
                 detail=progress.detail[:60],
             )
 
-        yield watch
+        yield on_progress

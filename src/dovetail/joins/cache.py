@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import DEFAULT as USUAL
 from dovetail.joins.column_arrays import Floats, Lake, Thresholds
@@ -37,7 +37,7 @@ def _unseen(done: int, total: int) -> None:
 
 
 def join_edges(
-    catalog: Catalog,
+    catalog: CatalogReader,
     name: str = DEFAULT,
     thresholds: Thresholds = USUAL,
     embedder: Embedder | None = None,
@@ -58,7 +58,7 @@ def join_edges(
 
 
 def edges_among(
-    catalog: Catalog,
+    catalog: CatalogReader,
     tables: Iterable[TableId],
     name: str = DEFAULT,
     thresholds: Thresholds = USUAL,
@@ -79,7 +79,7 @@ def edges_among(
 
 
 def work_out(
-    catalog: Catalog,
+    catalog: CatalogReader,
     name: str = DEFAULT,
     thresholds: Thresholds = USUAL,
     embedder: Embedder | None = None,
@@ -92,7 +92,7 @@ def work_out(
 
 
 def _work_out(
-    catalog: Catalog,
+    catalog: CatalogReader,
     chosen: Scoring,
     thresholds: Thresholds,
     embedder: Embedder | None,
@@ -120,7 +120,9 @@ def _work_out(
 
 
 def bring_up_to_date(
-    catalog: Catalog, thresholds: Thresholds = USUAL, watch: Callable[[int, int], None] = _unseen
+    catalog: CatalogReader,
+    thresholds: Thresholds = USUAL,
+    watch: Callable[[int, int], None] = _unseen,
 ) -> None:
     """Have the evidence of a catalog ready before anybody asks: the default's, and that of every
     scoring that was asked for before. Only the holder of the catalog's lock may do this.
@@ -138,7 +140,7 @@ def bring_up_to_date(
     _forget_others(catalog)
 
 
-def _forget_others(catalog: Catalog) -> None:
+def _forget_others(catalog: CatalogReader) -> None:
     """Remove evidence that was worked out from other contents than the catalog's."""
     contents = catalog.contents
     with suppress(OSError):
@@ -148,7 +150,7 @@ def _forget_others(catalog: Catalog) -> None:
 
 
 def _path(
-    catalog: Catalog, chosen: Scoring, thresholds: Thresholds, embedder: Embedder | None
+    catalog: CatalogReader, chosen: Scoring, thresholds: Thresholds, embedder: Embedder | None
 ) -> Path:
     model = embedder.model_id if embedder else ""
     way = hashlib.sha256(f"{chosen.version} {thresholds} {model}".encode()).hexdigest()[:8]

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Kind, TableId
 from dovetail.hashing import Hashes
 
@@ -85,9 +85,9 @@ class Lake:
         )
 
     @classmethod
-    def of(cls, catalog: Catalog, thresholds: Thresholds = DEFAULT) -> Lake:
+    def of(cls, catalog: CatalogReader, thresholds: Thresholds = DEFAULT) -> Lake:
         """All tables of a catalog, in the order of their ids."""
-        tables, columns = catalog.rows.tables, catalog.rows.columns
+        tables, columns = catalog.records.tables, catalog.records.columns
         rows = tables["rows"].to_numpy().astype(np.int64)
         widths = tables["columns"].to_numpy().astype(np.int64)
         table = np.repeat(np.arange(len(rows)), widths)
@@ -95,7 +95,7 @@ class Lake:
         number = np.isin(columns["kind"].to_numpy(zero_copy_only=False), _NUMBERS)
         position = np.arange(len(table)) - starts
         ids, places = catalog.ids, list(zip(table.tolist(), position.tolist(), strict=True))
-        every = cache(catalog.vectors)
+        every = cache(catalog.value_hashes)
         filled = rows[table] - columns["nulls"].to_numpy()
         distinct = columns["distinct"].to_numpy()
         return cls(

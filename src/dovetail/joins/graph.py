@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 
 from dovetail.catalog.lookup import find_table
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.cache import join_edges
 from dovetail.joins.column_arrays import DEFAULT as USUAL
@@ -36,7 +36,7 @@ class JoinGraph:
 
     @classmethod
     def of(
-        cls, catalog: Catalog, scoring: str = DEFAULT, thresholds: Thresholds = USUAL
+        cls, catalog: CatalogReader, scoring: str = DEFAULT, thresholds: Thresholds = USUAL
     ) -> JoinGraph:
         """The graph of a catalog."""
         return cls(catalog.ids, join_edges(catalog, scoring, thresholds))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import Comparison, Hashes, drop_missing, hash_values
@@ -30,7 +30,7 @@ _ATTEMPTS = 4
 class RowReader:
     """Reads columns of tables row by row. Sources are opened once and closed together."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: CatalogReader) -> None:
         self._catalog = catalog
         self._comparison = Comparison(catalog.manifest.profile["comparison"])
         self._specs: dict[str, SourceSpec] | None = None
@@ -38,7 +38,9 @@ class RowReader:
         self._held: dict[TableId, RowHashes | None] = {}
         self.complete = True  # every table that was asked for is still there as it was
         self._size = 0
-        self._tokens = dict(zip(catalog.ids, catalog.rows.tables["token"].to_pylist(), strict=True))
+        self._tokens = dict(
+            zip(catalog.ids, catalog.records.tables["token"].to_pylist(), strict=True)
+        )
 
     def close(self) -> None:
         """Let go of the sources."""

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import Ints
 from dovetail.joins.inclusion.candidates import Candidates
@@ -44,10 +44,10 @@ _KEPT = ("child", "parent", "shared", "rows", "rare")
 Known = tuple[str, str, str, int]
 
 
-def tables_of(catalog: Catalog) -> list[Known]:
+def tables_of(catalog: CatalogReader) -> list[Known]:
     """The tables of a catalog, as evidence knows them."""
     columns = (
-        catalog.rows.tables[name].to_pylist() for name in ("source", "name", "digest", "columns")
+        catalog.records.tables[name].to_pylist() for name in ("source", "name", "digest", "columns")
     )
     return list(zip(*columns, strict=True))
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from dovetail.catalog.records import Placed, Record
+from dovetail.catalog.records import ColumnRecord, TableRecord
 from dovetail.catalog.segment import SegmentWriter
 from dovetail.domain import Column, Kind, Skipped
 from dovetail.errors import DovetailError, RescanError
@@ -43,7 +43,7 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
     options = ProfileOptions.from_json(job["options"])
     scratch = folder / "scratch"
     profiler = partial(TableProfiler, options, scratch)
-    records: list[Record] = []
+    records: list[TableRecord] = []
     skipped: list[Skipped] = []
     with SegmentWriter(folder) as writer, _sources() as open_once:
         for item in job["tables"]:
@@ -60,7 +60,7 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
             tick({"table": str(want.id), "done": True})
-        segment = writer.finish_records(records, profile_key(options)) if records else ""
+        segment = writer.finish_tables(records, profile_key(options)) if records else ""
     return {
         "segment": segment,
         "skipped": [[skip.source, skip.table, skip.reason] for skip in skipped],
@@ -101,21 +101,23 @@ def _scan(source: Source, want: Wanted, profiler: TableProfiler, tick: Tick) -> 
     return profiler
 
 
-def _record(profiler: TableProfiler, want: Wanted, token: str, writer: SegmentWriter) -> Record:
+def _record(
+    profiler: TableProfiler, want: Wanted, token: str, writer: SegmentWriter
+) -> TableRecord:
     placed = []
     for column in profiler.columns:
-        distinct, hashes_at, counts_at = writer.add_vector(profiler.runs(column))
+        distinct, hashes_at, counts_at = writer.add_value_hashes(profiler.runs(column))
         profile = column.profile(distinct)
         said = column.phrases.merged() if column.kind is Kind.TEXT else ()
         placed.append(
-            Placed(
+            ColumnRecord(
                 Column(column.name, column.type, profile),
                 hashes_at,
                 counts_at,
                 *writer.add_phrases(hashes for hashes, _ in said),
             )
         )
-    return Record(
+    return TableRecord(
         id=want.id,
         root=want.spec.root,
         rows=profiler.rows,

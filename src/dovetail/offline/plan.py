@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from dovetail.catalog.records import Rows
+from dovetail.catalog.records import Records
 from dovetail.domain import Skipped, TableId
 from dovetail.errors import DovetailError, UsageError
 from dovetail.plugins import open_source
@@ -42,11 +42,11 @@ class Wanted:
 class Known:
     """Rows of tables read before: the catalog's, and those of interrupted runs."""
 
-    def __init__(self, rows: Rows) -> None:
-        self.rows = rows
-        self._tokens: list[str] = rows.tables["token"].to_pylist()
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        self._tokens: list[str] = records.tables["token"].to_pylist()
         self._places: dict[TableId, list[int]] = {}
-        for row, table in enumerate(rows.ids):
+        for row, table in enumerate(records.ids):
             self._places.setdefault(table, []).append(row)
 
     def vouched(self, table: Wanted, source: Source) -> tuple[int, str] | None:

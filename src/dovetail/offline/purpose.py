@@ -13,13 +13,13 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from dovetail.catalog.purposes import purpose_journal, purpose_lines
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Skipped, Table, TableId
 from dovetail.errors import CatalogError, ModelError, PendingError
 from dovetail.markdown import WIDTH, cut, fenced, markdown
 from dovetail.models.asking import Reply, ask_all
 from dovetail.models.reply import without_thoughts
-from dovetail.offline.build import Progress, Watch
+from dovetail.offline.progress import Progress, ProgressCallback
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
 
@@ -44,12 +44,12 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class PurposeReport:
+class PurposeSummary:
     """What a run came to, in tables; `cost` leaves out replies that were read from a cache."""
 
     model: str
     written: int = 0
-    kept: int = 0
+    reused: int = 0
     pending: int = 0
     failed: tuple[Skipped, ...] = ()
     tokens_in: int = 0
@@ -68,36 +68,38 @@ class _Request:
 
 
 def write_purposes(
-    catalog: Catalog,
+    catalog: CatalogReader,
     llm: LLM,
     *,
-    watch: Watch | None = None,
+    on_progress: ProgressCallback | None = None,
     workers: int = 8,
     prices: Prices | None = None,
-) -> PurposeReport:
+) -> PurposeSummary:
     """Have a model describe every table that it has not described yet.
 
     Each purpose is kept as soon as it is there, so a run that is interrupted goes on where it was.
     A table whose call fails stays without one, and is tried again by the next run.
     """
-    return _Run(catalog, llm, watch or (lambda _: None), prices or Prices())(workers)
+    return _Run(catalog, llm, on_progress or (lambda _: None), prices or Prices())(workers)
 
 
 class _Run:
     """One pass over a catalog. Threads ask; only the caller's own writes, counts and reports."""
 
-    def __init__(self, catalog: Catalog, llm: LLM, watch: Watch, prices: Prices) -> None:
+    def __init__(
+        self, catalog: CatalogReader, llm: LLM, on_progress: ProgressCallback, prices: Prices
+    ) -> None:
         self._started = time.perf_counter()
         self._catalog = catalog
         self._llm = llm
-        self._watch = watch
+        self._watch = on_progress
         self._prices = prices
         self._prompt = read_prompt("purpose")
         self._journal = purpose_journal(catalog)
-        self._report = PurposeReport(model=llm.model_id)
+        self._report = PurposeSummary(model=llm.model_id)
         self._in_a_row = 0
 
-    def __call__(self, workers: int) -> PurposeReport:
+    def __call__(self, workers: int) -> PurposeSummary:
         self._progress()
         waiting = dict(enumerate(self._missing()))
         conversations = [
@@ -128,14 +130,14 @@ class _Run:
         for table in self._catalog:
             known = newest.get((table.digest, table.name))
             if known and self._is_ours(known):
-                self._count(kept=1)
+                self._count(reused=1)
                 continue
             content = table_content(table)
             key = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:32]
             request = _Request(key, content, ((table.id, table.digest),))
             if key in answered:
                 self._write(request, answered[key])
-                self._count(kept=1)
+                self._count(reused=1)
             elif key in wanted:
                 wanted[key] = replace(request, tables=wanted[key].tables + request.tables)
             else:
@@ -198,7 +200,7 @@ class _Run:
         detail = f"{report.tokens_in:,} tokens in, {report.tokens_out:,} out"
         if report.cost:
             detail += f", cost {report.cost:.4f}"
-        done = report.kept + report.written + report.pending + len(report.failed)
+        done = report.reused + report.written + report.pending + len(report.failed)
         self._watch(Progress(PHASE, done, len(self._catalog), detail))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Chosen, JoinEdge, TableId, TableSet
 from dovetail.errors import UsageError
 from dovetail.ports import LLM
@@ -86,7 +86,7 @@ class CoreTRetriever:
 
 
 def open_core_t(
-    catalog: Catalog, *, k: int, settings: Settings, argument: str = FULL
+    catalog: CatalogReader, *, k: int, settings: Settings, argument: str = FULL
 ) -> CoreTRetriever:
     """The retriever as `dovetail bench` names it: `core-t`, or `core-t:compact+dense+0.7`."""
     words = core_t_words(argument)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.ports import Retriever
 from dovetail.retrieve.baselines import baseline
 from dovetail.retrieve.opening import open_model, searcher_of
@@ -19,13 +19,13 @@ class BaselineFactory:
     name: str
     ranks: bool = False
 
-    def __call__(self, catalog: Catalog, *, k: int, settings: Settings) -> Retriever:
+    def __call__(self, catalog: CatalogReader, *, k: int, settings: Settings) -> Retriever:
         searcher = searcher_of(catalog, settings)
         return baseline(self.name, searcher, k=k, llm=open_model(catalog.path, settings))
 
 
 def open_jar(
-    catalog: Catalog,
+    catalog: CatalogReader,
     *,
     k: int,
     settings: Settings,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableSet
 from dovetail.ports import Retriever
 from dovetail.retrieve.core_t import open_core_t
@@ -50,7 +50,7 @@ def _confidence(stage: Mapping[str, object]) -> float:
 
 
 def open_hybrid(
-    catalog: Catalog, *, k: int, settings: Settings, argument: str = FULL
+    catalog: CatalogReader, *, k: int, settings: Settings, argument: str = FULL
 ) -> HybridRetriever:
     """The retriever as `dovetail bench` names it: `hybrid`, or with words of `core-t`."""
     other = open_core_t(catalog, k=k, settings=settings, argument=argument)

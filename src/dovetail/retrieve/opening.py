@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import UsageError
 from dovetail.models.cache import CachedLLM
 from dovetail.plugins import open_llm
@@ -18,7 +18,7 @@ REPLIES = "replies"
 
 
 @lru_cache(maxsize=2)
-def searcher_of(catalog: Catalog, settings: Settings) -> Searcher:
+def searcher_of(catalog: CatalogReader, settings: Settings) -> Searcher:
     """The searcher that all retrievers over one open catalog share."""
     return open_searcher(catalog, settings)
 
@@ -31,7 +31,7 @@ def open_model(catalog: Path, settings: Settings) -> LLM | None:
     return CachedLLM(model, catalog / REPLIES)
 
 
-def needed_model(catalog: Catalog, settings: Settings, what: str) -> LLM:
+def needed_model(catalog: CatalogReader, settings: Settings, what: str) -> LLM:
     """The language model, or an error that says who needs it."""
     model = open_model(catalog.path, settings)
     if model is None:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import ModelError
 from dovetail.joins.cache import join_edges
@@ -82,7 +82,7 @@ class Index:
     headers: npt.NDArray[np.float16] | None
 
 
-def open_index(catalog: Catalog, inputs: IndexInputs, done: Done | None = None) -> Index:
+def open_index(catalog: CatalogReader, inputs: IndexInputs, done: Done | None = None) -> Index:
     """The index of a catalog: found, or made and kept where that is allowed.
 
     `done` hears how many of the texts that were never embedded before are.
@@ -98,7 +98,7 @@ def open_index(catalog: Catalog, inputs: IndexInputs, done: Done | None = None) 
     return made
 
 
-def bring_up_to_date(catalog: Catalog, inputs: IndexInputs, done: Done | None = None) -> None:
+def bring_up_to_date(catalog: CatalogReader, inputs: IndexInputs, done: Done | None = None) -> None:
     """Have the index of a catalog made, and forget all others; for the holder of its lock."""
     path = _path(catalog, inputs)
     if not (path / _ABOUT).is_file():
@@ -109,11 +109,11 @@ def bring_up_to_date(catalog: Catalog, inputs: IndexInputs, done: Done | None = 
     forget_other_values(catalog)
 
 
-def _path(catalog: Catalog, inputs: IndexInputs) -> Path:
+def _path(catalog: CatalogReader, inputs: IndexInputs) -> Path:
     return catalog.path / FOLDER / f"{catalog.contents}-{inputs.key}"
 
 
-def refuse_other_models(catalog: Catalog, inputs: IndexInputs) -> None:
+def refuse_other_models(catalog: CatalogReader, inputs: IndexInputs) -> None:
     """Nobody waits for a catalog to be embedded again because of an option at a question."""
     for other in (catalog.path / FOLDER).glob(f"{catalog.contents}-*/{_ABOUT}"):
         model = inputs.model
@@ -133,7 +133,7 @@ def _named(model: Json) -> str:
     return f"the embedder {model['embedder']} of {model['dimension']} numbers"
 
 
-def _make(catalog: Catalog, inputs: IndexInputs, done: Done | None) -> Index:
+def _make(catalog: CatalogReader, inputs: IndexInputs, done: Done | None) -> Index:
     tables = list(catalog)
     purposes = inputs.purposes
     dense = headers = None
@@ -155,7 +155,7 @@ def _make(catalog: Catalog, inputs: IndexInputs, done: Done | None) -> Index:
     )
 
 
-def _load(catalog: Catalog, path: Path, inputs: IndexInputs) -> Index:
+def _load(catalog: CatalogReader, path: Path, inputs: IndexInputs) -> Index:
     about = json.loads((path / _ABOUT).read_text("utf-8"))
     if about["model"] != inputs.model or about["files"] != _sizes(path):
         raise ValueError(path)
@@ -169,7 +169,7 @@ def _load(catalog: Catalog, path: Path, inputs: IndexInputs) -> Index:
     )
 
 
-def keep(index: Index, catalog: Catalog, inputs: IndexInputs) -> None:
+def keep(index: Index, catalog: CatalogReader, inputs: IndexInputs) -> None:
     """Write the index of a catalog to where it is found; it is there as a whole or not."""
     path = _path(catalog, inputs)
     beside = path.with_name(f".{path.name}.{os.getpid()}")

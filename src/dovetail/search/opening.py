@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dovetail.catalog.purposes import purposes
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import ModelError
 from dovetail.joins.column_arrays import Thresholds
@@ -16,7 +16,7 @@ from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
 
-def open_searcher(catalog: Catalog, settings: Settings, done: Done | None = None) -> Searcher:
+def open_searcher(catalog: CatalogReader, settings: Settings, done: Done | None = None) -> Searcher:
     """A catalog, ready to be asked; what it lacks for that is made first."""
     embedder, note = chosen_embedder(settings)
     inputs = _index_inputs(catalog, settings, embedder)
@@ -29,7 +29,7 @@ def open_searcher(catalog: Catalog, settings: Settings, done: Done | None = None
         raise ModelError(f"{error}; {note}") if note else error from None
 
 
-def make_searchable(catalog: Catalog, settings: Settings, done: Done | None = None) -> str:
+def make_searchable(catalog: CatalogReader, settings: Settings, done: Done | None = None) -> str:
     """Bring what search needs up to date; returns what the user should know, or nothing."""
     embedder, note = chosen_embedder(settings)
     bring_up_to_date(catalog, _index_inputs(catalog, settings, embedder), done)
@@ -48,10 +48,12 @@ def chosen_embedder(settings: Settings) -> tuple[Embedder | None, str]:
         return None, f"search goes by words, values and joins alone: {error}"
 
 
-def _index_inputs(catalog: Catalog, settings: Settings, embedder: Embedder | None) -> IndexInputs:
+def _index_inputs(
+    catalog: CatalogReader, settings: Settings, embedder: Embedder | None
+) -> IndexInputs:
     thresholds = Thresholds(settings.join_rows, settings.join_unique)
     return IndexInputs(embedder, _texts(catalog), thresholds)
 
 
-def _texts(catalog: Catalog) -> Mapping[TableId, str]:
+def _texts(catalog: CatalogReader) -> Mapping[TableId, str]:
     return {table: found.text for table, found in purposes(catalog).items() if found.text}

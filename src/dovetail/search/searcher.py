@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Table, TableId
 from dovetail.errors import ModelError
 from dovetail.joins.column_arrays import spans
@@ -51,7 +51,7 @@ class Searcher:
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: CatalogReader,
         inputs: IndexInputs,
         *,
         done: Done | None = None,
@@ -61,7 +61,7 @@ class Searcher:
         self.purposes = inputs.purposes
         self._thresholds = inputs.thresholds
         self._index = open_index(catalog, inputs, done)
-        self._bounds = np.asarray(catalog.rows.bounds)
+        self._bounds = np.asarray(catalog.records.bounds)
         self._embed = lru_cache(maxsize=_KEPT)(self._embedded)
 
     @cached_property
@@ -162,7 +162,7 @@ class Searcher:
 
     def reasons(self, question: str, tables: Sequence[TableId]) -> list[list[str]]:
         """In words, what each of some tables has to do with a question."""
-        names = self.catalog.rows.columns["name"]
+        names = self.catalog.records.columns["name"]
         mentions = self.mentions(question)
         found: list[list[str]] = []
         literals = self.literals.find(question)
@@ -236,7 +236,7 @@ class Searcher:
         """The columns whose headers are nearest to a vector."""
         places, cosines = self._columns.nearest(vector, count)
         tables = np.searchsorted(self._bounds, places, side="right") - 1
-        names = self.catalog.rows.columns["name"]
+        names = self.catalog.records.columns["name"]
         return [
             (self.catalog.ids[table], names[place].as_py(), cosine)
             for table, place, cosine in zip(

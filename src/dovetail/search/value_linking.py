@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.hashing import Comparison, Hashes, hash_values
 from dovetail.joins.value_index.postings import Postings
 from dovetail.phrases import cell_phrases
@@ -45,14 +45,14 @@ class Literal:
 class Literals:
     """Finds what a question quotes from the cells of a catalog."""
 
-    def __init__(self, catalog: Catalog, values: ValueIndex) -> None:
+    def __init__(self, catalog: CatalogReader, values: ValueIndex) -> None:
         self._values = values
         self._postings = Postings.of(catalog)
         self._comparison = Comparison(catalog.manifest.profile["comparison"])
-        self._bounds = np.asarray(catalog.rows.bounds)
+        self._bounds = np.asarray(catalog.records.bounds)
         self._tables = len(catalog)
         self._of = lru_cache(maxsize=_KEPT)(self._find)
-        self._filled = int(np.count_nonzero(catalog.rows.tables["rows"].to_numpy()))
+        self._filled = int(np.count_nonzero(catalog.records.tables["rows"].to_numpy()))
 
     def find(self, question: str) -> list[Literal]:
         """The longest spans that are cells, none overlapping another, each text once."""

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.catalog.files import VectorFile
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.files import ArrayFile
+from dovetail.catalog.reader import CatalogReader
 from dovetail.hashing import Hashes
 
 Ints = npt.NDArray[np.int64]
@@ -47,7 +47,7 @@ class ValueIndex:
         self._postings = postings
 
     @classmethod
-    def of(cls, catalog: Catalog) -> ValueIndex:
+    def of(cls, catalog: CatalogReader) -> ValueIndex:
         """That of a catalog; what is missing of it is made, and kept where that is allowed."""
         found = []
         for name, number, starts in _by_segment(catalog):
@@ -92,7 +92,7 @@ def _merged(found: Sequence[tuple[_Postings, Ints]]) -> Sequence[tuple[_Postings
     return [*large, (_Postings(hashes[order], known, number[:0]), number[order])]
 
 
-def forget_others(catalog: Catalog) -> None:
+def forget_others(catalog: CatalogReader) -> None:
     """Remove the postings of segments that the catalog no longer has."""
     names = {_path(catalog, name).name for name in catalog.manifest.segments}
     with suppress(OSError):
@@ -101,18 +101,18 @@ def forget_others(catalog: Catalog) -> None:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _path(catalog: Catalog, segment: str) -> Path:
+def _path(catalog: CatalogReader, segment: str) -> Path:
     return catalog.path / FOLDER / f"{segment}-{_VERSION}"
 
 
-def _by_segment(catalog: Catalog) -> Iterator[tuple[str, Ints, Ints]]:
+def _by_segment(catalog: CatalogReader) -> Iterator[tuple[str, Ints, Ints]]:
     """The columns with phrases in each segment: their numbers, and where their phrases begin."""
-    rows = catalog.rows
-    counts = rows.columns["phrases"].to_numpy()
-    starts = rows.columns["phrases_at"].to_numpy()
-    segments = rows.tables["segment"].to_numpy(zero_copy_only=False)
+    records = catalog.records
+    counts = records.columns["phrases"].to_numpy()
+    starts = records.columns["phrases_at"].to_numpy()
+    segments = records.tables["segment"].to_numpy(zero_copy_only=False)
     names, of_table = np.unique(segments.astype(str), return_inverse=True)
-    of_column = np.repeat(of_table, np.diff(rows.bounds))
+    of_column = np.repeat(of_table, np.diff(records.bounds))
     for place, name in enumerate(names.tolist()):
         number = np.flatnonzero((of_column == place) & (counts > 0))
         number = number[np.argsort(starts[number])]
@@ -138,8 +138,8 @@ def _write(path: Path, vectors: Sequence[Hashes], starts: Ints) -> None:
     try:
         beside.mkdir(parents=True)
         with (
-            VectorFile(beside / _HASHES, "<u8") as hashes,
-            VectorFile(beside / _COLUMNS, "<u4") as columns,
+            ArrayFile(beside / _HASHES, "<u8") as hashes,
+            ArrayFile(beside / _COLUMNS, "<u4") as columns,
         ):
             for values, places in _sorted(vectors):
                 hashes.append(values)

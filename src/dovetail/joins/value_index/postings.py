@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Flags, Floats, Ints, Lake, spans
 from dovetail.joins.value_index.containment import nested
@@ -35,12 +35,12 @@ class Postings:
         self._size = size
 
     @classmethod
-    def of(cls, catalog: Catalog, *, tidy: bool = False) -> Postings:
+    def of(cls, catalog: CatalogReader, *, tidy: bool = False) -> Postings:
         """Those of a catalog, kept beside it; columns are numbered through its tables in order.
 
         Only the holder of the catalog's lock may `tidy`: merge what is kept, and remove the rest.
         """
-        return cls(runs_of(catalog, tidy=tidy), len(catalog.rows.columns))
+        return cls(runs_of(catalog, tidy=tidy), len(catalog.records.columns))
 
     @classmethod
     def of_lake(cls, lake: Lake) -> Postings:

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.joins.column_arrays import Ints
 from dovetail.joins.value_index.index_segment import Run, make_run
 from dovetail.joins.value_index.row_sample import Drawn
@@ -42,7 +42,7 @@ _ARRAYS = {
 }
 
 
-def runs_of(catalog: Catalog, *, tidy: bool = False) -> list[tuple[Run, Ints]]:
+def runs_of(catalog: CatalogReader, *, tidy: bool = False) -> list[tuple[Run, Ints]]:
     """Runs that know every table of a catalog, with the catalog's number of each of their columns.
 
     Made and written where they are missing. Only the holder of the catalog's lock may `tidy`.
@@ -71,9 +71,9 @@ def runs_of(catalog: Catalog, *, tidy: bool = False) -> list[tuple[Run, Ints]]:
     return _numbered(catalog, runs, number)
 
 
-def _keys(catalog: Catalog) -> list[str]:
+def _keys(catalog: CatalogReader) -> list[str]:
     """A name for each table's id and contents."""
-    tables = catalog.rows.tables
+    tables = catalog.records.tables
     parts = zip(*(tables[name].to_pylist() for name in ("source", "name", "digest")), strict=True)
     return ["\0".join(part) for part in parts]
 
@@ -95,8 +95,8 @@ def _lasting(runs: Sequence[Run], number: dict[str, int]) -> list[Run]:
     return lasting
 
 
-def _make(catalog: Catalog, keys: Sequence[str], places: Sequence[int]) -> Run:
-    bounds = catalog.rows.bounds
+def _make(catalog: CatalogReader, keys: Sequence[str], places: Sequence[int]) -> Run:
+    bounds = catalog.records.bounds
     ids = catalog.ids
     columns = [(place, at) for place in places for at in range(bounds[place + 1] - bounds[place])]
     vectors = [catalog.hashes(ids[place], at) for place, at in columns]
@@ -106,9 +106,9 @@ def _make(catalog: Catalog, keys: Sequence[str], places: Sequence[int]) -> Run:
 
 
 def _numbered(
-    catalog: Catalog, runs: Sequence[Run], number: dict[str, int]
+    catalog: CatalogReader, runs: Sequence[Run], number: dict[str, int]
 ) -> list[tuple[Run, Ints]]:
-    bounds = np.asarray(catalog.rows.bounds)
+    bounds = np.asarray(catalog.records.bounds)
     given: set[str] = set()
     found = []
     for run in runs:

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dovetail.catalog.reader import Catalog
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import UsageError
 from dovetail.retrieve.graph.connect import ConnectedSet, LinkGraph
@@ -204,7 +204,7 @@ class GraphRetriever:
 
 
 def open_graph(
-    catalog: Catalog, *, k: int, settings: Settings, argument: str = ""
+    catalog: CatalogReader, *, k: int, settings: Settings, argument: str = ""
 ) -> GraphRetriever:
     """The retriever as `dovetail bench` names it: `graph`, or with a breadth, `graph:0.8`."""
     try:
