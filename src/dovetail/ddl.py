@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from dovetail.domain import Column, JoinEdge, Kind, Table, TableId
+from dovetail.markdown import one_line
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _WIDTH = 40
@@ -19,7 +20,11 @@ def ddl(
     names: Mapping[TableId, str] | None = None,
     examples: int = 3,
 ) -> str:
-    """`CREATE TABLE` for each table, with example values, and then how they join."""
+    """`CREATE TABLE` for each table, with example values, and then how they join.
+
+    Names, types and values come from the sources and are data: none can begin a line of its own,
+    and marks by which chat templates tell whose turn it is are broken up.
+    """
     called = names or query_names(table.id for table in tables)
     parts = [_table(table, called[table.id], examples) for table in tables]
     lines = [_join(edge, called) for edge in joins if {edge.left, edge.right} <= called.keys()]
@@ -62,14 +67,18 @@ def quoted(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
+def _shown(name: str) -> str:
+    return one_line(quoted(name))
+
+
 def _table(table: Table, name: str, examples: int) -> str:
-    lines = [f"CREATE TABLE {quoted(name)} (  -- {table.rows:,} rows"]
+    lines = [f"CREATE TABLE {_shown(name)} (  -- {table.rows:,} rows"]
     last = len(table.columns) - 1
     for at, column in enumerate(table.columns):
         comma = "," if at < last else ""
         remark = _remark(column, table.rows, examples)
         shown = f"  -- {remark}" if remark else ""
-        lines.append(f"  {quoted(column.name)} {column.type}{comma}{shown}")
+        lines.append(f"  {_shown(column.name)} {one_line(column.type)}{comma}{shown}")
     return "\n".join([*lines, ");"])
 
 
@@ -87,14 +96,14 @@ def _remark(column: Column, rows: int, examples: int) -> str:
 
 
 def _example(text: str, kind: Kind) -> str:
-    text = " ".join(text.split())
+    text = one_line(" ".join(text.split()))
     text = text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
     return text if kind in (Kind.INTEGER, Kind.REAL, Kind.BOOLEAN) else f"'{text}'"
 
 
 def _join(edge: JoinEdge, names: Mapping[TableId, str]) -> str:
-    left, right = quoted(names[edge.left]), quoted(names[edge.right])
-    pairs = [f"{left}.{quoted(a)} = {right}.{quoted(b)}" for a, b in edge.columns]
+    left, right = _shown(names[edge.left]), _shown(names[edge.right])
+    pairs = [f"{left}.{_shown(a)} = {right}.{_shown(b)}" for a, b in edge.columns]
     return f"-- {' AND '.join(pairs)}  ({edge.cardinality})"
 
 

@@ -10,6 +10,7 @@ from dovetail.domain import Table
 WIDTH = 100
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _JOINERS = "\u200c\u200d"  # some scripts and emoji cannot be written without
+_TURNS = re.compile(r"<(?=\S)|\[(?=/?[A-Z]{3})")
 _MARKS = re.compile(r"(?P<cell>[\\|])|(?P<turn><(?=[^\s|])|\[(?=/?[A-Z]{3}))")
 
 
@@ -52,6 +53,20 @@ def escape(text: str) -> str:
     a\\|b\\nc <\\|end\\|> <\\/s> [\\INST]
     """
     text = _MARKS.sub(lambda m: "\\" + m[0] if m["cell"] else m[0] + "\\", text)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _written_out(char) for char in text)
+
+
+def one_line(text: str) -> str:
+    """Text on one line in which nothing steers a model or a terminal; `|` and `\\` stay.
+
+    This is for text outside of a Markdown cell: names, types and values in a slice of schema.
+
+    >>> print(one_line("a|b\\nc <|end|> [INST] x < y"))
+    a|b\\nc <\\|end|> [\\INST] x < y
+    """
+    text = _TURNS.sub(lambda mark: mark[0] + "\\", text)
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else _written_out(char) for char in text)

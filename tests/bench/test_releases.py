@@ -249,7 +249,59 @@ def test_what_cannot_be_imported(
 
 def test_an_archive_that_is_none_and_a_folder_that_is_taken(tmp_path: Path) -> None:
     (tmp_path / "spider.zip").write_text("no")
-    with pytest.raises(DatasetError, match=r"spider.zip is no zip archive"):
+    with pytest.raises(
+        DatasetError, match=r"spider.zip cannot be unpacked: File is not a zip file"
+    ):
         import_release("spider", tmp_path / "spider.zip", tmp_path / "out")
     with pytest.raises(UsageError, match="is there already"):
         import_release("spider", tmp_path / "spider.zip", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", ["/tmp/elsewhere", "../outside", "a/b", "..", ".", "", "a\0b", 5, None]
+)
+def test_a_database_is_never_written_outside_of_the_corpus(tmp_path: Path, name: object) -> None:
+    release = tmp_path / "beaver"
+    release.mkdir()
+    schema = {"db_id": name, "table_name_original": "t", "column_names_original": ["a"]}
+    for file, rows in {
+        "dev_dw": [],
+        "dev_nw": [],
+        "dev_tables": [schema],
+        "dw_join_keys": [],
+    }.items():
+        (release / f"{file}.json").write_text(json.dumps(rows))
+    with pytest.raises(DatasetError, match=r"no name for a database|not laid out"):
+        import_release("beaver", release, tmp_path / "corpora" / "out")
+    assert not list(tmp_path.rglob("*.sqlite"))
+    assert not list(Path("/tmp").glob("elsewhere*"))
+
+
+@pytest.mark.parametrize("rows", [5, "text", [5], [{}], [[1]], {"a": 5}, [{"db_id": []}]])
+@pytest.mark.parametrize("release", ["spider", "bird", "mmqa", "beaver", "spider2-lite"])
+def test_a_release_of_another_layout_is_an_error_of_one_line(
+    tmp_path: Path, release: str, rows: object
+) -> None:
+    names = (
+        "dev.json", "tables.json", "dev_tables.json", "dev_dw.json", "dev_nw.json",
+        "dw_join_keys.json", "Synthesized_two_table.json", "Synthesized_three_table.json",
+        "spider2-lite.jsonl",
+    )  # fmt: skip
+    for name in names:
+        (tmp_path / name).write_text(json.dumps(rows))
+    with pytest.raises(DovetailError) as refused:
+        import_release(release, tmp_path, tmp_path / "out")
+    assert "\n" not in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_archive_with_a_password_is_an_error_of_one_line(tmp_path: Path) -> None:
+    packed = bytearray(pack(tmp_path / "spider.zip", spider_members(tmp_path)).read_bytes())
+    for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # set the bit "is encrypted"
+        place = packed.find(mark)
+        while place >= 0:
+            packed[place + at] |= 1
+            place = packed.find(mark, place + 4)
+    (tmp_path / "locked.zip").write_bytes(packed)
+    with pytest.raises(DatasetError, match=r"locked.zip cannot be unpacked: .*password"):
+        import_release("spider", tmp_path / "locked.zip", tmp_path / "out")

@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,68 @@ def test_a_terminal_gets_a_progress_bar_and_a_pipe_does_not(shop: Path) -> None:
     assert on_a_terminal("index", "shop.sqlite", "-C", "b", "--quiet") == ""
     quiet = run("index", "shop.sqlite", "-C", "c", "--quiet", cwd=shop)
     assert (quiet.stdout, quiet.stderr) == ("", "")
+
+
+_STEERING = "\x1b[31m\x9b31m\u202e[/b]"
+
+
+def on_a_terminal(cwd: Path, *arguments: str) -> str:
+    """What a command prints where standard output is a terminal."""
+    master, slave = pty.openpty()
+    done = subprocess.Popen(
+        [sys.executable, "-m", "dovetail", *arguments],
+        stdout=slave, stderr=slave, cwd=cwd, env={**os.environ, "TERM": "dumb", "COLUMNS": "200"},
+    )  # fmt: skip
+    os.close(slave)
+    chunks = []
+    with suppress(OSError):  # the end of a terminal
+        while chunk := os.read(master, 1 << 16):
+            chunks.append(chunk)
+    os.close(master)
+    assert done.wait() == 0
+    return b"".join(chunks).decode()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["tables"], ["show", "t"], ["search", "red names"], ["search", "red", "--explain"],
+        ["ask", "red names"], ["ask", "red names", "--ddl"], ["ask", "red names", "--trace"],
+        ["sql", "SELECT * FROM t", "--tables", "t"], ["joins"], ["show", "t", "--json"],
+        ["sql", "SELECT * FROM t", "--tables", "t", "--csv"],
+        ["sql", "SELECT * FROM t", "--tables", "t", "--json"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_names_and_cells_do_not_steer_the_terminal(hostile: Path, command: list[str]) -> None:
+    shown = on_a_terminal(hostile, *command)
+    assert "red" in shown or command == ["joins"]
+    assert not {"\x1b", "\x9b", "\u202e"} & set(shown)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A catalog of a table whose names and cells hold what steers terminals."""
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "t.csv").write_text(f"red{_STEERING},n\nred{_STEERING},1\nblue,2\n")
+    assert run("index", "t.csv", cwd=folder).returncode == 0
+    return folder
+
+
+def test_a_folder_named_like_markup_is_no_markup(shop: Path) -> None:
+    done = run("index", "shop.sqlite", "-C", "new[/b]", cwd=shop)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "tables in new[/b]:" in done.stdout
+
+
+def test_a_full_standard_output_is_an_error_of_one_line(shop: Path) -> None:
+    assert run("index", "shop.sqlite", cwd=shop).returncode == 0
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dovetail", "tables", "--json"],
+            stdout=full, stderr=subprocess.PIPE, text=True, cwd=shop, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "dovetail: No space left on device\n")
 
 
 def test_cell_values_do_not_steer_the_terminal(tmp_path: Path) -> None:

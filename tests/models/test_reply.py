@@ -7,7 +7,9 @@ import time
 
 import pytest
 
-from dovetail.models.reply import LIMIT, parse_json
+from dovetail.answer.generate import extract_sql
+from dovetail.models.reply import LIMIT, parse_json, without_thoughts
+from dovetail.retrieve.baselines import react
 
 
 @pytest.mark.parametrize(
@@ -48,6 +50,39 @@ def test_hostile_replies_are_read_in_no_time(reply: str) -> None:
     value = parse_json(reply)
     assert value is None or isinstance(value, dict | list)
     assert time.process_time() - started < 3.0
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["`" * 3200, "`" * 300_000, "<think>" * 140_000, "``` " * 50_000, "```a" * 80_000 + "\n",
+     "~~~\n" * 50_000, "WITH a (" * 20_000, "with" + "\t" * 300_000, "\n" * 100_000 + "SELECT",
+     "SELECT" + "\n" * 200_000, "SELECT;" + " " * 200_000, "<sql>" * 100_000, "[" * 100_000,
+     "`\nSELECT " * 50_000, "action:" * 30_000, "action:\n\n" * 30_000],
+    ids=range(16),
+)  # fmt: skip
+def test_every_reader_of_replies_takes_linear_time(reply: str) -> None:
+    started = time.process_time()
+    assert parse_json(reply) is None or isinstance(parse_json(reply), list | dict)
+    assert isinstance(extract_sql(reply), str)
+    assert len(without_thoughts(reply)) <= len(reply)
+    assert not any(pattern.search(reply) for pattern in (react._OBSERVATION, react._FINAL))
+    assert react._ACTION.search(reply) is None
+    assert time.process_time() - started < 3.0
+
+
+@pytest.mark.parametrize(
+    ("reply", "sql"),
+    [
+        ("```sql\nSELECT 1```", "SELECT 1"),
+        ("````sql\nSELECT '```'\n````", "SELECT '```'"),
+        ("<think>SELECT 0</think>SELECT 1", "SELECT 1"),
+        ("<THINKING>SELECT 0</THINKING> SELECT 1 AS a", "SELECT 1 AS a"),
+        ("<think>SELECT 0", ""),
+        ("SELECT 1\n\nThis counts one.", "SELECT 1"),
+    ],
+)  # fmt: skip
+def test_sql_is_found_behind_fences_and_thoughts(reply: str, sql: str) -> None:
+    assert extract_sql(reply) == sql
 
 
 def test_mutated_replies_never_raise() -> None:

@@ -16,14 +16,21 @@ from dovetail.answer.scopes import complaints
 from dovetail.ddl import ddl
 from dovetail.domain import JoinEdge
 from dovetail.errors import GuardError, ModelError
+from dovetail.markdown import fenced
+from dovetail.models.reply import LIMIT, fenced_blocks, without_thoughts
 from dovetail.ports import LLM, Completion, Message
 
 _SPOKEN = {"duckdb": "DuckDB", "sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL"}
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL | re.IGNORECASE)
-_FENCED = re.compile(r"(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:\n[ \t]*\1|\Z)", re.DOTALL)
+_THOUGHT_LEFT_OPEN = re.compile(r"<think(?:ing)?>.*", re.DOTALL | re.IGNORECASE)
 _INLINE = re.compile(r"`{1,3}\s*((?:SELECT|WITH)\b[^`]+)`{1,3}", re.DOTALL | re.IGNORECASE)
 _TAGGED = re.compile(r"<sql>(.*?)(?:</sql>|\Z)", re.DOTALL | re.IGNORECASE)
-_BARE = re.compile(r"\b(?:SELECT\b|WITH\s+(?:RECURSIVE\s+)?[\w\"]+\s*(?:\([^)]*\)\s*)?AS\b)", re.I)
+# Repetitions are bounded: a reply is hostile input, and must be read in linear time.
+_BARE = re.compile(
+    r"\b(?:SELECT\b|WITH\s{1,9}(?:RECURSIVE\s{1,9})?[\w\"]{1,99}\s{0,9}"
+    r"(?:\([^)]{0,999}\)\s{0,9})?AS\b)",
+    re.IGNORECASE,
+)
+_END = re.compile(r";[^\S\n]*(?:\n|\Z)|\n[^\S\n]*\n(?=[A-Z][a-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ def prompt(
     hint = f"Known besides: {' '.join(evidence.split())}\n" if evidence.strip() else ""
     return _template("sql").format(
         dialect=_SPOKEN.get(dialect, dialect),
-        schema=ddl(tables, joins, names=names),
+        schema=fenced(ddl(tables, joins, names=names).strip()),
         evidence=hint,
         question=" ".join(question.split()),
     )
@@ -119,8 +126,8 @@ def extract_sql(text: str) -> str:
     >>> extract_sql("Here you are:\\n```sql\\nSELECT 1;\\n```\\nGood luck!")
     'SELECT 1'
     """
-    text = _THOUGHT.sub("", text)
-    blocks = [(match[2].lower(), match[3]) for match in _FENCED.finditer(text)]
+    text = _THOUGHT_LEFT_OPEN.sub("", without_thoughts(text[:LIMIT]))
+    blocks = fenced_blocks(text)
     said = [body for language, body in blocks if language in ("sql", "sqlite", "duckdb")]
     said = said or [body for _, body in blocks if _BARE.search(body)]
     said = said or [match[1] for match in _TAGGED.finditer(text)]
@@ -129,7 +136,7 @@ def extract_sql(text: str) -> str:
         said = _from_json(text) or [
             text[match.start() :] for match in [_BARE.search(text)] if match
         ]
-        said = [re.split(r";\s*(?:\n|$)|\n\s*\n(?=[A-Z][a-z])", body)[0] for body in said]
+        said = [_END.split(body, maxsplit=1)[0] for body in said]
     found = (_from_json(said[-1]) or said)[-1] if said else ""
     return found.strip().rstrip(";").strip()
 
@@ -156,7 +163,7 @@ def _without_quoted(node: exp.Expr) -> exp.Expr:
 def _from_json(text: str) -> list[str]:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     sql = found.get("sql") if isinstance(found, dict) else None
     return [sql] if isinstance(sql, str) else []

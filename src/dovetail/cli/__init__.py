@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -57,17 +58,16 @@ def main() -> None:
     """Run the command line; every error of ours is one line and an exit code."""
     interrupted = heed_interrupts()
     try:
-        app()
-    except DovetailError as error:
-        if not interrupted():  # else that is all the error is about
-            sys.stderr.write(f"dovetail: {printable(str(error))}\n")
-            sys.exit(2 if isinstance(error, UsageError) else 1)
-    except SystemExit as end:
-        if end.code != _INTERRUPTED and not interrupted():
-            raise
+        _run()
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
+    except (DovetailError, OSError) as error:
+        if not interrupted():  # else that is all the error is about
+            sys.exit(_complain(error))
+    except SystemExit as end:
+        if end.code != _INTERRUPTED and not interrupted():
+            raise
     except (KeyboardInterrupt, Exception):
         if not interrupted():
             raise
@@ -76,3 +76,24 @@ def main() -> None:
             return
     sys.stderr.write("dovetail: interrupted; finished tables are kept for the next run\n")
     sys.exit(_INTERRUPTED)
+
+
+def _run() -> None:
+    """Run a command, and write out all that it printed: a full disk shows here at the latest."""
+    try:
+        app()
+    finally:
+        sys.stdout.flush()
+
+
+def _complain(error: DovetailError | OSError) -> int:
+    """Say in one line what failed; returns the exit code."""
+    if isinstance(error, DovetailError):
+        message = str(error)
+    else:
+        message = f"{error.filename}: " if error.filename else ""
+        message += error.strerror or str(error)
+        # The interpreter must not fail once more over output that cannot be written.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stderr.write(f"dovetail: {printable(message)}\n")
+    return 2 if isinstance(error, UsageError) else 1

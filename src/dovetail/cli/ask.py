@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +19,16 @@ from dovetail.cli.options import (
     TimeoutOption,
     settings_for,
 )
-from dovetail.cli.output import console, note, plain, print_json, print_lines, printable, rich_table
+from dovetail.cli.output import (
+    console,
+    note,
+    plain,
+    print_json,
+    print_lines,
+    printable,
+    rich_table,
+    write,
+)
 from dovetail.cli.rows import Form, answer_json, give
 from dovetail.errors import UsageError
 
@@ -102,7 +110,7 @@ def ask(
 
 def _print_found(found: FoundSet, written: str, *, trace: bool, as_ddl: bool) -> None:
     if as_ddl:
-        sys.stdout.write(found.ddl())
+        write(found.ddl())
     else:
         if trace:
             for entry in found.set.trace:

@@ -18,14 +18,21 @@ _NUMBERS = (
 
 
 def print_json(document: dict[str, Any], to: Path | None = None) -> None:
-    """One JSON document on standard output or in a file, and nothing else there."""
-    write(json.dumps(document, ensure_ascii=False, indent=1) + "\n", to)
+    """One JSON document on standard output or in a file, and nothing else there.
+
+    Characters that steer a terminal are written as `\\u` escapes: any reader of JSON gets them
+    back, and a person who looks at the document is not fooled.
+    """
+    text = json.dumps(document, ensure_ascii=False, indent=1)
+    if not text.replace("\n", "").isprintable():
+        text = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    write(text + "\n", to)
 
 
 def write(text: str, to: Path | None = None) -> None:
     """A text on standard output, or in a file."""
     if to is None:
-        sys.stdout.write(text)
+        sys.stdout.write(_lines(text) if sys.stdout.isatty() else text)
         return
     try:
         to.write_text(text, encoding="utf-8", newline="")
@@ -34,30 +41,44 @@ def write(text: str, to: Path | None = None) -> None:
 
 
 def console() -> Any:
-    """Where results are shown."""
+    """Where results are shown: text is never read as markup, and never steers the terminal."""
     from rich.console import Console
 
-    return Console()
+    class Screen(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(
+                *(_lines(one) if isinstance(one, str) else one for one in objects), **options
+            )
+
+    return Screen(markup=False, highlight=False, emoji=False)
 
 
 def rich_table(*headers: str) -> RichTable:
-    """An empty table with these headers."""
+    """An empty table with these headers; its cells are shown as they are, less what is not text."""
     from rich import box
-    from rich.table import Table as RichTable
+    from rich.table import Table
     from rich.text import Text
 
-    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    class Listing(Table):
+        def add_row(self, *cells: Any, **options: Any) -> None:
+            shown = (Text(printable(cell)) if isinstance(cell, str) else cell for cell in cells)
+            super().add_row(*shown, **options)
+
+    table = Listing(box=box.SIMPLE_HEAD, pad_edge=False)
     for header in headers:
         right = header in _NUMBERS
-        table.add_column(Text(header), justify="right" if right else "left", overflow="fold")
+        shown = Text(printable(header))
+        table.add_column(shown, justify="right" if right else "left", overflow="fold")
     return table
 
 
 def plain(text: str) -> str:
-    """Text for a table's cell: not read as markup, nothing in it steers the terminal."""
-    from rich.markup import escape
+    """Text for a table's cell: nothing in it steers the terminal."""
+    return printable(text)
 
-    return escape(printable(text))
+
+def _lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def printable(text: str) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 LIMIT = 1_000_000
 # Mending takes time that grows with the square of what is left open.
 _MENDABLE, _LEFT_OPEN = 20_000, 200
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
-_FENCE = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
+_THOUGHT = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*(?:\n|\Z)")
 # Where a value may begin; a bracket in prose is followed by something else.
 _OPENING = re.compile(r"""\{(?=\s*(?:["'}]|\w+\s*:))|\[(?=\s*[\[\]{"'\d-])""")
 _STARTS, _DAMAGED = 50, 3
@@ -19,8 +19,42 @@ Container = dict[str, object] | list[object]
 
 
 def without_thoughts(text: str) -> str:
-    """A reply without the thinking aloud that some models put before it."""
-    return _THOUGHTS.sub("", text).strip()
+    """Remove the `<think>…</think>` passages that some models write before their reply.
+
+    A passage that is never closed stays: there is no telling where the reply begins. The text is
+    read once from left to right, so a hostile reply costs no more than an ordinary one.
+
+    >>> without_thoughts("<think>two tables?</think> [1, 2]")
+    '[1, 2]'
+    """
+    kept, begin, opened = [], 0, -1
+    for mark in _THOUGHT.finditer(text):
+        if not mark[1] and opened < 0:
+            opened = mark.start()
+        elif mark[1] and opened >= 0:
+            kept.append(text[begin:opened])
+            begin, opened = mark.end(), -1
+    return "".join([*kept, text[begin:]]).strip()
+
+
+def fenced_blocks(text: str) -> list[tuple[str, str]]:
+    """The fenced blocks of a Markdown text: language in lower case, and content.
+
+    A block ends at the next fence of the same length or with the text. The text is read once from
+    left to right.
+
+    >>> fenced_blocks("Here:\\n```SQL\\nSELECT 1\\n```\\nDone")
+    [('sql', 'SELECT 1')]
+    """
+    blocks, at = [], 0
+    while (fence := _FENCE.search(text, at)) is not None:
+        end = text.find(fence[1], fence.end())
+        content = text[fence.end() :] if end < 0 else text[fence.end() : end]
+        blocks.append((fence[2].lower(), content.rstrip()))
+        if end < 0:
+            break
+        at = end + len(fence[1])
+    return blocks
 
 
 def parse_json(text: str) -> Container | None:
@@ -38,7 +72,7 @@ def parse_json(text: str) -> Container | None:
     if len(text) > LIMIT:
         return None
     text = without_thoughts(text)
-    for part in (text, *_FENCE.findall(text)):
+    for part in (text, *(content for _, content in fenced_blocks(text))):
         found = _load(part)
         if found is not None:
             return found

@@ -15,7 +15,7 @@ from pathlib import Path
 from dovetail.bench.corpus_folder import FOREIGN_KEYS, QUESTIONS
 from dovetail.bench.releases import beaver, mmqa, spider, spider2
 from dovetail.bench.releases.opened import Opened, opened
-from dovetail.errors import UsageError
+from dovetail.errors import DatasetError, UsageError
 from dovetail.ports import Json
 
 # A reader writes databases and returns the rows of the two JSON files.
@@ -29,6 +29,17 @@ _READERS: dict[str, Reader] = {
 }
 
 
+def _read(release: str, files: Opened, into: Path) -> tuple[list[Json], list[Json]]:
+    """What a reader makes of a release; one that is laid out otherwise is an error of one line."""
+    try:
+        return _READERS[release](files, into)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise DatasetError(
+            f"{files.name} is not laid out as the authors of {release} publish it ({told})"
+        ) from None
+
+
 def import_release(release: str, path: Path, into: Path) -> dict[str, int]:
     """Write a release as a corpus; says how many databases, questions and keys it has."""
     if release not in _READERS:
@@ -40,7 +51,7 @@ def import_release(release: str, path: Path, into: Path) -> dict[str, int]:
     beside = Path(tempfile.mkdtemp(dir=into.parent))
     try:
         with opened(path) as files:
-            questions, keys = _READERS[release](files, beside / "databases")
+            questions, keys = _read(release, files, beside / "databases")
         for name, rows in ((QUESTIONS, questions), (FOREIGN_KEYS, keys)):
             text = json.dumps(rows, ensure_ascii=False, indent=1)
             (beside / name).write_text(text + "\n", encoding="utf-8")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dovetail.bench.releases.dumps import Dump
-from dovetail.bench.releases.opened import Opened, gold_tables
+from dovetail.bench.releases.opened import Opened, database_file, gold_tables
 from dovetail.bench.releases.tables import Cells, write_database
 from dovetail.errors import DatasetError
 from dovetail.ports import Json
@@ -36,7 +36,7 @@ def read(release: Opened, into: Path) -> tuple[list[Json], list[Json]]:
             name: (columns, _contents(release, database, name, columns) or dumped.get(name, ()))
             for name, columns in tables.items()
         }
-        write_database(into / database / f"{database}.sqlite", filled)
+        write_database(database_file(into, database), filled)
     return questions, _keys(release.rows("dw_join_keys.json"))
 
 

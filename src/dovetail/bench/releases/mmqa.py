@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dovetail.bench.releases.opened import Opened
+from dovetail.bench.releases.opened import Opened, database_file
 from dovetail.bench.releases.tables import write_database
 from dovetail.domain import TableId
 from dovetail.errors import DatasetError
@@ -76,7 +76,7 @@ class _Pool:
         for place, content in self._contents.items():
             databases.setdefault(place.source, {})[place.name] = content
         for name, tables in databases.items():
-            write_database(into / name / f"{name}.sqlite", tables)
+            write_database(database_file(into, name), tables)
 
 
 def _keys(row: Json, tables: Sequence[TableId]) -> list[Json]:

@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,6 +76,19 @@ def opened(path: Path) -> Iterator[Opened]:
         yield Opened(path.name, tuple(files))
 
 
+def database_file(into: Path, name: object) -> Path:
+    """Where a database of a release goes; a name that would lead out of the folder is refused.
+
+    >>> database_file(Path("databases"), "shop").as_posix()
+    'databases/shop/shop.sqlite'
+    """
+    if not isinstance(name, str) or name in ("", "..") or name != Path(name).name or "\0" in name:
+        raise DatasetError(
+            f"{name!r} is no name for a database: it must be a single word of a path"
+        )
+    return into / name / f"{name}.sqlite"
+
+
 def copy_databases(release: Opened, names: Sequence[str], into: Path) -> None:
     """Copy the SQLite files of these databases to where a corpus has them."""
     missing = [name for name in names if not release.matching(f"{name}.sqlite")]
@@ -84,8 +98,9 @@ def copy_databases(release: Opened, names: Sequence[str], into: Path) -> None:
             f"{missing[0]}.sqlite among them; add the archive of its databases"
         )
     for name in names:
-        (into / name).mkdir(parents=True)
-        shutil.copyfile(release.find(f"{name}.sqlite"), into / name / f"{name}.sqlite")
+        file = database_file(into, name)
+        file.parent.mkdir(parents=True)
+        shutil.copyfile(release.find(file.name), file)
 
 
 def gold_tables(sql: str, dialects: Sequence[str]) -> list[str]:
@@ -101,6 +116,6 @@ def _unpacked(archive: Path, folder: Path) -> Path:
     try:
         with zipfile.ZipFile(archive) as packed:
             packed.extractall(into)
-    except zipfile.BadZipFile as error:
-        raise DatasetError(f"{archive.name} is no zip archive: {error}") from None
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, zlib.error) as error:
+        raise DatasetError(f"{archive.name} cannot be unpacked: {error}") from None
     return into

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from dovetail.bench.releases.opened import Opened, copy_databases, gold_tables
+from dovetail.bench.releases.opened import Opened, copy_databases, database_file, gold_tables
 from dovetail.errors import NotFoundError
 from dovetail.ports import Json
 from dovetail.sources.duck import identifier
@@ -39,7 +39,7 @@ def read(release: Opened, into: Path) -> tuple[list[Json], list[Json]]:
         )
     databases = sorted({question["db_id"] for question in questions})
     copy_databases(release, databases, into)
-    keys = [key for name in databases for key in _declared(into / name / f"{name}.sqlite", name)]
+    keys = [key for name in databases for key in _declared(database_file(into, name), name)]
     return questions, keys
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dovetail.domain import Table
+from dovetail.markdown import one_line
 from dovetail.models.reply import parse_json
 
 _WIDTH = 40
@@ -14,15 +15,16 @@ def shown(number: int, table: Table, purpose: str = "") -> str:
     parts = []
     for place, column in enumerate(table.columns[:_MOST_COLUMNS]):
         example = next((row[place] for row in table.sample if row[place]), None)
-        parts.append(column.name if example is None else f"{column.name} = {_cell(example)}")
+        name = one_line(column.name)
+        parts.append(name if example is None else f"{name} = {_cell(example)}")
     if len(table.columns) > _MOST_COLUMNS:
         parts.append(f"and {len(table.columns) - _MOST_COLUMNS} more")
-    said = f" -- {purpose}" if purpose else ""
-    return f"[{number}] {table.name}({'; '.join(parts)}){said}"
+    said = f" -- {one_line(purpose)}" if purpose else ""
+    return f"[{number}] {one_line(table.name)}({'; '.join(parts)}){said}"
 
 
 def _cell(text: str) -> str:
-    line = " ".join(text.split())
+    line = one_line(" ".join(text.split()))
     return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
 
 

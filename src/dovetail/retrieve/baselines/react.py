@@ -30,10 +30,14 @@ from dovetail.retrieve.trace import (
 )
 from dovetail.search.searcher import Searcher
 
-_OBSERVATION = re.compile(r"^\W*observation\b", re.IGNORECASE | re.MULTILINE)
-_FINAL = re.compile(r"^\W*final answer\W*?:(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+# Repetitions are bounded: a reply is hostile input, and must be read in linear time.
+_OBSERVATION = re.compile(r"^\W{0,40}observation\b", re.IGNORECASE | re.MULTILINE)
+_FINAL = re.compile(
+    r"^\W{0,40}final answer\W{0,40}?:(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
 _ACTION = re.compile(
-    r"^\W*action\W*?:\W*table_search\W*$\s*^\W*action input\W*?:[ \t]*(\S.*)$",
+    r"^\W{0,40}action\W{0,40}?:\W{0,40}table_search\W{0,20}$\s{0,20}"
+    r"^\W{0,20}action input\W{0,40}?:[ \t]{0,40}(\S.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 _LONGEST_SEARCH = 500
