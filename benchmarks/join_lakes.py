@@ -136,10 +136,10 @@ def _text(prefix: str, numbers: npt.NDArray[Any]) -> pa.Array:
     return pc.binary_join_element_wise(prefix, pa.array(numbers).cast(pa.string()), "")
 
 
-def opened(lake: Lake) -> joins.Lake:
-    from dovetail.joins.column_arrays import Lake as Columns
+def opened(lake: Lake) -> joins.ColumnArrays:
+    from dovetail.joins.column_arrays import ColumnArrays
 
-    return Columns.of(CatalogReader.open(lake.path / "catalog"))
+    return ColumnArrays.of(CatalogReader.open(lake.path / "catalog"))
 
 
 def summed(blocks: Iterable[Block]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""How fast is finding every inclusion? Beside the floor and four other ways, in one run.
+"""How fast is finding every inclusion dependency? Beside a lower bound and four baselines.
 
-    python benchmarks/joins.py [--lakes s1,s2] [--pool FOLDER] [--steps floor,whole] [--json]
+    python benchmarks/joins.py [--lakes s1,s2] [--pool FOLDER] [--steps lower_bound,whole] [--json]
 
 Lakes of Parquet files are generated from a seed below .bench/ and kept there. Every figure is CPU
 seconds (of the process and its children); each step runs in a process of its own, so that peak
@@ -8,17 +8,17 @@ memory is its own, and is given up after --limit CPU seconds.
 
 --pool takes a folder of SQLite files, at any depth, as one more lake.
 
-floor        decode every cell with DuckDB into Arrow and hash it once, and nothing else
+lower_bound  decode every cell with DuckDB into Arrow and hash it once, and nothing else
 whole        profile into a fresh catalog, all inclusions, and the best score of every two tables
-inclusion    all inclusions, from the catalog
-values       the index from values to columns, from the catalog
-evidence     the default evidence, from the catalog and that index: candidates, counts, settling
+inclusion    all inclusion dependencies, from the catalog
+values       the inverted index from values to columns, from the catalog
+evidence     the default evidence, from the catalog and that index: candidates, counts, scores
 sets         the same from the catalog with Python sets: every pair of columns, larger ones only
 duckdb       the same from the catalog in SQL: join on the hash, count by pair of columns
 desbordante  the same from CSV files, with SPIDER of desbordante (where it is installed)
 jar          read both columns again for every pair; a sample of pairs, extrapolated
 one          add a table: its place in the index and its inclusions with all others, both ways
-settled      the default evidence after that, from what was kept
+settled      the default evidence after that, from the pairs that were counted before
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ import pyarrow as pa
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parent.parent))
 
+from benchmarks.join_baselines import desbordante, duckdb, jar, sets  # noqa: E402
 from benchmarks.join_lakes import LAKES, Lake, file_name, generate, link, opened, summed  # noqa: E402
-from benchmarks.join_rivals import desbordante, duckdb, jar, sets  # noqa: E402
 from benchmarks.profiling import cpu_seconds, peak_megabytes  # noqa: E402
 
 from benchmarks import profiling  # noqa: E402 - a script sees its own folder only
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 10_010  # with which the slow ways are tried, and counts held against a rebuild
 
 
-def floor(lake: Lake) -> dict[str, Any]:
+def lower_bound(lake: Lake) -> dict[str, Any]:
     """Decode every cell into Arrow and hash it once."""
     from dovetail.hashing import Comparison, drop_missing, hash_values
     from dovetail.plugins import open_source
@@ -90,7 +90,7 @@ def inclusion(lake: Lake) -> dict[str, Any]:
     return inclusion_of(opened(lake))
 
 
-def inclusion_of(columns: joins.Lake) -> dict[str, Any]:
+def inclusion_of(columns: joins.ColumnArrays) -> dict[str, Any]:
     from dovetail.joins.inclusion.exact import pairs
 
     return summed(pairs(columns))
@@ -115,38 +115,38 @@ def values(lake: Lake) -> dict[str, Any]:
     catalog = CatalogReader.open(lake.path / "catalog")
     rmtree(catalog.path / INDEX, ignore_errors=True)
     started = cpu_seconds()
-    Postings.of(catalog, tidy=True)
+    Postings.of(catalog, compact=True)
     return {"cpu": cpu_seconds() - started}
 
 
 def evidence(lake: Lake) -> dict[str, Any]:
     """The default evidence, up to its scores: what is read again of rows is not in it."""
-    from dovetail.joins.scoring import foreign_key
+    from dovetail.joins.scoring.foreign_key import score_foreign_keys
     from dovetail.joins.value_index.postings import Postings
 
     postings = Postings.of(CatalogReader.open(lake.path / "catalog"))
     started = cpu_seconds()
-    edges, kept = foreign_key.keylike(opened(lake), postings=postings)
+    edges, counted = score_foreign_keys(opened(lake), postings=postings)
     return {
         "cpu": cpu_seconds() - started,
         "edges": len(edges.score),
-        "counted": len(kept.counted),
+        "counted": len(counted.candidates),
     }
 
 
 def one(lake: Lake) -> dict[str, Any]:
     """Add a table, and find its inclusions with all others; where that is quick, against all."""
-    from dovetail.joins.inclusion.exact import pairs_of
+    from dovetail.joins.inclusion.exact import pairs_of_fresh
     from dovetail.joins.value_index.postings import Postings
 
     with _added(lake) as (catalog, read):
         started = cpu_seconds()
-        postings = Postings.of(catalog, tidy=True)
+        postings = Postings.of(catalog, compact=True)
         indexed = cpu_seconds() - started
         columns = opened(lake)
         fresh = np.array([file_name(lake.tables).startswith(table.name) for table in columns.ids])
         started = cpu_seconds()
-        found = summed(pairs_of(columns, postings, fresh))
+        found = summed(pairs_of_fresh(columns, postings, fresh))
         cpu = cpu_seconds() - started
         if len(columns) <= MOST_COLUMNS:
             rest = columns.take([not new for new in fresh])
@@ -158,19 +158,19 @@ def one(lake: Lake) -> dict[str, Any]:
 
 
 def settled(lake: Lake) -> dict[str, Any]:
-    """Add a table, and settle all evidence again from what was kept."""
-    from dovetail.joins.scoring import foreign_key
-    from dovetail.joins.snapshot import Past, tables_of
+    """Add a table, and score_jointly all evidence again from what was kept."""
+    from dovetail.joins.scoring.foreign_key import score_foreign_keys
+    from dovetail.joins.snapshot import Snapshot, table_versions
     from dovetail.joins.value_index.postings import Postings
 
     catalog = CatalogReader.open(lake.path / "catalog")
-    _, kept = foreign_key.keylike(opened(lake), postings=Postings.of(catalog))
-    past = Past(tables_of(catalog), (), kept)
+    _, counted = score_foreign_keys(opened(lake), postings=Postings.of(catalog))
+    before = Snapshot(table_versions(catalog), (), counted)
     with _added(lake) as (catalog, _):
-        postings = Postings.of(catalog, tidy=True)
+        postings = Postings.of(catalog, compact=True)
         started = cpu_seconds()
-        edges, _ = foreign_key.keylike(
-            opened(lake), postings=postings, kept=past.kept_for(tables_of(catalog))
+        edges, _ = score_foreign_keys(
+            opened(lake), postings=postings, before=before.counted_for(table_versions(catalog))
         )
         cpu = cpu_seconds() - started
     return {"cpu": cpu, "edges": len(edges.score)}
@@ -190,21 +190,21 @@ def _added(lake: Lake) -> Iterator[tuple[CatalogReader, dict[str, Any]]]:
 
 
 OURS: dict[str, Callable[[Lake], dict[str, Any]]] = {
-    step.__name__: step for step in (floor, whole, inclusion, values, evidence)
+    step.__name__: step for step in (lower_bound, whole, inclusion, values, evidence)
 }
-RIVALS: dict[str, Callable[[Lake], dict[str, Any]]] = {
+BASELINES: dict[str, Callable[[Lake], dict[str, Any]]] = {
     step.__name__: step for step in (sets, duckdb, desbordante)
 }
 STEPS: dict[str, Callable[[Lake], dict[str, Any]]] = {
     **OURS,
-    **RIVALS,
+    **BASELINES,
     **{step.__name__: step for step in (jar, one, settled)},
 }
 
 
 def measure(lake: Lake, step: str, limit: int) -> dict[str, Any]:
-    """Run one step in a process of its own."""
-    if step in RIVALS and lake.tables * lake.columns > MOST_COLUMNS:
+    """IndexSegment one step in a process of its own."""
+    if step in BASELINES and lake.tables * lake.columns > MOST_COLUMNS:
         return {"note": "not tried above 10,000 columns"}
     if lake.name == "pool" and step in ("desbordante", "jar", "one", "settled"):
         return {"note": "for generated lakes only"}
@@ -225,7 +225,7 @@ def run_step(lake: Lake, step: str, limit: int) -> None:
     import duckdb  # noqa: F401 - loaded before the clock starts, in every step
 
     pa.array([1]).to_numpy()  # which has pyarrow load pandas, where it is installed
-    if step in RIVALS:
+    if step in BASELINES:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     started, wall = cpu_seconds(), time.perf_counter()
     result = STEPS[step](lake)
@@ -249,14 +249,16 @@ def main() -> None:
     )
     parser.add_argument("--pool", type=Path, help="a folder with SQLite files: one more lake")
     parser.add_argument(
-        "--steps", help="only these; floor, whole and inclusion are needed to print"
+        "--steps", help="only these; lower_bound, whole and inclusion are needed to print"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.add_argument("--limit", type=int, default=600, help="CPU seconds for another's step")
+    parser.add_argument("--limit", type=int, default=600, help="CPU seconds for a baseline")
     parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     lakes = [LAKES[name] for name in options.lakes.split(",")]
-    steps = options.steps.split(",") if options.steps else list(STEPS)
+    # A step had another name before.
+    asked = options.steps.replace("floor", "lower_bound") if options.steps else ",".join(STEPS)
+    steps = asked.split(",")
     if options.pool:
         link(options.pool)
         lakes.append(LAKES["pool"])
@@ -279,13 +281,15 @@ def main() -> None:
 
 def report(lake: Lake, result: dict[str, dict[str, Any]]) -> None:
     """Print a lake's figures as a table with ratios."""
-    base, alone = result["floor"]["cpu"], result["inclusion"]["cpu"]
+    base, alone = result["lower_bound"]["cpu"], result["inclusion"]["cpu"]
     every = result["whole"]["cpu"]
     print(
         f"\n{lake.name}: {lake.tables:,} tables, {lake.tables * lake.columns:,} columns, ", end=""
     )
     print(f"{lake.cells:.0e} cells, {result['inclusion']['pairs']:,} pairs\n")
-    print("| step | CPU s | of floor | of inclusion | of whole | peak MB | pairs, checksum | |")
+    print(
+        "| step | CPU s | of lower bound | of inclusion | of whole | peak MB | pairs, checksum | |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for step, row in result.items():
         figures = ["", "", "", "", ""]

@@ -92,13 +92,23 @@ class Table:
         raise KeyError(name)
 
 
+# What evidence was called before; JSON has both names for a version.
+_OLD_EVIDENCE = {
+    "convention": "habit",
+    "logit": "odds",
+    "competitors": "rivals",
+    "junction": "bridge",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class JoinEdge:
     """Two tables that can be joined: rows of the left refer to rows of the right.
 
-    `columns` pairs a column of the left with one of the right. `cardinality` reads left to right.
-    `survive` is the share of the left's rows that find a partner. Above a score of 0.5 the
-    evidence for the join outweighs the evidence against it; `evidence` says what there was.
+    `columns` pairs a column of the left (the foreign key) with one of the right (the key); a
+    composite key has two or three pairs. `cardinality` reads left to right. `match_rate` is the
+    share of the left's rows that find a partner. Above a score of 0.5 the evidence for the join
+    outweighs the evidence against it; `evidence` says what there was, by name.
     """
 
     left: TableId
@@ -106,12 +116,17 @@ class JoinEdge:
     columns: tuple[tuple[str, str], ...]
     score: float
     cardinality: str
-    survive: float
+    match_rate: float
     evidence: Mapping[str, float]
 
     def __str__(self) -> str:
         pairs = " and ".join(f"{self.left}.{a} = {self.right}.{b}" for a, b in self.columns)
         return f"{pairs}  ({self.score:.2f})"
+
+    @property
+    def survive(self) -> float:
+        """Deprecated: the name of `match_rate` before."""
+        return self.match_rate
 
     def to_dict(self) -> dict[str, object]:
         """The edge as JSON has it."""
@@ -121,9 +136,15 @@ class JoinEdge:
             "columns": [list(pair) for pair in self.columns],
             "score": self.score,
             "cardinality": self.cardinality,
-            "survive": self.survive,
-            "evidence": dict(self.evidence),
+            "match_rate": self.match_rate,
+            "survive": self.match_rate,  # its name before
+            "evidence": {**self.evidence, **self._renamed_evidence()},
         }
+
+    def _renamed_evidence(self) -> dict[str, float]:
+        """Evidence under the names it had before, for readers of the JSON."""
+        said = self.evidence
+        return {old: said[new] for new, old in _OLD_EVIDENCE.items() if new in said}
 
 
 @dataclass(frozen=True, slots=True)

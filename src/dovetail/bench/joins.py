@@ -11,11 +11,13 @@ from typing import Any
 from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.measures import Pair, joinability
 from dovetail.domain import JoinEdge
-from dovetail.joins.cache import edges_of, work_out
-from dovetail.joins.column_arrays import Lake
-from dovetail.joins.inclusion.candidates import between, concatenate
-from dovetail.joins.scoring import foreign_key
-from dovetail.joins.scoring.registry import Scored
+from dovetail.joins.cache import work_out
+from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.edges import edges_of
+from dovetail.joins.inclusion.candidates import candidates_between, concatenate
+from dovetail.joins.scoring.foreign_key import local_scores
+from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
+from dovetail.joins.scoring.scored_pairs import ScoredPairs
 from dovetail.models.vectors import Kept
 from dovetail.offline.progress import ProgressCallback
 from dovetail.plugins import open_embedder
@@ -42,16 +44,16 @@ def bench_joins(
     started = time.perf_counter()
     edges = work_out(catalog, name, embedder=model and Kept(model, catalog.path / VECTORS))
     seconds = time.perf_counter() - started
-    lake = Lake.of(catalog)
-    gold = declared(dataset, lake)
-    scores, best = best_pairs(lake, edges)
-    if name == foreign_key.NAME:
-        best |= _weak_pairs(lake, set(gold) - set(best))
-    live = [table for table, rows in enumerate(lake.rows.tolist()) if rows]
-    owners = Counter(database_of(lake.ids[table]) for table in live)
+    arrays = ColumnArrays.of(catalog)
+    gold = declared(dataset, arrays)
+    scores, best = best_pairs(arrays, edges)
+    if scoring(name).name == DEFAULT_SCORING:
+        best |= _weak_pairs(arrays, set(gold) - set(best))
+    live = [table for table, rows in enumerate(arrays.rows.tolist()) if rows]
+    owners = Counter(database_of(arrays.ids[table]) for table in live)
 
     def inside(pair: Pair) -> bool:
-        return database_of(lake.ids[pair[0]]) == database_of(lake.ids[pair[1]])
+        return database_of(arrays.ids[pair[0]]) == database_of(arrays.ids[pair[1]])
 
     within = {pair: score for pair, score in scores.items() if inside(pair)}
     gold_within = {pair: columns for pair, columns in gold.items() if inside(pair)}
@@ -61,23 +63,23 @@ def bench_joins(
         "scoring": name,
         "comparison": comparison,
         "embedder": model.model_id if model else None,
-        "tables": len(lake.ids),
-        "empty_tables": len(lake.ids) - len(live),
-        "columns": len(lake),
+        "tables": len(arrays.ids),
+        "empty_tables": len(arrays.ids) - len(live),
+        "columns": len(arrays),
         "seconds": round(seconds, 3),
         "all": asdict(joinability(scores, best, gold, _choose_two(len(live)))),
         "within": asdict(joinability(within, best, gold_within, pairs_within)),
     }
 
 
-def declared(dataset: Dataset, lake: Lake) -> dict[Pair, ColumnPairs]:
+def declared(dataset: Dataset, arrays: ColumnArrays) -> dict[Pair, ColumnPairs]:
     """The declared keys between tables with rows: by pair of tables, the pairs of columns."""
-    places = {(table.source, table.name.lower()): place for place, table in enumerate(lake.ids)}
+    places = {(table.source, table.name.lower()): place for place, table in enumerate(arrays.ids)}
     gold: dict[Pair, ColumnPairs] = {}
     for key in dataset.foreign_keys():
         child = places.get((key.database, key.table.lower()))
         parent = places.get((key.ref_database, key.ref_table.lower()))
-        if child is None or parent is None or not (lake.rows[child] and lake.rows[parent]):
+        if child is None or parent is None or not (arrays.rows[child] and arrays.rows[parent]):
             continue
         columns = frozenset((_column(child, key.column), _column(parent, key.ref_column)))
         pair = (min(child, parent), max(child, parent))
@@ -86,10 +88,10 @@ def declared(dataset: Dataset, lake: Lake) -> dict[Pair, ColumnPairs]:
 
 
 def best_pairs(
-    lake: Lake, edges: Sequence[JoinEdge]
+    arrays: ColumnArrays, edges: Sequence[JoinEdge]
 ) -> tuple[dict[Pair, float], dict[Pair, ColumnPairs]]:
     """Per pair of tables the best score, and the columns it stands for; self edges are left out."""
-    place = {table: number for number, table in enumerate(lake.ids)}
+    place = {table: number for number, table in enumerate(arrays.ids)}
     scores: dict[Pair, float] = {}
     best: dict[Pair, ColumnPairs] = {}
     for edge in sorted(edges, key=lambda edge: -edge.score):
@@ -103,15 +105,15 @@ def best_pairs(
     return scores, best
 
 
-def _weak_pairs(lake: Lake, pairs: set[Pair]) -> dict[Pair, ColumnPairs]:
-    """The best columns of table pairs whose evidence was too weak to be looked at by `keylike`."""
-    found = {pair: between(lake, *pair) for pair in sorted(pairs)}
+def _weak_pairs(arrays: ColumnArrays, pairs: set[Pair]) -> dict[Pair, ColumnPairs]:
+    """The best columns of table pairs whose evidence is too weak for `foreign_key` to count."""
+    found = {pair: candidates_between(arrays, *pair) for pair in sorted(pairs)}
     found = {pair: candidates for pair, candidates in found.items() if len(candidates)}
     if not found:
         return {}
     together = concatenate(list(found.values()))
-    scores = foreign_key.local_scores(lake, together)
-    return best_pairs(lake, edges_of(lake, Scored(together, scores, scores, {})))[1]
+    scores = local_scores(arrays, together)
+    return best_pairs(arrays, edges_of(arrays, ScoredPairs(together, scores, scores, {})))[1]
 
 
 def _column(table: int, name: str) -> str:

@@ -38,7 +38,7 @@ bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure o
 @bench.command("joins")
 def bench_joins(
     data: DataArgument,
-    scoring: ScoringOption = "keylike",
+    scoring: ScoringOption = "foreign_key",
     comparison: Annotated[
         str, typer.Option(metavar="NAME", help="How values compare: coerced, string or typed.")
     ] = "coerced",

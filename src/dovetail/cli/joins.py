@@ -26,12 +26,12 @@ def joins(
     ] = None,
     path: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="A B", help="The surest way from one table to another."),
+        typer.Option(metavar="A B", help="The surest path from one table to another."),
     ] = None,
     least: Annotated[
         float, typer.Option(metavar="SCORE", help="Joins that score above this.")
     ] = 0.5,
-    scoring: ScoringOption = "keylike",
+    scoring: ScoringOption = "foreign_key",
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -56,10 +56,10 @@ def joins(
         found = [edge.to_dict() for edge in edges]
         print_json({"catalog": str(opened.path), "scoring": scoring, "joins": found})
         return
-    listing = rich_table("score", "join", "kind", "rows kept", "why")
+    listing = rich_table("score", "join", "kind", "match rate", "why")
     for edge in edges:
         pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
-        cells = [f"{edge.score:.2f}", pairs, edge.cardinality, f"{edge.survive:.0%}", _why(edge)]
+        cells = [f"{edge.score:.2f}", pairs, edge.cardinality, f"{edge.match_rate:.0%}", _why(edge)]
         listing.add_row(*map(plain, cells))
     console().print(listing)
 
@@ -69,13 +69,13 @@ def _why(edge: JoinEdge) -> str:
     said = edge.evidence
     words = [
         ("composite" in said, "unique together only"),
-        ("self" in said, "hierarchy"),
-        ("bridge" in said, "side of a bridge"),
+        ("self" in said, "self-reference"),
+        ("junction" in said, "junction table"),
         (said.get("name", 0) >= 0.5, "named after it"),
-        (said.get("value", 0) >= 0.5, "telling values"),
+        (said.get("value", 0) >= 0.5, "distinctive values"),
         (said.get("key", 0) >= 0.7, "its key"),
         (said.get("row_containment", 1) < 1, f"{1 - said.get('row_containment', 1):.1%} orphans"),
-        (said.get("rivals", 0) >= 0.5, "has rivals"),
+        (said.get("competitors", 0) >= 0.5, "has competitors"),
         (said.get("jaccard", 0) >= 0.5, "values overlap"),
     ]
     return ", ".join(word for holds, word in words if holds)

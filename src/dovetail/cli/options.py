@@ -51,7 +51,7 @@ EmbedderOption = Annotated[
     typer.Option(metavar="NAME", help="minilm, st:NAME, openai:NAME or none [minilm]."),
 ]
 ScoringOption = Annotated[
-    str, typer.Option(metavar="NAME", help="How to score: keylike, paper or jar.")
+    str, typer.Option(metavar="NAME", help="How to score: foreign_key, paper or jar.")
 ]
 
 

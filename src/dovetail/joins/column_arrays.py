@@ -1,4 +1,7 @@
-"""A catalog as join evidence sees it: columns in arrays, numbered through all tables."""
+"""A catalog as join evidence sees it: one array per fact, with an entry for each column.
+
+Columns are numbered through all tables, in the order of the tables' ids.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.uint32]
-Vector = TypeVar("Vector", bound=npt.NDArray[Any])
+Values = TypeVar("Values", bound=npt.NDArray[Any])
 Sorted = TypeVar("Sorted", Hashes, Ints)
 
 _NUMBERS = (Kind.INTEGER, Kind.REAL)
@@ -26,7 +29,7 @@ _NUMBERS = (Kind.INTEGER, Kind.REAL)
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What still counts, in dirty data, as a reference and as a key.
+    """What still counts, in noisy data, as a foreign key and as a key.
 
     `rows`: the least share of a column's rows that must be found in the key it refers to.
     `unique`: the least share of distinct values in a key.
@@ -36,15 +39,17 @@ class Thresholds:
     unique: float = 0.8
 
 
-DEFAULT = Thresholds()
+DEFAULT_THRESHOLDS = Thresholds()
 
 
 @dataclass(frozen=True, slots=True)
-class Lake:
-    """Tables and their columns. Per table: id, rows. Per column: the rest.
+class ColumnArrays:
+    """Tables and their columns. Per table: `ids` and `rows`. Per column: the rest.
 
-    `filled` counts the rows with a value; `low` and `high` are NaN unless the column holds numbers.
-    `key` columns are unique but for a few rows entered twice. `vectors` hold the distinct values.
+    `table` is the number of a column's table, `position` its place there. `number` flags columns
+    of numbers. `filled` counts the rows with a value; `low` and `high` are NaN unless the column
+    holds numbers. `key` columns are unique but for a few rows entered twice. `value_hashes` are the
+    sorted hashes of the distinct values, `counts` how many rows hold each.
     """
 
     ids: Sequence[TableId]
@@ -59,33 +64,35 @@ class Lake:
     key: Flags
     low: Floats
     high: Floats
-    vectors: Sequence[Hashes]
+    value_hashes: Sequence[Hashes]
     counts: Sequence[Counts]
-    thresholds: Thresholds = DEFAULT
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
 
     def __len__(self) -> int:
         return len(self.table)
 
-    def take(self, tables: Sequence[bool]) -> Lake:
+    def take(self, tables: Sequence[bool]) -> ColumnArrays:
         """Some of the tables, by themselves."""
         chosen = np.array(tables, dtype=np.bool_)
         columns = np.flatnonzero(chosen[self.table])
         number = np.cumsum(chosen) - 1
         every = columns.tolist()
-        arrays = ("position", "number", "filled", "distinct", "unique", "key", "low", "high")
+        facts = ("position", "number", "filled", "distinct", "unique", "key", "low", "high")
         return replace(
             self,
             ids=[table for table, wanted in zip(self.ids, tables, strict=True) if wanted],
             rows=self.rows[chosen],
             table=number[self.table[columns]],
             name=[self.name[column] for column in every],
-            vectors=[self.vectors[column] for column in every],
+            value_hashes=[self.value_hashes[column] for column in every],
             counts=[self.counts[column] for column in every],
-            **{name: getattr(self, name)[columns] for name in arrays},
+            **{name: getattr(self, name)[columns] for name in facts},
         )
 
     @classmethod
-    def of(cls, catalog: CatalogReader, thresholds: Thresholds = DEFAULT) -> Lake:
+    def of(
+        cls, catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHOLDS
+    ) -> ColumnArrays:
         """All tables of a catalog, in the order of their ids."""
         tables, columns = catalog.records.tables, catalog.records.columns
         rows = tables["rows"].to_numpy().astype(np.int64)
@@ -111,7 +118,7 @@ class Lake:
             key=(distinct > 0) & (distinct >= thresholds.unique * filled),
             low=_numbers(columns["minimum"].to_pylist(), number),
             high=_numbers(columns["maximum"].to_pylist(), number),
-            vectors=_Lazy(
+            value_hashes=_Lazy(
                 len(table), lambda c: catalog.hashes(ids[places[c][0]], places[c][1]), every, 0
             ),
             counts=_Lazy(
@@ -121,37 +128,37 @@ class Lake:
         )
 
 
-class _Lazy(Sequence[Vector]):
-    """Vectors that are not touched before they are asked for: one by one, or all in one go."""
+class _Lazy(Sequence[Values]):
+    """Arrays that are not read before they are asked for: one by one, or all in one go."""
 
     def __init__(
         self,
         size: int,
-        one: Callable[[int], Vector],
+        one: Callable[[int], Values],
         every: Callable[[], tuple[list[Hashes], list[Counts]]],
         which: Literal[0, 1],
     ) -> None:
         self._size, self._one, self._every, self._which = size, one, every, which
-        self._all: Sequence[Vector] | None = None
+        self._all: Sequence[Values] | None = None
 
     def __len__(self) -> int:
         return self._size
 
     @overload
-    def __getitem__(self, at: int) -> Vector: ...
+    def __getitem__(self, at: int) -> Values: ...
     @overload
-    def __getitem__(self, at: slice) -> Sequence[Vector]: ...
-    def __getitem__(self, at: int | slice) -> Vector | Sequence[Vector]:
+    def __getitem__(self, at: slice) -> Sequence[Values]: ...
+    def __getitem__(self, at: int | slice) -> Values | Sequence[Values]:
         if isinstance(at, slice):
             return self._load()[at]
         return self._one(at) if self._all is None else self._all[at]
 
-    def __iter__(self) -> Iterator[Vector]:
+    def __iter__(self) -> Iterator[Values]:
         return iter(self._load())
 
-    def _load(self) -> Sequence[Vector]:
+    def _load(self) -> Sequence[Values]:
         if self._all is None:
-            self._all = cast(Sequence[Vector], self._every()[self._which])
+            self._all = cast(Sequence[Values], self._every()[self._which])
         return self._all
 
 
@@ -176,7 +183,7 @@ def firsts(ordered: npt.NDArray[Any]) -> Ints:
 
 
 def found_in(values: Sorted, outer: Sorted) -> Flags:
-    """Which of some values are in a sorted vector."""
+    """Which of some values are in a sorted array."""
     if not len(outer):
         return np.zeros(values.shape, dtype=np.bool_)
     at = np.searchsorted(outer, values)

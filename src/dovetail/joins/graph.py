@@ -1,4 +1,4 @@
-"""The join graph: who joins whom, by which columns, and how to get from one table to another."""
+"""The join graph: tables are its nodes, scored joins its edges; neighbours, paths, components."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dovetail.catalog.lookup import find_table
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.cache import join_edges
-from dovetail.joins.column_arrays import DEFAULT as USUAL
-from dovetail.joins.column_arrays import Thresholds
-from dovetail.joins.scoring.registry import DEFAULT
+from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
+from dovetail.joins.scoring.registry import DEFAULT_SCORING
 
+# Above this score the evidence for a join outweighs the evidence against it.
 JOINABLE = 0.5
 
 
@@ -36,7 +36,10 @@ class JoinGraph:
 
     @classmethod
     def of(
-        cls, catalog: CatalogReader, scoring: str = DEFAULT, thresholds: Thresholds = USUAL
+        cls,
+        catalog: CatalogReader,
+        scoring: str = DEFAULT_SCORING,
+        thresholds: Thresholds = DEFAULT_THRESHOLDS,
     ) -> JoinGraph:
         """The graph of a catalog."""
         return cls(catalog.ids, join_edges(catalog, scoring, thresholds))
@@ -61,7 +64,7 @@ class JoinGraph:
     def path(
         self, start: TableId | str, end: TableId | str, *, least: float = JOINABLE
     ) -> list[JoinEdge]:
-        """The surest way from one table to another: its scores multiplied are the greatest.
+        """The surest path from one table to another: the greatest product of its edges' scores.
 
         Empty when there is none. Ties go to fewer edges, then to smaller ids.
         """
@@ -73,7 +76,7 @@ class JoinGraph:
         while queue:
             cost, steps, here = heapq.heappop(queue)
             if here == goal:
-                return self._way(begin, goal, came)
+                return self._path_back(begin, goal, came)
             if (cost, steps) > best[here]:
                 continue
             for edge in self._at[here]:
@@ -87,39 +90,49 @@ class JoinGraph:
                     heapq.heappush(queue, (*reached, there))
         return []
 
-    def groups(self, *, least: float = JOINABLE) -> list[list[TableId]]:
-        """The tables that hang together, the largest groups first."""
+    def components(self, *, least: float = JOINABLE) -> list[list[TableId]]:
+        """The connected components, the largest first; a table without joins is one by itself."""
         seen: set[TableId] = set()
         found = []
         for table in self._at:
             if table in seen:
                 continue
-            group, todo = {table}, [table]
+            component, todo = {table}, [table]
             while todo:
                 for other in self.neighbours(todo.pop(), least=least):
-                    if other not in group:
-                        group.add(other)
+                    if other not in component:
+                        component.add(other)
                         todo.append(other)
-            seen |= group
-            found.append(sorted(group))
-        return sorted(found, key=lambda group: (-len(group), group))
+            seen |= component
+            found.append(sorted(component))
+        return sorted(found, key=lambda component: (-len(component), component))
 
-    def bridges(self) -> dict[TableId, list[JoinEdge]]:
-        """Many-to-many tables, whose key is two or three references, with those references."""
+    def junction_tables(self) -> dict[TableId, list[JoinEdge]]:
+        """Many-to-many tables, whose key is two or three foreign keys, with those foreign keys."""
         found: dict[TableId, list[JoinEdge]] = {}
         for edge in self.edges:
-            if "bridge" in edge.evidence:
+            if "junction" in edge.evidence:
                 found.setdefault(edge.left, []).append(edge)
         return found
 
-    def _way(self, begin: TableId, goal: TableId, came: dict[TableId, JoinEdge]) -> list[JoinEdge]:
-        way: list[JoinEdge] = []
+    def groups(self, *, least: float = JOINABLE) -> list[list[TableId]]:
+        """Deprecated: the name of `components` before."""
+        return self.components(least=least)
+
+    def bridges(self) -> dict[TableId, list[JoinEdge]]:
+        """Deprecated: the name of `junction_tables` before."""
+        return self.junction_tables()
+
+    def _path_back(
+        self, begin: TableId, goal: TableId, came: dict[TableId, JoinEdge]
+    ) -> list[JoinEdge]:
+        path: list[JoinEdge] = []
         here = goal
         while here != begin:
             edge = came[here]
-            way.append(edge)
+            path.append(edge)
             here = edge.left if edge.right == here else edge.right
-        return way[::-1]
+        return path[::-1]
 
     def _find(self, table: TableId | str) -> TableId:
         if isinstance(table, TableId) and table in self._at:

@@ -1,8 +1,8 @@
 """Rows as hashes, read again from their sources: for the few tables whose columns must be paired.
 
-The catalog keeps what columns hold, not how rows pair it; keys of several columns, bridges and
-hierarchies need that. A table that cannot be read again, or is no longer what the catalog knows,
-gives nothing, and such evidence is then left out.
+The catalog keeps what columns hold, not how rows pair it; composite keys, junction tables and
+self-references need that. A table that cannot be read again, or is no longer what the catalog
+knows, gives nothing, and such evidence is then left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dovetail.sources.resolve import expand
 
 RowHashes = npt.NDArray[np.uint64]
 
-# Cells held at a time, of 8 bytes each; a table with more of them is not read again.
+# Cells cached at a time, of 8 bytes each; a table with more of them is not read again.
 _MOST_CELLS = 1 << 26
 _ATTEMPTS = 4
 
@@ -35,7 +35,7 @@ class RowReader:
         self._comparison = Comparison(catalog.manifest.profile["comparison"])
         self._specs: dict[str, SourceSpec] | None = None
         self._sources: dict[str, tuple[Source, dict[str, Listing]] | None] = {}
-        self._held: dict[TableId, RowHashes | None] = {}
+        self._cached: dict[TableId, RowHashes | None] = {}
         self.complete = True  # every table that was asked for is still there as it was
         self._size = 0
         self._tokens = dict(
@@ -51,18 +51,18 @@ class RowReader:
     def read(self, table: TableId, columns: Sequence[int]) -> RowHashes | None:
         """A hash per row for each of some columns, 0 where a value is missing.
 
-        None when the table cannot be read. It is read whole and held, as long as memory allows:
+        None when the table cannot be read. It is read whole and cached, as long as memory allows:
         whoever asks for two of its columns will ask for others.
         """
-        if table not in self._held:
+        if table not in self._cached:
             found = self._read(table)
             self._size += 0 if found is None else found.size
             if self._size > _MOST_CELLS:
-                self._held.clear()
+                self._cached.clear()
                 self._size = 0 if found is None else found.size
-            self._held[table] = found
-        held = self._held[table]
-        return None if held is None else held[list(columns)]
+            self._cached[table] = found
+        cached = self._cached[table]
+        return None if cached is None else cached[list(columns)]
 
     def _read(self, table: TableId) -> RowHashes | None:
         opened = self._open(table.source)
@@ -106,7 +106,7 @@ class RowReader:
     def _open(self, label: str) -> tuple[Source, dict[str, Listing]] | None:
         if label not in self._sources:
             self._sources[label] = None
-            spec = self._known().get(label)
+            spec = self._specs_by_label().get(label)
             try:
                 if spec is not None:
                     source = open_source(spec)
@@ -116,7 +116,7 @@ class RowReader:
                 return None
         return self._sources[label]
 
-    def _known(self) -> dict[str, SourceSpec]:
+    def _specs_by_label(self) -> dict[str, SourceSpec]:
         if self._specs is None:
             self._specs = {}
             for root in self._catalog.manifest.roots:
@@ -127,7 +127,7 @@ class RowReader:
         return self._specs
 
 
-def combined(columns: RowHashes) -> Hashes:
+def combine_columns(columns: RowHashes) -> Hashes:
     """One hash per row over several columns, of the rows that are complete."""
     whole = (columns != 0).all(axis=0)
     chosen = columns[:, whole]

@@ -1,6 +1,6 @@
-"""Join evidence on disk: the edges, what they were worked out from, and what to keep for next time.
+"""A snapshot of join evidence on disk: the edges, the tables they are of, and the counted pairs.
 
-A file is called by the contents of the catalog and by the scoring, so it is never out of date; the
+A file is named by the contents of the catalog and by the scoring, so it is never out of date; the
 newest one of other contents is what an update starts from.
 """
 
@@ -22,9 +22,9 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import Ints
 from dovetail.joins.inclusion.candidates import Candidates
-from dovetail.joins.scoring.foreign_key import Kept
+from dovetail.joins.scoring.scored_pairs import CountedPairs
 
-_ROWS = pa.schema(
+_SCHEMA = pa.schema(
     [
         ("left_source", pa.string()),
         ("left_table", pa.string()),
@@ -33,19 +33,19 @@ _ROWS = pa.schema(
         ("columns", pa.list_(pa.list_(pa.string()))),
         ("score", pa.float64()),
         ("cardinality", pa.string()),
-        ("survive", pa.float64()),
+        ("match_rate", pa.float64()),
         ("evidence", pa.map_(pa.string(), pa.float64())),
     ]
 )
 _TABLES = b"tables"
-_KEPT = ("child", "parent", "shared", "rows", "rare")
+_COUNTED = ("child", "parent", "shared", "rows", "rarity")
 
-# A table by source, name, digest and number of columns.
-Known = tuple[str, str, str, int]
+# A table's contents, by source, name, digest and number of columns.
+TableVersion = tuple[str, str, str, int]
 
 
-def tables_of(catalog: CatalogReader) -> list[Known]:
-    """The tables of a catalog, as evidence knows them."""
+def table_versions(catalog: CatalogReader) -> list[TableVersion]:
+    """The tables of a catalog, as a snapshot knows them."""
     columns = (
         catalog.records.tables[name].to_pylist() for name in ("source", "name", "digest", "columns")
     )
@@ -53,38 +53,38 @@ def tables_of(catalog: CatalogReader) -> list[Known]:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
-    """Edges, the tables that they were worked out from, and what `keylike` kept."""
+class Snapshot:
+    """Edges, the tables that they were worked out from, and the pairs `foreign_key` counted."""
 
-    tables: Sequence[Known]
+    tables: Sequence[TableVersion]
     edges: Sequence[JoinEdge]
-    kept: Kept | None
+    counted: CountedPairs | None
 
-    def fresh(self, now: Sequence[Known]) -> set[TableId]:
-        """The tables of now that this knows nothing of."""
-        known = set(self.tables)
-        return {TableId(*table[:2]) for table in now if table not in known}
+    def fresh(self, now: Sequence[TableVersion]) -> set[TableId]:
+        """The tables of now that are new or changed since the snapshot."""
+        before = set(self.tables)
+        return {TableId(*table[:2]) for table in now if table not in before}
 
-    def lasting(self, now: Sequence[Known]) -> list[JoinEdge]:
+    def unchanged(self, now: Sequence[TableVersion]) -> list[JoinEdge]:
         """The edges both of whose tables are as they were."""
         same = {TableId(*table[:2]) for table in set(self.tables) & set(now)}
         return [edge for edge in self.edges if edge.left in same and edge.right in same]
 
-    def kept_for(self, now: Sequence[Known]) -> Kept | None:
-        """What was kept, by the column numbers of now."""
-        if self.kept is None:
+    def counted_for(self, now: Sequence[TableVersion]) -> CountedPairs | None:
+        """The counted pairs of columns that are still there, by the column numbers of now."""
+        if self.counted is None:
             return None
-        number = _numbers(self.tables, now)
+        number = _renumbered(self.tables, now)
         there = number >= 0
-        rare = np.full(sum(table[3] for table in now), np.nan)
-        rare[number[there]] = self.kept.rare[there]
-        counted = self.kept.counted
-        lasting = counted.take(there[counted.child] & there[counted.parent])
-        child, parent = number[lasting.child], number[lasting.parent]
-        return Kept(Candidates(child, parent, lasting.shared, lasting.rows), rare)
+        rarity = np.full(sum(table[3] for table in now), np.nan)
+        rarity[number[there]] = self.counted.rarity[there]
+        before = self.counted.candidates
+        left = before.take(there[before.child] & there[before.parent])
+        child, parent = number[left.child], number[left.parent]
+        return CountedPairs(Candidates(child, parent, left.shared, left.rows), rarity)
 
 
-def _numbers(before: Sequence[Known], now: Sequence[Known]) -> Ints:
+def _renumbered(before: Sequence[TableVersion], now: Sequence[TableVersion]) -> Ints:
     """The number now of each column of before, -1 for one that is gone."""
     starts = np.cumsum([0, *(table[3] for table in now)])
     first = dict(zip(now, starts.tolist(), strict=False))
@@ -95,25 +95,25 @@ def _numbers(before: Sequence[Known], now: Sequence[Known]) -> Ints:
     return np.where(spread >= 0, spread + within, -1)
 
 
-def write(path: Path, past: Past) -> None:
-    """Keep evidence; a reader sees all of it or nothing."""
+def write(path: Path, snapshot: Snapshot) -> None:
+    """Write a snapshot; a reader sees all of it or nothing."""
     path.parent.mkdir(exist_ok=True)
-    if past.kept is not None:
+    if snapshot.counted is not None:
         beside = path.with_name(f"{path.stem}.{os.getpid()}.npz")
-        found = past.kept.counted
+        found = snapshot.counted.candidates
         np.savez(
             beside,
             child=found.child,
             parent=found.parent,
             shared=found.shared,
             rows=found.rows,
-            rare=past.kept.rare,
+            rarity=snapshot.counted.rarity,
         )
         beside.replace(path.with_suffix(".npz"))
-    rows = pa.Table.from_pylist([_row(edge) for edge in past.edges], _ROWS)
-    rows = rows.replace_schema_metadata({_TABLES: json.dumps(past.tables)})
+    edges = pa.Table.from_pylist([_row(edge) for edge in snapshot.edges], _SCHEMA)
+    edges = edges.replace_schema_metadata({_TABLES: json.dumps(snapshot.tables)})
     beside = path.with_name(f"{path.name}.{os.getpid()}")
-    pq.write_table(rows, beside, compression="zstd")
+    pq.write_table(edges, beside, compression="zstd")
     beside.replace(path)
 
 
@@ -126,20 +126,20 @@ def _row(edge: JoinEdge) -> dict[str, Any]:
         "columns": edge.columns,
         "score": edge.score,
         "cardinality": edge.cardinality,
-        "survive": edge.survive,
+        "match_rate": edge.match_rate,
         "evidence": list(edge.evidence.items()),
     }
 
 
-def read(path: Path) -> Past:
-    """Evidence that was kept; OSError, ArrowInvalid or KeyError where there is none to read."""
+def read(path: Path) -> Snapshot:
+    """A stored snapshot; OSError, ArrowInvalid or KeyError where there is none to read."""
     rows = pq.ParquetFile(pa.BufferReader(path.read_bytes())).read(use_threads=False)
     tables = [tuple(table) for table in json.loads(rows.schema.metadata[_TABLES])]
-    kept = None
+    counted = None
     with suppress(OSError, ValueError, KeyError):
-        with np.load(path.with_suffix(".npz")) as arrays:
-            *counted, rare = (arrays[name] for name in _KEPT)
-        kept = Kept(Candidates(*counted), rare)
+        with np.load(path.with_suffix(".npz")) as stored:
+            *pairs, rarity = (stored[name] for name in _COUNTED)
+        counted = CountedPairs(Candidates(*pairs), rarity)
     edges = [
         JoinEdge(
             left=TableId(row["left_source"], row["left_table"]),
@@ -147,9 +147,9 @@ def read(path: Path) -> Past:
             columns=tuple((left, right) for left, right in row["columns"]),
             score=row["score"],
             cardinality=row["cardinality"],
-            survive=row["survive"],
+            match_rate=row["match_rate"],
             evidence=dict(row["evidence"]),
         )
         for row in rows.to_pylist()
     ]
-    return Past(tables, edges, kept)
+    return Snapshot(tables, edges, counted)

@@ -22,16 +22,14 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import ModelError
 from dovetail.joins.cache import join_edges
-from dovetail.joins.column_arrays import DEFAULT as USUAL
-from dovetail.joins.column_arrays import Thresholds
-from dovetail.joins.scoring.registry import DEFAULT as KEYLIKE
-from dovetail.joins.scoring.registry import scoring
+from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
+from dovetail.joins.naming.name_links import name_links
+from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 from dovetail.models.vectors import VectorStore
 from dovetail.ports import Embedder, Json
 from dovetail.search.dense import Dense, Vectors
 from dovetail.search.embedding_text import header_text, table_text
 from dovetail.search.lexical import Lexical
-from dovetail.search.name_links import ties
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.values import ValueIndex
 from dovetail.search.values import forget_others as forget_other_values
@@ -50,7 +48,7 @@ class IndexInputs:
 
     embedder: Embedder | None
     purposes: Mapping[TableId, str] = field(default_factory=dict)
-    thresholds: Thresholds = USUAL
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
 
     @property
     def model(self) -> Json:
@@ -61,7 +59,7 @@ class IndexInputs:
 
     @property
     def key(self) -> str:
-        model, joins = self.model["embedder"], scoring(KEYLIKE).version
+        model, joins = self.model["embedder"], scoring(DEFAULT_SCORING).version
         way = hashlib.sha256(f"{_VERSION} {model} {joins} {self.thresholds}".encode())
         for table in sorted(self.purposes):
             way.update(f"\0{table}\0{self.purposes[table]}".encode())
@@ -148,7 +146,7 @@ def _make(catalog: CatalogReader, inputs: IndexInputs, done: Done | None) -> Ind
     edges = join_edges(catalog, thresholds=inputs.thresholds)
     return Index(
         lexical=Lexical.build(tables, purposes),
-        joined=Neighbours.build(places, edges, ties(tables)),
+        joined=Neighbours.build(places, edges, name_links(tables)),
         values=ValueIndex.of(catalog),
         dense=dense,
         headers=headers,

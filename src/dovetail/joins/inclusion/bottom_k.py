@@ -1,9 +1,8 @@
-"""Which sets of values may hold which others? Told by a few values of each, for all sets at once.
+"""Bottom-k sketches: which value sets may contain which others, for all sets at once?
 
-A set is represented by its few smallest hashes, its probes. One pass over all values finds which
-sets hold which probe; a set can only lie in those that hold all of its probes. Near misses left
-over mostly fail on buckets of hashes: what lies in a set has no value in a bucket where that set
-has none.
+The sketch of a set is its k smallest hashes. One pass over all values finds which sets hold which
+sketch value; a set can only be contained in those that hold its whole sketch. Near misses that are
+left mostly fail on buckets of hashes: a superset has a value in every bucket where the subset has.
 """
 
 from __future__ import annotations
@@ -15,176 +14,178 @@ import numpy.typing as npt
 
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Flags, Ints, firsts, spans
-from dovetail.joins.inclusion.equal_sets import together
+from dovetail.joins.inclusion.equal_sets import in_blocks
 
-Bits = npt.NDArray[np.uint8]
+Bitmaps = npt.NDArray[np.uint8]
 
-# First bits of a hash that tell whether it may be a probe: so many that the table stays in the
-# processor's cache, where there are not many probes.
-_LEAST_MARKS, _MOST_MARKS = 18, 23
+# First bits of a hash that tell whether it may be a sketch value: so many that the table of them
+# stays in the processor's cache, where there are not many sketch values.
+_LEAST_PREFIX_BITS, _MOST_PREFIX_BITS = 18, 23
 # First bits of a hash that name its bucket, and how many buckets of a set are looked up.
 _BUCKET_BITS = 13
 _BUCKET_SHIFT = np.uint64(64 - _BUCKET_BITS)
-_LOOKED_UP = 512
-# For fewer candidates than these it is quicker to verify them one by one.
-_WORTH_BUCKETS = 4
+_BUCKETS_LOOKED_UP = 512
+# For no more candidates than these it is quicker to verify them one by one.
+_FEW_CANDIDATES = 4
 
 
-class Holders:
-    """Which of some sets of values hold which probes, found in one pass over all values."""
+class SketchIndex:
+    """An inverted index from sketch values to the sets that hold them, made in one pass."""
 
-    def __init__(self, probes: Sequence[Hashes], vectors: Sequence[Hashes]) -> None:
+    def __init__(self, sketches: Sequence[Hashes], value_hashes: Sequence[Hashes]) -> None:
+        """`sketches` give the values to index, `value_hashes` the sets to look for them in."""
         nothing = np.empty(0, dtype=np.uint64)
-        self._probes = np.sort(np.concatenate([nothing, *probes]))
-        self._probes = self._probes[firsts(self._probes)]
-        # A value can only be a probe if some probe shares its first bits: most are ruled out so.
-        bits = min(max(len(self._probes).bit_length() + 4, _LEAST_MARKS), _MOST_MARKS)
+        self._values = np.sort(np.concatenate([nothing, *sketches]))
+        self._values = self._values[firsts(self._values)]
+        # A hash can only be a sketch value if one shares its first bits: most are ruled out so.
+        bits = len(self._values).bit_length() + 4
+        bits = min(max(bits, _LEAST_PREFIX_BITS), _MOST_PREFIX_BITS)
         self._shift = np.uint64(64 - bits)
-        self._marked = np.zeros(1 << bits, dtype=np.bool_)
-        self._marked[self._probes >> self._shift] = True
-        # A probe and a set that holds it in one number: sorting those is quicker than places.
+        self._prefixes = np.zeros(1 << bits, dtype=np.bool_)
+        self._prefixes[self._values >> self._shift] = True
+        # A sketch value and a set that holds it in one number: sorting those is quicker than
+        # sorting places.
+        count = len(value_hashes)
         held = [np.empty(0, dtype=np.int64)]
-        for first, values, starts in together(vectors):
-            at, probe = self._found(values)
-            held.append(
-                probe * len(vectors) + np.searchsorted(starts, at, side="right") + first - 1
-            )
+        for first, values, starts in in_blocks(value_hashes):
+            at, place = self._found(values)
+            held.append(place * count + np.searchsorted(starts, at, side="right") + first - 1)
         every = np.concatenate(held)
         every.sort()
-        probe = every // max(len(vectors), 1)
-        self._sets = (every - probe * len(vectors)).astype(np.int32)
-        self.times: Ints = np.bincount(probe, minlength=len(self._probes))
-        self._starts = np.concatenate([[0], np.cumsum(self.times)])
+        place = every // max(count, 1)
+        self._sets = (every - place * count).astype(np.int32)
+        self.holders: Ints = np.bincount(place, minlength=len(self._values))
+        self._starts = np.concatenate([[0], np.cumsum(self.holders)])
 
     def places(self, values: Hashes) -> Ints:
-        """The places, among all probes, of those values that are probes."""
+        """The places, among all sketch values, of those values that are sketch values."""
         return self._found(values)[1]
 
     def _found(self, values: Hashes) -> tuple[Ints, Ints]:
-        """Those values that are probes: their places, and their places among all probes."""
+        """Those values that are sketch values: their places, and their places among these."""
         nothing = np.empty(0, dtype=np.int64)
-        if not len(self._probes):
+        if not len(self._values):
             return nothing, nothing
-        likely = np.flatnonzero(self._marked.take((values >> self._shift).view(np.int64)))
+        likely = np.flatnonzero(self._prefixes.take((values >> self._shift).view(np.int64)))
         chosen = values[likely]
-        at = np.searchsorted(self._probes, chosen)
-        at[at == len(self._probes)] = 0
-        same = self._probes[at] == chosen
+        at = np.searchsorted(self._values, chosen)
+        at[at == len(self._values)] = 0
+        same = self._values[at] == chosen
         return likely[same], at[same]
 
-    def ranges(self, places: Ints) -> tuple[Ints, Ints]:
-        """Where in `sets` those begin and end that hold each of some probes."""
+    def posting_ranges(self, places: Ints) -> tuple[Ints, Ints]:
+        """Where in `sets` those begin and end that hold each of some sketch values."""
         return self._starts[places], self._starts[places + 1]
 
     @property
     def sets(self) -> npt.NDArray[np.int32]:
-        """The sets that hold the first probe, then those that hold the second, and so on."""
+        """The sets that hold the first sketch value, then those that hold the second, and so on."""
         return self._sets
 
 
-class Likely:
-    """The sets that may hold each of some sets, as rows of bits; the first set has the last bit
-    of the first byte."""
+class CandidateSupersets:
+    """The sets that may contain each of some sets, as bitmaps; the first set has the last bit of
+    the first byte."""
 
-    def __init__(self, vectors: Sequence[Hashes], probes: int) -> None:
-        self._vectors = vectors
-        few = [vector[:probes] for vector in vectors]
-        self._holders = Holders(few, vectors)
-        self._lengths = np.array([len(some) for some in few], dtype=np.int64)
+    def __init__(self, value_hashes: Sequence[Hashes], sketch_size: int) -> None:
+        self._value_hashes = value_hashes
+        sketches = [hashes[:sketch_size] for hashes in value_hashes]
+        self._index = SketchIndex(sketches, value_hashes)
+        self._lengths = np.array([len(sketch) for sketch in sketches], dtype=np.int64)
         self._starts = np.cumsum(self._lengths) - self._lengths
-        self._every = self._holders.places(np.concatenate(few)) if few else self._starts
-        self._rows, self._bits = self._dense()
-        self.alone = self._alone()
-        # Sets that hold no probe of another are candidates for none.
-        common = np.repeat(self._holders.times > 1, self._holders.times)
-        holding = np.bincount(self._holders.sets[common], minlength=len(vectors)) > 0
-        self._buckets = _buckets(
-            [v if h else v[:0] for v, h in zip(vectors, holding.tolist(), strict=True)]
-        )
+        self._every = self._index.places(np.concatenate(sketches)) if sketches else self._starts
+        self._rows, self._bitmaps = self._frequent_bitmaps()
+        self.maximal = self._contained_in_none()
+        # Sets that hold no sketch value of another are candidates for none.
+        common = np.repeat(self._index.holders > 1, self._index.holders)
+        holding = np.bincount(self._index.sets[common], minlength=len(value_hashes)) > 0
+        wanted = zip(value_hashes, holding.tolist(), strict=True)
+        self._buckets = _bucket_bitmaps([hashes if held else hashes[:0] for hashes, held in wanted])
 
-    def _alone(self) -> Flags:
-        """Which sets have a probe that no other set holds: they lie in none."""
-        if not len(self._vectors):
+    def _contained_in_none(self) -> Flags:
+        """Which sets have a sketch value that no other set holds: they have no superset."""
+        if not len(self._value_hashes):
             return np.empty(0, dtype=np.bool_)
-        alone: Flags = np.minimum.reduceat(self._holders.times[self._every], self._starts) == 1
-        return alone
+        least = np.minimum.reduceat(self._index.holders[self._every], self._starts)
+        maximal: Flags = least == 1
+        return maximal
 
-    def _dense(self) -> tuple[Ints, Bits]:
-        """A row of bits for each probe that many sets hold, and which row that is.
+    def _frequent_bitmaps(self) -> tuple[Ints, Bitmaps]:
+        """A bitmap over the sets for each frequent sketch value, and which bitmap is whose.
 
-        One in 32 is many: the bits take no more room than the list then. The last row, that of
-        all other probes, rules out nothing.
+        One set in 32 makes a value frequent: a bitmap takes no more room than the list then. The
+        last bitmap, that of all rare values, rules out nothing.
         """
-        sets = len(self._vectors)
-        many = np.flatnonzero(self._holders.times * 32 >= sets)
-        row = np.full(len(self._holders.times), len(many), dtype=np.int64)
-        row[many] = np.arange(len(many))
-        bits = np.full((len(many) + 1, (sets + 7) // 8), 255, dtype=np.uint8)
-        for at, probe in enumerate(many.tolist()):
-            (start,), (end,) = self._holders.ranges(np.array([probe]))
+        sets = len(self._value_hashes)
+        frequent = np.flatnonzero(self._index.holders * 32 >= sets)
+        row = np.full(len(self._index.holders), len(frequent), dtype=np.int64)
+        row[frequent] = np.arange(len(frequent))
+        bitmaps = np.full((len(frequent) + 1, (sets + 7) // 8), 255, dtype=np.uint8)
+        for at, place in enumerate(frequent.tolist()):
+            (start,), (end,) = self._index.posting_ranges(np.array([place]))
             flags = np.zeros(sets, dtype=np.bool_)
-            flags[self._holders.sets[start:end]] = True
-            bits[at] = np.packbits(flags, bitorder="little")
-        return row, bits
+            flags[self._index.sets[start:end]] = True
+            bitmaps[at] = np.packbits(flags, bitorder="little")
+        return row, bitmaps
 
-    def rows(self, places: Ints) -> Bits:
-        """For some sets, in order: a row each of those up to the last of them that may hold it."""
+    def bitmaps(self, places: Ints) -> Bitmaps:
+        """For some sets, in order: a bitmap each of those up to the last that may contain it."""
         size = int(places[-1]) + 1
         width = (size + 7) // 8
         found = np.full((len(places), width), 255, dtype=np.uint8)
-        light = np.zeros((len(places), size), dtype=np.uint8)
-        listed = np.zeros(len(places), dtype=np.uint8)
+        rare_held = np.zeros((len(places), size), dtype=np.uint8)
+        rare = np.zeros(len(places), dtype=np.uint8)
         lengths = self._lengths[places]
         for number in range(int(lengths.max())):
             here = np.flatnonzero(lengths > number)
-            probes = self._every[self._starts[places[here]] + number]
-            rows = self._rows[probes]
-            found[here] &= self._bits[rows, :width]
-            few = np.flatnonzero(rows == len(self._bits) - 1)
-            starts, ends = self._holders.ranges(probes[few])
-            sets = self._holders.sets[spans(starts, ends)]
+            values = self._every[self._starts[places[here]] + number]
+            rows = self._rows[values]
+            found[here] &= self._bitmaps[rows, :width]
+            few = np.flatnonzero(rows == len(self._bitmaps) - 1)
+            starts, ends = self._index.posting_ranges(values[few])
+            sets = self._index.sets[spans(starts, ends)]
             of = np.repeat(here[few], ends - starts)
-            light[of[sets < size], sets[sets < size]] += 1
-            listed[here[few]] += 1
-        found &= np.packbits(light == listed[:, None], axis=1, bitorder="little")
-        many = np.bitwise_count(found).sum(axis=1) > _WORTH_BUCKETS
+            rare_held[of[sets < size], sets[sets < size]] += 1
+            rare[here[few]] += 1
+        found &= np.packbits(rare_held == rare[:, None], axis=1, bitorder="little")
+        many = np.bitwise_count(found).sum(axis=1) > _FEW_CANDIDATES
         for row in np.flatnonzero(many).tolist():
-            vector = self._vectors[places[row]]
-            spread = vector[:: len(vector) // _LOOKED_UP + 1] >> _BUCKET_SHIFT
-            found[row] &= np.bitwise_and.reduce(self._buckets[spread, :width])
+            hashes = self._value_hashes[places[row]]
+            buckets = hashes[:: len(hashes) // _BUCKETS_LOOKED_UP + 1] >> _BUCKET_SHIFT
+            found[row] &= np.bitwise_and.reduce(self._buckets[buckets, :width])
         return found
 
 
-class Filled:
-    """The buckets of hashes where each of some sets has a value; found out when first wanted."""
+class BucketSignatures:
+    """Per set the buckets of hashes where it has a value, as a bitmap; made when first wanted."""
 
-    def __init__(self, vectors: Sequence[Hashes]) -> None:
-        self._vectors = vectors
-        self._bits = np.zeros((len(vectors), (1 << _BUCKET_BITS) // 64), dtype=np.uint64)
-        self._known = np.zeros(len(vectors), dtype=np.bool_)
+    def __init__(self, value_hashes: Sequence[Hashes]) -> None:
+        self._value_hashes = value_hashes
+        self._bits = np.zeros((len(value_hashes), (1 << _BUCKET_BITS) // 64), dtype=np.uint64)
+        self._made = np.zeros(len(value_hashes), dtype=np.bool_)
 
-    def hold(self, place: int, others: Ints) -> Ints:
-        """Those of some sets that have a value in every bucket where one has."""
+    def may_contain(self, place: int, others: Ints) -> Ints:
+        """Those of some sets that have a value in every bucket where the given set has one."""
         wanted = np.append(others, place)
-        for unknown in wanted[~self._known[wanted]].tolist():
+        for missing in wanted[~self._made[wanted]].tolist():
             flags = np.zeros(1 << _BUCKET_BITS, dtype=np.bool_)
-            flags[self._vectors[unknown] >> _BUCKET_SHIFT] = True
-            self._bits[unknown] = np.packbits(flags).view(np.uint64)
-            self._known[unknown] = True
-        missing = self._bits[place] & ~self._bits[others]
-        held: Ints = others[~missing.any(axis=1)]
-        return held
+            flags[self._value_hashes[missing] >> _BUCKET_SHIFT] = True
+            self._bits[missing] = np.packbits(flags).view(np.uint64)
+            self._made[missing] = True
+        lacking = self._bits[place] & ~self._bits[others]
+        found: Ints = others[~lacking.any(axis=1)]
+        return found
 
 
-def _buckets(vectors: Sequence[Hashes]) -> Bits:
-    """For each bucket of hashes a row of bits: the sets that have a value there."""
-    bits = np.empty((1 << _BUCKET_BITS, (len(vectors) + 7) // 8), dtype=np.uint8)
-    step = 64  # sets at a time, so that what is written stays near
-    for first in range(0, len(vectors), step):
-        some = vectors[first : first + step]
+def _bucket_bitmaps(value_hashes: Sequence[Hashes]) -> Bitmaps:
+    """For each bucket of hashes a bitmap of the sets that have a value there."""
+    bitmaps = np.empty((1 << _BUCKET_BITS, (len(value_hashes) + 7) // 8), dtype=np.uint8)
+    step = 64  # sets at a time, so that what is written stays in the cache
+    for first in range(0, len(value_hashes), step):
+        some = value_hashes[first : first + step]
         flags = np.zeros((1 << _BUCKET_BITS, len(some)), dtype=np.bool_)
-        number = np.repeat(np.arange(len(some)), [len(vector) for vector in some])
+        number = np.repeat(np.arange(len(some)), [len(hashes) for hashes in some])
         flags[np.concatenate(some) >> _BUCKET_SHIFT, number] = True
         packed = np.packbits(flags, axis=1, bitorder="little")
-        bits[:, first // 8 : first // 8 + packed.shape[1]] = packed
-    return bits
+        bitmaps[:, first // 8 : first // 8 + packed.shape[1]] = packed
+    return bitmaps

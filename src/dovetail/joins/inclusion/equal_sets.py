@@ -1,4 +1,4 @@
-"""Columns with the same set of values are one class: classes are compared, columns are not."""
+"""Groups of equal value sets: columns with the same set of values are compared as one."""
 
 from __future__ import annotations
 
@@ -8,53 +8,54 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Ints, Lake
+from dovetail.joins.column_arrays import ColumnArrays, Ints
 
 # Values that are looked at together: a call per column would cost more than its values do.
-_TOGETHER = 1 << 19
+_BLOCK = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
-class Classes:
-    """Columns grouped by equal sets of values, the largest sets first; empty ones are left out."""
+class EqualSets:
+    """Columns grouped by equal value sets, the largest sets first; empty columns are left out."""
 
-    vectors: list[Hashes]
-    of: Ints  # the class of each column, -1 for an empty one
+    value_hashes: list[Hashes]  # of each group
+    group_of: Ints  # the group of each column, -1 for an empty column
 
     def __len__(self) -> int:
-        return len(self.vectors)
+        return len(self.value_hashes)
 
 
-def group(lake: Lake) -> Classes:
-    """Group columns by equal sets.
+def group_equal_sets(arrays: ColumnArrays) -> EqualSets:
+    """Group columns by equal value sets.
 
     Sets are told apart by size, ends and the exclusive or of their hashes, which as good random
     numbers would hardly ever agree by chance; equal keys are compared value by value still.
     """
-    vectors = list(lake.vectors)
-    filled = [place for place, vector in enumerate(vectors) if len(vector)]
-    first: dict[tuple[int, ...], list[int]] = {}  # the first column of each class, by key
-    same = np.full(len(vectors), -1, dtype=np.int64)
-    for place, key in zip(filled, _keys([vectors[place] for place in filled]), strict=True):
+    value_hashes = list(arrays.value_hashes)
+    filled = [column for column, hashes in enumerate(value_hashes) if len(hashes)]
+    first: dict[tuple[int, ...], list[int]] = {}  # the first column of each group, by key
+    same = np.full(len(value_hashes), -1, dtype=np.int64)
+    keys = _keys([value_hashes[column] for column in filled])
+    for column, key in zip(filled, keys, strict=True):
         alike = first.setdefault(key, [])
         for other in alike:
-            if np.array_equal(vectors[other], vectors[place]):
-                same[place] = other
+            if np.array_equal(value_hashes[other], value_hashes[column]):
+                same[column] = other
                 break
         else:
-            alike.append(place)
-            same[place] = place
-    firsts = np.flatnonzero(same == np.arange(len(vectors)))
-    sizes = np.array([len(vectors[place]) for place in firsts.tolist()], dtype=np.int64)
+            alike.append(column)
+            same[column] = column
+    firsts = np.flatnonzero(same == np.arange(len(value_hashes)))
+    sizes = np.array([len(value_hashes[column]) for column in firsts.tolist()], dtype=np.int64)
     order = firsts[np.argsort(-sizes, kind="stable")]
-    number = np.full(len(vectors) + 1, -1, dtype=np.int64)  # the last is for empty columns
+    number = np.full(len(value_hashes) + 1, -1, dtype=np.int64)  # the last is for empty columns
     number[order] = np.arange(len(order))
-    return Classes([vectors[place] for place in order.tolist()], number[same])
+    return EqualSets([value_hashes[column] for column in order.tolist()], number[same])
 
 
-def _keys(vectors: Sequence[Hashes]) -> Iterator[tuple[int, ...]]:
+def _keys(value_hashes: Sequence[Hashes]) -> Iterator[tuple[int, ...]]:
     """What equal sets have in common: size, ends, and the exclusive or of all hashes."""
-    for _, values, starts in together(vectors):
+    for _, values, starts in in_blocks(value_hashes):
         ends = np.append(starts[1:], len(values))
         parts = (
             ends - starts,
@@ -65,12 +66,12 @@ def _keys(vectors: Sequence[Hashes]) -> Iterator[tuple[int, ...]]:
         yield from zip(*(part.tolist() for part in parts), strict=True)
 
 
-def together(vectors: Sequence[Hashes]) -> Iterator[tuple[int, Hashes, Ints]]:
-    """Some sets at a time: the number of the first, their values, and where each one's begin."""
-    ends = np.cumsum([len(vector) for vector in vectors], dtype=np.int64)
+def in_blocks(value_hashes: Sequence[Hashes]) -> Iterator[tuple[int, Hashes, Ints]]:
+    """Many sets at a time: the number of the first, all their values, and where each begins."""
+    ends = np.cumsum([len(hashes) for hashes in value_hashes], dtype=np.int64)
     first, before = 0, 0
-    while first < len(vectors):
-        last = max(int(np.searchsorted(ends, before + _TOGETHER, side="right")), first + 1)
+    while first < len(value_hashes):
+        last = max(int(np.searchsorted(ends, before + _BLOCK, side="right")), first + 1)
         starts = np.concatenate([[0], ends[first : last - 1] - before])
-        yield first, np.concatenate(vectors[first:last]), starts
+        yield first, np.concatenate(value_hashes[first:last]), starts
         first, before = last, int(ends[last - 1])

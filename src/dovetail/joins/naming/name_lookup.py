@@ -1,4 +1,4 @@
-"""Which keys does the name of a column point at? By the words of their tables and their own."""
+"""Which keys may a column refer to by its name? Looked up by words alike, without every pair."""
 
 from __future__ import annotations
 
@@ -8,45 +8,45 @@ from functools import cache
 
 import numpy as np
 
-from dovetail.joins.column_arrays import Ints, Lake
+from dovetail.joins.column_arrays import ColumnArrays, Ints
 from dovetail.joins.naming.name_words import Words, core, entity, word_likeness
 
 
-class Named:
+class NameLookup:
     """Keys by the words of their tables and of their own names."""
 
-    def __init__(self, lake: Lake, keys: Ints) -> None:
+    def __init__(self, arrays: ColumnArrays, keys: Ints) -> None:
         places: dict[str, list[int]] = defaultdict(list)
         initials: dict[str, list[int]] = defaultdict(list)
         for key in keys.tolist():
-            thing = entity(lake.ids[lake.table[key]].name)
-            called = core(lake.name[key])
-            for word in {*thing, *called, "".join(thing), "".join(called)}:
+            about = entity(arrays.ids[arrays.table[key]].name)
+            called = core(arrays.name[key])
+            for word in {*about, *called, "".join(about), "".join(called)}:
                 places[word].append(key)
-            for name in (thing, called):
+            for name in (about, called):
                 if len(name) > 1:
                     initials["".join(sorted(word[0] for word in name))].append(key)
         self._places = {word: np.array(found) for word, found in places.items() if word}
         self._initials = {letters: np.array(found) for letters, found in initials.items()}
-        self._like = _LikeWords(self._places)
+        self._similar = _SimilarWords(self._places)
         self._memory: dict[Words, Ints] = {}
 
-    def pointed_at(self, column: str) -> Ints:
-        """The keys that have a like word in their names."""
-        said = core(column)
-        if said not in self._memory:
-            alike = {like for word in (*said, "".join(said)) for like in self._like.of(word)}
+    def keys_named_by(self, column: str) -> Ints:
+        """The keys that have, in their or their table's name, a word like one of the column's."""
+        named = core(column)
+        if named not in self._memory:
+            alike = {like for word in (*named, "".join(named)) for like in self._similar.of(word)}
             found = [self._places[word] for word in sorted(alike)]
-            letters = "".join(sorted("".join(said)))
+            letters = "".join(sorted("".join(named)))
             found += [self._initials[letters]] if letters in self._initials else []
-            self._memory[said] = (
+            self._memory[named] = (
                 np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
             )
-        return self._memory[said]
+        return self._memory[named]
 
 
-class _LikeWords:
-    """Words like a word, found by their first letter or their last four."""
+class _SimilarWords:
+    """Words of a vocabulary that are like a word, found by their first letter or last four."""
 
     def __init__(self, vocabulary: Iterable[str]) -> None:
         self._begin: dict[str, list[tuple[str, int]]] = defaultdict(list)
@@ -57,6 +57,7 @@ class _LikeWords:
         self._memory: dict[str, list[str]] = {}
 
     def of(self, word: str) -> list[str]:
+        """The words alike, in order."""
         if word not in self._memory:
             mine = _letters(word)
             # Of two like words the shorter has no letter that the longer has not.

@@ -126,8 +126,12 @@ def is_plural(table: str) -> bool:
 
 
 @cache
-def habits(name: str) -> Words:
-    """How the author of a name spells: case of first and later words, separator, form of 'id'."""
+def naming_convention(name: str) -> Words:
+    """The convention a name follows: case of first and later words, separator, form of 'id'.
+
+    >>> naming_convention("cust_id")
+    ('first lower', 'later lower', 'between _', 'id as id')
+    """
     parts = re.findall(r"[A-Za-z]+", name)
     if not parts:
         return ()
@@ -175,7 +179,7 @@ def _in_order(letters: str, word: str) -> bool:
 
 @cache
 def refers(one: Words, other: Words) -> float:
-    """How far the words of one name name the thing called by the other.
+    """How far the words of one name refer to the thing called by the other, from 0 to 1.
 
     All of the other's words should be there, its head above all. A role may stand in front
     (created_by_staff names staff), another head may not follow (an account type is no account).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.joins.column_arrays import Floats, Ints, Lake, firsts
+from dovetail.joins.column_arrays import ColumnArrays, Floats, Ints, firsts
 
 # Pairs of tables up to which each has a place in an array, of 16 bytes.
 _DENSE = 1 << 25
@@ -13,18 +13,18 @@ _DENSE = 1 << 25
 Packed = npt.NDArray[np.uint64]
 
 
-class Best:
+class BestPairs:
     """Keeps the best pair of columns of every two tables; ties go to the first columns."""
 
-    def __init__(self, lake: Lake) -> None:
-        self._lake = lake
-        self._tables = len(lake.ids)
+    def __init__(self, arrays: ColumnArrays) -> None:
+        self._arrays = arrays
+        self._tables = len(arrays.ids)
         self._dense = _Slots(self._tables**2) if self._tables**2 <= _DENSE else None
         self._blocks: list[tuple[Ints, Floats, Packed]] = []
 
     def add(self, left: Ints, right: Ints, score: Floats) -> None:
         """Take note of some pairs of columns."""
-        one, other = self._lake.table[left], self._lake.table[right]
+        one, other = self._arrays.table[left], self._arrays.table[right]
         pair = np.minimum(one, other) * self._tables + np.maximum(one, other)
         if self._dense is not None:
             self._dense.add(pair, left, right, score)
@@ -52,7 +52,7 @@ class Best:
             score, columns = score[order], columns[order]
         low = (columns >> np.uint64(32)).astype(np.int64)
         high = (columns & np.uint64(0xFFFFFFFF)).astype(np.int64)
-        distinct, unique = self._lake.distinct, self._lake.unique
+        distinct, unique = self._arrays.distinct, self._arrays.unique
         larger = distinct[low] > distinct[high]
         same = distinct[low] == distinct[high]
         turned = larger | (same & unique[low] & ~unique[high])

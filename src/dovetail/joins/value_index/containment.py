@@ -1,8 +1,8 @@
-"""Which columns of a run hold all of some values, and which hold no others?
+"""Which columns of an index segment contain some values, and which are contained in them?
 
-Few columns come into question: around the values lie only columns that hold a few of them, inside
-only columns whose least values are among them. Bits decide over heavy values; the others are looked
-up where a column is left that they could decide over.
+Few columns come into question. A superset must be in the posting lists of a few rare values; a
+subset must have its smallest hash among the values. Bitmap signatures decide over the frequent
+values; rare values are counted in the posting lists only if a column is left that they can decide.
 """
 
 from __future__ import annotations
@@ -13,80 +13,86 @@ import numpy as np
 
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Flags, Ints, found_in, spans
-from dovetail.joins.value_index.index_segment import Run
-from dovetail.joins.value_index.signatures import Words, in_words
+from dovetail.joins.value_index.index_segment import IndexSegment
+from dovetail.joins.value_index.signatures import BitWords, as_words
 
-# Values that are not heavy, and heavy ones, with which columns are tried first.
-_LIGHT, _HEAVY = 16, 64
-# Columns whose bits are compared together, so few that they stay in the processor's cache.
-_NEAR = 512
+# Rare and frequent values with which columns are tried first.
+_RARE_TRIED, _FREQUENT_TRIED = 16, 64
+# Signatures that are compared together, so few that they stay in the processor's cache.
+_BLOCK = 512
 
-# Says of some columns of a run which are wanted.
+# Says of some columns of a segment which of them are wanted.
 Wanted = Callable[[Ints], Flags]
 
 
-def nested(run: Run, values: Hashes, wanted: Wanted) -> tuple[Ints, Ints]:
-    """Of some columns, those that hold all of some values, and those that hold no others.
+def supersets_and_subsets(
+    segment: IndexSegment, values: Hashes, wanted: Wanted
+) -> tuple[Ints, Ints]:
+    """Of the wanted columns, those that hold all of the values, and those that hold no others.
 
-    Nothing is nested with no values at all.
+    With no values at all, both are empty.
     """
-    rows, places = run.rows(values)
-    light = np.delete(values, places)
-    around = _around(run, light, rows, wanted)
-    inside = _inside(run, values, rows, wanted)
-    if run.light[inside].any() or (len(around) and len(light) > _LIGHT):
-        held = run.listed(light)
-        around = around[held[around] == len(light)]
-        inside = inside[held[inside] == run.light[inside]]
-    return around, inside
+    bitmaps, places = segment.frequent_rows(values)
+    rare = np.delete(values, places)
+    supersets = _supersets(segment, rare, bitmaps, wanted)
+    subsets = _subsets(segment, values, bitmaps, wanted)
+    if segment.rare_count[subsets].any() or (len(supersets) and len(rare) > _RARE_TRIED):
+        held = segment.count_rare(rare)
+        supersets = supersets[held[supersets] == len(rare)]
+        subsets = subsets[held[subsets] == segment.rare_count[subsets]]
+    return supersets, subsets
 
 
-def _around(run: Run, light: Hashes, rows: Ints, wanted: Wanted) -> Ints:
-    """Columns that hold the heavy values and a few of the others."""
-    starts, ends = run.lists(light[:_LIGHT])
-    if not len(light) + len(rows) or (starts == ends).any():
+def _supersets(segment: IndexSegment, rare: Hashes, bitmaps: Ints, wanted: Wanted) -> Ints:
+    """Columns that hold all of the frequent values and a few of the rare ones."""
+    starts, ends = segment.posting_ranges(rare[:_RARE_TRIED])
+    if not len(rare) + len(bitmaps) or (starts == ends).any():
         return np.empty(0, dtype=np.int64)
-    if len(light):
-        held = np.bincount(run.columns[spans(starts, ends)], minlength=len(run))
+    if len(rare):
+        held = np.bincount(segment.columns[spans(starts, ends)], minlength=len(segment))
         columns = np.flatnonzero(held == len(starts))
     else:
-        few = np.bitwise_and.reduce(run.bits[rows[:_HEAVY]], axis=0)
-        columns = np.flatnonzero(run.flags(few))
-    columns = columns[run.distinct[columns] >= len(light) + len(rows)]
+        common = np.bitwise_and.reduce(segment.bitmaps[bitmaps[:_FREQUENT_TRIED]], axis=0)
+        columns = np.flatnonzero(segment.unpacked(common))
+    columns = columns[segment.distinct[columns] >= len(rare) + len(bitmaps)]
     columns = columns[wanted(columns)]
-    if len(columns) and (len(light) or len(rows) > _HEAVY):
-        mine = in_words(run.outlines.rank[rows])
-        places = run.outlines.place[columns]
-        columns = columns[_none(run.outlines.words, places, lambda words: mine & ~words, len(mine))]
+    if len(columns) and (len(rare) or len(bitmaps) > _FREQUENT_TRIED):
+        mine = as_words(segment.signatures.rank[bitmaps])
+        places = segment.signatures.place[columns]
+        columns = columns[
+            _no_bit_left(segment.signatures.words, places, lambda words: mine & ~words, len(mine))
+        ]
     return columns
 
 
-def _inside(run: Run, values: Hashes, rows: Ints, wanted: Wanted) -> Ints:
-    """Columns that hold no other heavy values, and whose least values are among the values."""
-    outlines = run.outlines
-    starts = np.searchsorted(outlines.first, values)
-    held = np.flatnonzero(starts < len(outlines.first))
-    held = held[outlines.first[starts[held]] == values[held]]
-    ends = np.searchsorted(outlines.first, values[held], side="right")
+def _subsets(segment: IndexSegment, values: Hashes, bitmaps: Ints, wanted: Wanted) -> Ints:
+    """Columns with no other frequent values, whose smallest hashes are among the values."""
+    signatures = segment.signatures
+    starts = np.searchsorted(signatures.first, values)
+    held = np.flatnonzero(starts < len(signatures.first))
+    held = held[signatures.first[starts[held]] == values[held]]
+    ends = np.searchsorted(signatures.first, values[held], side="right")
     places = spans(starts[held], ends)
     if not len(places):
         return places
-    mine = in_words(outlines.rank[rows])
-    places = places[outlines.reach[places] <= len(mine)]
-    columns = outlines.column[places]
-    likely = (run.distinct[columns] <= len(values)) & wanted(columns)
+    mine = as_words(signatures.rank[bitmaps])
+    places = places[signatures.width[places] <= len(mine)]
+    columns = signatures.column[places]
+    likely = (segment.distinct[columns] <= len(values)) & wanted(columns)
     places, columns = places[likely], columns[likely]
-    fits = _none(outlines.words, places, lambda words: words & ~mine, len(mine))
+    fits = _no_bit_left(signatures.words, places, lambda words: words & ~mine, len(mine))
     places, columns = places[fits], columns[fits]
-    unsure = np.flatnonzero(run.light[columns])
-    least = found_in(outlines.least[places[unsure]], values)
-    return np.delete(columns, unsure[~least.all(axis=1)])
+    undecided = np.flatnonzero(segment.rare_count[columns])
+    smallest = found_in(signatures.smallest[places[undecided]], values)
+    return np.delete(columns, undecided[~smallest.all(axis=1)])
 
 
-def _none(words: Words, places: Ints, chosen: Callable[[Words], Words], reach: int) -> Flags:
-    """The places none of whose bits, up to some word, are chosen."""
+def _no_bit_left(
+    words: BitWords, places: Ints, masked: Callable[[BitWords], BitWords], width: int
+) -> Flags:
+    """The signatures of whose first words no bit is left after masking."""
     found = np.zeros(len(places), dtype=np.bool_)
-    for at in range(0, len(places), _NEAR):
-        some = chosen(words[:, :reach][places[at : at + _NEAR]])
-        found[at : at + _NEAR] = np.bitwise_or.reduce(some, axis=1) == 0
+    for at in range(0, len(places), _BLOCK):
+        block = masked(words[:, :width][places[at : at + _BLOCK]])
+        found[at : at + _BLOCK] = np.bitwise_or.reduce(block, axis=1) == 0
     return found

@@ -1,4 +1,4 @@
-"""Which columns of a lake hold a value? Looked up in runs, some of whose columns may be gone.
+"""Which columns of a catalog hold a value? Looked up in its index segments.
 
 postings = Postings.of(catalog)
 place, column = postings.columns_holding(hashes)
@@ -15,49 +15,55 @@ import numpy.typing as npt
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Flags, Floats, Ints, Lake, spans
-from dovetail.joins.value_index.containment import nested
-from dovetail.joins.value_index.index_segment import Run, make_run
-from dovetail.joins.value_index.segment_store import runs_of
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints, spans
+from dovetail.joins.value_index.containment import supersets_and_subsets
+from dovetail.joins.value_index.index_segment import IndexSegment
+from dovetail.joins.value_index.make_segment import make_segment
+from dovetail.joins.value_index.segment_store import segments_of
 
-# Columns of a run of which it is quickly told whether any is chosen.
+# Columns of a segment of which it is quickly told whether any is chosen.
 _SMALL = 1024
 
 Found = TypeVar("Found", np.int64, np.float64)
 
 
 class Postings:
-    """The columns of a lake by what they hold."""
+    """The inverted index from values to columns: a few segments, some of whose columns are gone."""
 
-    def __init__(self, runs: Sequence[tuple[Run, Ints]], size: int) -> None:
-        """`runs` come with the lake's number of each of their columns, -1 for one that is gone."""
-        self._runs = runs
+    def __init__(self, segments: Sequence[tuple[IndexSegment, Ints]], size: int) -> None:
+        """`segments` come with the number of each of their columns, -1 for one that is gone.
+
+        `size` is how many columns are numbered.
+        """
+        self._segments = segments
         self._size = size
 
     @classmethod
-    def of(cls, catalog: CatalogReader, *, tidy: bool = False) -> Postings:
-        """Those of a catalog, kept beside it; columns are numbered through its tables in order.
+    def of(cls, catalog: CatalogReader, *, compact: bool = False) -> Postings:
+        """The index of a catalog, kept beside it; columns are numbered through its tables in order.
 
-        Only the holder of the catalog's lock may `tidy`: merge what is kept, and remove the rest.
+        Only the holder of the catalog's lock may `compact`: merge small segments, and remove those
+        that are no longer needed.
         """
-        return cls(runs_of(catalog, tidy=tidy), len(catalog.records.columns))
+        return cls(segments_of(catalog, compact=compact), len(catalog.records.columns))
 
     @classmethod
-    def of_lake(cls, lake: Lake) -> Postings:
-        """Those of a lake, made in memory."""
-        order = np.argsort(lake.table, kind="stable")
-        vectors, counts = (
+    def of_arrays(cls, arrays: ColumnArrays) -> Postings:
+        """The index of some columns, made in memory."""
+        order = np.argsort(arrays.table, kind="stable")
+        value_hashes, counts = (
             [held[column] for column in order.tolist()]
-            for held in (list(lake.vectors), list(lake.counts))
+            for held in (list(arrays.value_hashes), list(arrays.counts))
         )
-        run = make_run([str(table) for table in lake.ids], lake.table[order], vectors, counts)
-        return cls([(run, order)], len(lake))
+        tables = [str(table) for table in arrays.ids]
+        segment = make_segment(tables, arrays.table[order], value_hashes, counts)
+        return cls([(segment, order)], len(arrays))
 
     def columns_holding(self, hashes: Hashes) -> tuple[Ints, Ints]:
         """Places among the hashes, each with a column that holds it, both in order."""
         found = [(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))]
-        for run, number in self._runs:
-            place, column = run.holders(hashes)
+        for segment, number in self._segments:
+            place, column = segment.columns_holding(hashes)
             column = number[column]
             found.append((place[column >= 0], column[column >= 0]))
         place, column = (np.concatenate(part) for part in zip(*found, strict=True))
@@ -66,91 +72,98 @@ class Postings:
 
     def counts(self, values: Hashes) -> Ints:
         """Per column, how many of some values it holds."""
-        return self._each(lambda run: run.counts(values), np.int64)
+        return self._per_column(lambda segment: segment.counts(values), np.int64)
 
-    def nested(self, values: Hashes, chosen: Flags) -> tuple[Ints, Ints]:
-        """Of some columns, those that hold all of some values, and those that hold no others.
+    def supersets_and_subsets(self, values: Hashes, chosen: Flags) -> tuple[Ints, Ints]:
+        """Of the chosen columns, those that hold all of the values, and those that hold no others.
 
         They come in any order.
         """
         found = [(np.empty(0, dtype=np.int64),) * 2]
-        for run, number in self._runs:
-            if len(run) < _SMALL and not chosen[number].any():
+        for segment, number in self._segments:
+            if len(segment) < _SMALL and not chosen[number].any():
                 continue  # that of the table alone whose values are asked for, most likely
-            around, inside = nested(run, values, partial(_chosen, number, chosen))
-            found.append((number[around], number[inside]))
-        around, inside = (np.concatenate(part) for part in zip(*found, strict=True))
-        return around, inside
+            wanted = partial(_chosen, number, chosen)
+            supersets, subsets = supersets_and_subsets(segment, values, wanted)
+            found.append((number[supersets], number[subsets]))
+        supersets, subsets = (np.concatenate(part) for part in zip(*found, strict=True))
+        return supersets, subsets
 
-    def drawn_in(self, values: Hashes) -> tuple[Ints, Ints]:
-        """Per column, how many of its drawn values are among some sorted ones, and their rows."""
+    def sampled_among(self, values: Hashes) -> tuple[Ints, Ints]:
+        """Per column, how many of its sampled values are among some sorted ones, and their rows."""
 
-        def chosen(run: Run) -> tuple[Ints, Ints]:
-            starts = np.searchsorted(run.drawn.hashes, values)
-            ends = np.searchsorted(run.drawn.hashes, values, side="right")
+        def found(segment: IndexSegment) -> tuple[Ints, Ints]:
+            starts = np.searchsorted(segment.sample.hashes, values)
+            ends = np.searchsorted(segment.sample.hashes, values, side="right")
             every = spans(starts, ends)
-            return run.drawn.column[every].astype(np.int64), run.drawn.rows[every]
+            return segment.sample.column[every].astype(np.int64), segment.sample.rows[every]
 
-        by_value = self._each(lambda run: np.bincount(chosen(run)[0], minlength=len(run)), np.int64)
-        by_rows = self._each(
-            lambda run: np.bincount(*chosen(run), minlength=len(run)).astype(np.int64), np.int64
+        by_value = self._per_column(
+            lambda segment: np.bincount(found(segment)[0], minlength=len(segment)), np.int64
+        )
+        by_rows = self._per_column(
+            lambda segment: np.bincount(*found(segment), minlength=len(segment)).astype(np.int64),
+            np.int64,
         )
         return by_value, by_rows
 
     @property
-    def drawn(self) -> tuple[Ints, Ints]:
-        """Per column, how many values were drawn from it, and how many rows hold them."""
-        size = self._each(lambda run: np.bincount(run.drawn.column, minlength=len(run)), np.int64)
-        rows = self._each(
-            lambda run: np.bincount(run.drawn.column, run.drawn.rows, len(run)).astype(np.int64),
-            np.int64,
+    def sample_sizes(self) -> tuple[Ints, Ints]:
+        """Per column, how many values were sampled from it, and how many rows hold them."""
+
+        def rows(segment: IndexSegment) -> Ints:
+            sample = segment.sample
+            return np.bincount(sample.column, sample.rows, len(segment)).astype(np.int64)
+
+        size = self._per_column(
+            lambda segment: np.bincount(segment.sample.column, minlength=len(segment)), np.int64
         )
-        return size, rows
+        return size, self._per_column(rows, np.int64)
 
     def commonness(self) -> Floats:
-        """Per column the mean, over its drawn values, of ln(tables that hold the value)."""
+        """Per column the mean, over its sampled values, of ln(tables that hold the value)."""
 
-        def mean(run: Run) -> Floats:
-            nats = np.log(np.maximum(self._tables(run), 1))
-            column = run.drawn.column
-            size = np.bincount(column, minlength=len(run))
-            total: Floats = np.bincount(column, nats, minlength=len(run)) / np.maximum(size, 1)
+        def mean(segment: IndexSegment) -> Floats:
+            nats = np.log(np.maximum(self._table_counts(segment), 1))
+            column = segment.sample.column
+            size = np.bincount(column, minlength=len(segment))
+            total: Floats = np.bincount(column, nats, minlength=len(segment)) / np.maximum(size, 1)
             return total
 
-        return self._each(mean, np.float64)
+        return self._per_column(mean, np.float64)
 
-    def _tables(self, mine: Run) -> Ints:
-        """Beside each value drawn in a run, how many tables of the lake hold it."""
-        drawn = mine.drawn
-        held = drawn.tables.copy()
-        for run, number in self._runs:
+    def _table_counts(self, mine: IndexSegment) -> Ints:
+        """For each value of a segment's sample, how many tables of the catalog hold it."""
+        sample = mine.sample
+        held = sample.tables.copy()
+        for segment, number in self._segments:
             gone = number < 0
-            if run is not mine:
-                held += _held(drawn.hashes, run, ~gone)
+            if segment is not mine:
+                held += _tables_holding(sample.hashes, segment, ~gone)
             elif gone.any():
-                held -= _held(drawn.hashes, run, gone)
+                held -= _tables_holding(sample.hashes, segment, gone)
         return held
 
-    def _each(
-        self, ask: Callable[[Run], npt.NDArray[Found]], kind: type[Found]
+    def _per_column(
+        self, ask: Callable[[IndexSegment], npt.NDArray[Found]], kind: type[Found]
     ) -> npt.NDArray[Found]:
-        """What the runs say of their columns, by the lake's numbers."""
+        """What the segments say of their columns, in the order of the columns' numbers."""
         found = np.zeros(self._size, dtype=kind)
-        for run, number in self._runs:
+        for segment, number in self._segments:
             there = number >= 0
-            found[number[there]] = ask(run)[there]
+            found[number[there]] = ask(segment)[there]
         return found
 
 
 def _chosen(number: Ints, chosen: Flags, columns: Ints) -> Flags:
-    """Which columns of a run are there and, by the lake's numbers, chosen."""
-    lake: Ints = number[columns]
-    return (lake >= 0) & chosen[lake]
+    """Which columns of a segment are not gone and, by their numbers, chosen."""
+    numbered: Ints = number[columns]
+    return (numbered >= 0) & chosen[numbered]
 
 
-def _held(values: Hashes, run: Run, chosen: Flags) -> Ints:
-    """Per value, how many tables hold it by some columns of a run."""
-    hashes, tables = run.tables_by_value(chosen, values)
+def _tables_holding(values: Hashes, segment: IndexSegment, chosen: Flags) -> Ints:
+    """Per value, how many tables hold it by the chosen columns of a segment."""
+    hashes, tables = segment.tables_by_value(chosen, values)
     if not len(hashes):
         return np.zeros(len(values), dtype=np.int64)
     at = np.searchsorted(hashes, values)

@@ -1,4 +1,4 @@
-"""A few values of each column, drawn by rows: what a column is tried with before all of it is."""
+"""A few values of each column, sampled by rows: what a column is tried with before all of it is."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy.typing as npt
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Counts, Ints
 
-# Values drawn from a column.
-SAMPLE = 32
+# Values sampled from a column.
+SAMPLE_SIZE = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """Drawn values of some columns, in the order of the values.
+class RowSample:
+    """Sampled values of some columns, sorted by hash.
 
-    Beside each value: the column it was drawn from, how many of its rows hold it, and how many of
-    the tables that the columns are of hold it.
+    Beside each value: the column it was sampled from, how many rows of that column hold it, and how
+    many of the tables that the columns belong to hold it.
     """
 
     hashes: Hashes
@@ -29,30 +29,32 @@ class Drawn:
     tables: npt.NDArray[np.int64]
 
 
-def draw(vectors: Sequence[Hashes], counts: Sequence[Counts]) -> tuple[Hashes, Ints, Ints]:
-    """Values drawn from each column, in order, with their columns and rows."""
+def sample_columns(
+    value_hashes: Sequence[Hashes], counts: Sequence[Counts]
+) -> tuple[Hashes, Ints, Ints]:
+    """Values sampled from each column, sorted, with the columns and rows they come from."""
     nothing = np.empty(0, dtype=np.int64)
     values: list[Hashes] = [nothing.astype(np.uint64)]
     rows: list[Ints] = [nothing]
-    for vector, times in zip(vectors, counts, strict=True):
-        chosen = drawn_places(vector, times)
-        values.append(vector[chosen])
+    for hashes, times in zip(value_hashes, counts, strict=True):
+        chosen = sample_places(hashes, times)
+        values.append(hashes[chosen])
         rows.append(times[chosen].astype(np.int64))
-    column = np.repeat(np.arange(len(vectors)), [len(part) for part in values[1:]])
-    together = np.concatenate(values)
-    order = np.argsort(together, kind="stable")
-    return together[order], column[order], np.concatenate(rows)[order]
+    column = np.repeat(np.arange(len(value_hashes)), [len(part) for part in values[1:]])
+    every = np.concatenate(values)
+    order = np.argsort(every, kind="stable")
+    return every[order], column[order], np.concatenate(rows)[order]
 
 
-def drawn_places(vector: Hashes, counts: Counts) -> Ints:
-    """The places of a few values, in order; a value is the likelier the more rows hold it.
+def sample_places(hashes: Hashes, counts: Counts) -> Ints:
+    """The places of a column's sampled values, in order; more rows make a value more likely.
 
     The same ones every time: a hash is a random number u itself, and those with the smallest
-    -ln(u) / rows are a sample weighted by rows.
+    -ln(u) / rows are a sample weighted by rows (Efraimidis and Spirakis).
     """
-    if len(vector) <= SAMPLE:
-        return np.arange(len(vector))
+    if len(hashes) <= SAMPLE_SIZE:
+        return np.arange(len(hashes))
     if counts.max() == 1:
-        return np.arange(len(vector) - SAMPLE, len(vector))
-    order = -np.log((vector.astype(np.float64) + 1) / 2.0**64) / counts
-    return np.sort(np.argpartition(order, SAMPLE)[:SAMPLE])
+        return np.arange(len(hashes) - SAMPLE_SIZE, len(hashes))
+    order = -np.log((hashes.astype(np.float64) + 1) / 2.0**64) / counts
+    return np.sort(np.argpartition(order, SAMPLE_SIZE)[:SAMPLE_SIZE])

@@ -1,11 +1,11 @@
-"""Runs of postings beside the catalog: written once, mapped into memory, merged as they grow.
+"""The segment store: index segments beside the catalog, written once and mapped into memory.
 
-Tables that no run knows get a run of their own. When the writer of a catalog tidies up, that run
-takes in all that are not much larger, so that there are few, and those of which half is gone; runs
-are called by their tables' contents, so what is there is never out of date.
+Tables that no segment knows get a segment of their own. When the writer of a catalog compacts the
+store, the new segment takes in all that are not much larger, so that there are few, and those half
+of whose tables are gone. A segment is named by its tables' contents, so it is never out of date.
 
-A run is one file: a line of JSON, the tables and what arrays there are, and then the arrays. To
-open a file for each array took a fifth of the time in which a table is looked up.
+A segment is one file: a line of JSON with its tables and the shapes of its arrays, and then the
+arrays. To open a file for each array took a fifth of the time in which a table is looked up.
 """
 
 from __future__ import annotations
@@ -27,48 +27,53 @@ import numpy as np
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.joins.column_arrays import Ints
-from dovetail.joins.value_index.index_segment import Run, make_run
-from dovetail.joins.value_index.row_sample import Drawn
-from dovetail.joins.value_index.signatures import Outlines
+from dovetail.joins.value_index.index_segment import IndexSegment
+from dovetail.joins.value_index.make_segment import make_segment
+from dovetail.joins.value_index.row_sample import RowSample
+from dovetail.joins.value_index.signatures import Signatures
 
 FOLDER = "postings"
-# Raised whenever the same tables would make another run.
-_VERSION = 3
-_ALIGNED = 64
+# Raised whenever the same tables would make another segment.
+_VERSION = 4
+_ALIGNMENT = 64
+_NESTED = ("sample", "signatures")
 _ARRAYS = {
-    "run": [f.name for f in fields(Run) if f.name not in ("tables", "drawn", "outlines")],
-    "drawn": [f.name for f in fields(Drawn)],
-    "outlines": [f.name for f in fields(Outlines)],
+    "segment": [f.name for f in fields(IndexSegment) if f.name not in ("tables", *_NESTED)],
+    "sample": [f.name for f in fields(RowSample)],
+    "signatures": [f.name for f in fields(Signatures)],
 }
 
 
-def runs_of(catalog: CatalogReader, *, tidy: bool = False) -> list[tuple[Run, Ints]]:
-    """Runs that know every table of a catalog, with the catalog's number of each of their columns.
+def segments_of(
+    catalog: CatalogReader, *, compact: bool = False
+) -> list[tuple[IndexSegment, Ints]]:
+    """Segments that know every table of a catalog, each with the catalog's numbers of its columns.
 
-    Made and written where they are missing. Only the holder of the catalog's lock may `tidy`.
+    A column that is gone has the number -1. Segments that are missing are made and written. Only
+    the holder of the catalog's lock may `compact`.
     """
     folder = catalog.path / FOLDER
     keys = _keys(catalog)
     number = {key: place for place, key in enumerate(keys)}
-    runs: list[Run] = []
-    known: set[str] = set()
-    for run in _opened(folder):
-        mine = number.keys() & run.tables
-        # Of two runs that know the same tables, one of them merged, the first has them.
-        if mine - known:
-            runs.append(run)
-            known |= mine
-    if tidy:
-        runs = _lasting(runs, number)
-        known = {key for run in runs for key in run.tables}
-    missing = [place for key, place in number.items() if key not in known]
+    segments: list[IndexSegment] = []
+    covered: set[str] = set()
+    for segment in _stored(folder):
+        mine = number.keys() & segment.tables
+        # Of two segments that know the same tables, one of them merged, the first has them.
+        if mine - covered:
+            segments.append(segment)
+            covered |= mine
+    if compact:
+        segments = _not_merged(segments, number)
+        covered = {key for segment in segments for key in segment.tables}
+    missing = [place for key, place in number.items() if key not in covered]
     if missing:
-        runs.append(_make(catalog, keys, missing))
+        segments.append(_make(catalog, keys, missing))
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
-            _save(folder, runs[-1])
-    if tidy:
-        _remove_others(folder, runs)
-    return _numbered(catalog, runs, number)
+            _save(folder, segments[-1])
+    if compact:
+        _remove_others(folder, segments)
+    return _numbered(catalog, segments, number)
 
 
 def _keys(catalog: CatalogReader) -> list[str]:
@@ -78,46 +83,48 @@ def _keys(catalog: CatalogReader) -> list[str]:
     return ["\0".join(part) for part in parts]
 
 
-def _lasting(runs: Sequence[Run], number: dict[str, int]) -> list[Run]:
-    """The runs that are not to be merged into the new one."""
-    live = {id(run): sum(key in number for key in run.tables) for run in runs}
-    kept = [run for run in runs if 2 * live[id(run)] >= len(run.tables)]
-    held = {key for run in kept for key in run.tables}
-    growing = len(number.keys() - held)
+def _not_merged(segments: Sequence[IndexSegment], number: dict[str, int]) -> list[IndexSegment]:
+    """The segments that are not to be merged into the new one."""
+    live = {id(segment): sum(key in number for key in segment.tables) for segment in segments}
+    half_live = [segment for segment in segments if 2 * live[id(segment)] >= len(segment.tables)]
+    covered = {key for segment in half_live for key in segment.tables}
+    growing = len(number.keys() - covered)
     if not growing:
-        return kept
-    lasting: list[Run] = []
-    for run in sorted(kept, key=lambda run: live[id(run)]):
-        if live[id(run)] <= 2 * growing:
-            growing += live[id(run)]
+        return half_live
+    lasting: list[IndexSegment] = []
+    for segment in sorted(half_live, key=lambda segment: live[id(segment)]):
+        if live[id(segment)] <= 2 * growing:
+            growing += live[id(segment)]
         else:
-            lasting.append(run)
+            lasting.append(segment)
     return lasting
 
 
-def _make(catalog: CatalogReader, keys: Sequence[str], places: Sequence[int]) -> Run:
+def _make(catalog: CatalogReader, keys: Sequence[str], places: Sequence[int]) -> IndexSegment:
+    """A segment of the tables at some places of a catalog."""
     bounds = catalog.records.bounds
     ids = catalog.ids
     columns = [(place, at) for place in places for at in range(bounds[place + 1] - bounds[place])]
-    vectors = [catalog.hashes(ids[place], at) for place, at in columns]
+    value_hashes = [catalog.hashes(ids[place], at) for place, at in columns]
     counts = [catalog.counts(ids[place], at) for place, at in columns]
     table = np.repeat(np.arange(len(places)), np.diff(bounds)[list(places)])
-    return make_run([keys[place] for place in places], table, vectors, counts)
+    return make_segment([keys[place] for place in places], table, value_hashes, counts)
 
 
 def _numbered(
-    catalog: CatalogReader, runs: Sequence[Run], number: dict[str, int]
-) -> list[tuple[Run, Ints]]:
+    catalog: CatalogReader, segments: Sequence[IndexSegment], number: dict[str, int]
+) -> list[tuple[IndexSegment, Ints]]:
+    """Segments with the catalog's numbers of their columns; a table counts in the first only."""
     bounds = np.asarray(catalog.records.bounds)
     given: set[str] = set()
     found = []
-    for run in runs:
-        place = np.array([number.get(k, -1) if k not in given else -1 for k in run.tables])
-        given.update(run.tables)
-        first = np.searchsorted(run.table, np.arange(len(run.tables)))
-        within = np.arange(len(run)) - first[run.table]
-        column = place[run.table]
-        found.append((run, np.where(column >= 0, bounds[column] + within, -1)))
+    for segment in segments:
+        place = np.array([number.get(k, -1) if k not in given else -1 for k in segment.tables])
+        given.update(segment.tables)
+        first = np.searchsorted(segment.table, np.arange(len(segment.tables)))
+        within = np.arange(len(segment)) - first[segment.table]
+        column = place[segment.table]
+        found.append((segment, np.where(column >= 0, bounds[column] + within, -1)))
     return found
 
 
@@ -127,18 +134,18 @@ def _name(tables: tuple[str, ...]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
-def _opened(folder: Path) -> list[Run]:
-    """The runs there are, the largest first; one that cannot be read is as good as not there."""
+def _stored(folder: Path) -> list[IndexSegment]:
+    """The stored segments, the largest first; one that cannot be read is as good as missing."""
     found = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         with suppress(OSError, ValueError, KeyError, TypeError):
-            run = _open(path)
-            if path.name == _name(run.tables):
-                found.append(run)
-    return sorted(found, key=lambda run: (-len(run.tables), run.tables))
+            segment = _open(path)
+            if path.name == _name(segment.tables):
+                found.append(segment)
+    return sorted(found, key=lambda segment: (-len(segment.tables), segment.tables))
 
 
-def _open(path: Path) -> Run:
+def _open(path: Path) -> IndexSegment:
     with path.open("rb") as file:
         about = json.loads(file.readline())
         place = _aligned(file.tell())
@@ -149,15 +156,17 @@ def _open(path: Path) -> Run:
         array = np.frombuffer(mapped, kind, size, place) if size else np.empty(0, kind)
         of[part][name] = array.reshape(shape)
         place = _aligned(place + array.nbytes)
-    drawn, outlines = Drawn(**of["drawn"]), Outlines(**of["outlines"])
-    return Run(tables=tuple(about["tables"]), drawn=drawn, outlines=outlines, **of["run"])
+    sample, signatures = RowSample(**of["sample"]), Signatures(**of["signatures"])
+    tables = tuple(about["tables"])
+    return IndexSegment(tables=tables, sample=sample, signatures=signatures, **of["segment"])
 
 
-def _save(folder: Path, run: Run) -> None:
+def _save(folder: Path, segment: IndexSegment) -> None:
+    """Write a segment; a reader sees all of it or nothing."""
     folder.mkdir(exist_ok=True)
-    path = folder / _name(run.tables)
+    path = folder / _name(segment.tables)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    parts = {"run": run, "drawn": run.drawn, "outlines": run.outlines}
+    parts = {"segment": segment, "sample": segment.sample, "signatures": segment.signatures}
     arrays = [
         (part, name, np.ascontiguousarray(getattr(parts[part], name)))
         for part, names in _ARRAYS.items()
@@ -166,7 +175,7 @@ def _save(folder: Path, run: Run) -> None:
     listed = [(part, name, array.dtype.str, array.shape) for part, name, array in arrays]
     try:
         with beside.open("wb") as file:
-            file.write(json.dumps({"tables": run.tables, "arrays": listed}).encode() + b"\n")
+            file.write(json.dumps({"tables": segment.tables, "arrays": listed}).encode() + b"\n")
             for _, _, array in arrays:
                 file.seek(_aligned(file.tell()))
                 file.write(array.data)
@@ -176,16 +185,16 @@ def _save(folder: Path, run: Run) -> None:
 
 
 def _aligned(place: int) -> int:
-    return -(-place // _ALIGNED) * _ALIGNED
+    return -(-place // _ALIGNMENT) * _ALIGNMENT
 
 
-def _remove_others(folder: Path, runs: Sequence[Run]) -> None:
-    names = {_name(run.tables) for run in runs}
+def _remove_others(folder: Path, segments: Sequence[IndexSegment]) -> None:
+    names = {_name(segment.tables) for segment in segments}
     with suppress(OSError):
         for path in folder.iterdir():
             if path.name in names:
                 continue
-            if path.is_dir():  # a run of an older version
+            if path.is_dir():  # a segment of an older version
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink()

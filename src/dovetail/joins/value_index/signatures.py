@@ -1,4 +1,8 @@
-"""What tells at a glance which columns may lie in which: bits of heavy values, and a few values."""
+"""Bitmap signatures: what tells without a lookup that one column's values cannot contain another's.
+
+A signature is a column's bits over the frequent values, with its few smallest hashes. If a frequent
+value of one column is missing from another, the first is not contained in the second.
+"""
 
 from __future__ import annotations
 
@@ -11,68 +15,72 @@ import numpy.typing as npt
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Ints
 
-# Least values of a column that are kept.
-_LEAST = 8
+# The smallest hashes of a column that its signature holds.
+_SMALLEST = 8
 
-Bits = npt.NDArray[np.uint8]
-Words = npt.NDArray[np.uint64]
+Bitmaps = npt.NDArray[np.uint8]
+BitWords = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
-class Outlines:
-    """The outlines of some columns.
+class Signatures:
+    """The signatures of some columns.
 
-    They stand in the order of their `first`, that is least, values, so that what is compared with
-    the same values stands together: `column` and `place` lead from one order to the other. Heavy
-    values have a `rank`, the one that most columns hold first, so that columns of few values need
-    few bits. Per column: a bit for each heavy value, by rank, in `words`; how many words there are
-    up to the last that is not empty (`reach`); and its few `least` values. Empty columns come last,
-    and have no `first`.
+    They are sorted by `first`, the smallest hash of a column, so that columns compared with the
+    same values stand together: `column` leads from a signature to its column, `place` from a column
+    to its signature. Frequent values have a `rank`, the one that most columns hold first, so that
+    columns of few values need few bits.
+
+    Per signature: a bit for each frequent value, by rank, in `words`; the number of words up to the
+    last that is not empty (`width`); and the few `smallest` hashes. Empty columns come last and
+    have no `first`.
     """
 
     column: Ints
     place: Ints
     rank: Ints
-    words: Words
-    reach: Ints
-    least: Hashes
+    words: BitWords
+    width: Ints
+    smallest: Hashes
     first: Hashes
 
 
-def make_outlines(vectors: Sequence[Hashes], bits: Bits) -> Outlines:
-    """Outline some columns, given a row of bits for each heavy value: the columns that hold it."""
-    times = np.array([np.bitwise_count(row).sum(dtype=np.int64) for row in bits], dtype=np.int64)
-    order = np.argsort(-times, kind="stable")
-    least = np.zeros((len(vectors), _LEAST), dtype=np.uint64)
-    for row, vector in zip(least, vectors, strict=True):
-        if len(vector):
-            row[:] = np.resize(vector[:_LEAST], _LEAST)
-    empty = np.array([not len(vector) for vector in vectors], dtype=np.bool_)
-    column = np.lexsort((least[:, 0], empty))
-    words = _turned(bits[order], len(vectors))[column]
-    return Outlines(
+def make_signatures(value_hashes: Sequence[Hashes], bitmaps: Bitmaps) -> Signatures:
+    """The signatures of some columns, given for each frequent value the bitmap of its columns."""
+    holders = np.array(
+        [np.bitwise_count(bitmap).sum(dtype=np.int64) for bitmap in bitmaps], dtype=np.int64
+    )
+    order = np.argsort(-holders, kind="stable")
+    smallest = np.zeros((len(value_hashes), _SMALLEST), dtype=np.uint64)
+    for row, hashes in zip(smallest, value_hashes, strict=True):
+        if len(hashes):
+            row[:] = np.resize(hashes[:_SMALLEST], _SMALLEST)
+    empty = np.array([not len(hashes) for hashes in value_hashes], dtype=np.bool_)
+    column = np.lexsort((smallest[:, 0], empty))
+    words = _transposed(bitmaps[order], len(value_hashes))[column]
+    return Signatures(
         column=column,
         place=np.argsort(column),
         rank=np.argsort(order),
         words=words,
-        reach=np.max((words != 0) * np.arange(1, words.shape[1] + 1), axis=1, initial=0),
-        least=least[column],
-        first=least[column[: np.count_nonzero(~empty)], 0],
+        width=np.max((words != 0) * np.arange(1, words.shape[1] + 1), axis=1, initial=0),
+        smallest=smallest[column],
+        first=smallest[column[: np.count_nonzero(~empty)], 0],
     )
 
 
-def _turned(bits: Bits, width: int) -> Words:
-    """Rows of bits the other way round: a row of words for each of their columns."""
-    turned = np.zeros((8 * bits.shape[1], -(-len(bits) // 64) * 8), dtype=np.uint8)
-    for at in range(0, bits.shape[1], 8):  # so few that what is turned stays near
-        flags = np.ascontiguousarray(np.unpackbits(bits[:, at : at + 8], axis=1).T)
+def _transposed(bitmaps: Bitmaps, columns: int) -> BitWords:
+    """Bitmaps of values over columns as bitmaps of columns over values, in words of 64 bits."""
+    found = np.zeros((8 * bitmaps.shape[1], -(-len(bitmaps) // 64) * 8), dtype=np.uint8)
+    for at in range(0, bitmaps.shape[1], 8):  # so few bytes that they stay in the cache
+        flags = np.ascontiguousarray(np.unpackbits(bitmaps[:, at : at + 8], axis=1).T)
         packed = np.packbits(flags, axis=1)
-        turned[8 * at : 8 * at + len(packed), : packed.shape[1]] = packed
-    return turned[:width].view(np.uint64)
+        found[8 * at : 8 * at + len(packed), : packed.shape[1]] = packed
+    return found[:columns].view(np.uint64)
 
 
-def in_words(ranks: Ints) -> Words:
-    """A bit for each of some ranks, in no more words than they reach."""
+def as_words(ranks: Ints) -> BitWords:
+    """A bit for each of some ranks, in as many words as the highest rank needs."""
     flags = np.zeros((int(ranks.max(initial=-1)) // 64 + 1) * 64, dtype=np.bool_)
     flags[ranks] = True
     return np.packbits(flags).view(np.uint64)

@@ -1,4 +1,4 @@
-"""Other ways to find every inclusion of a lake: Python sets, SQL, SPIDER, and JAR's loop."""
+"""Baselines that find every inclusion of a lake: Python sets, SQL, SPIDER, and JAR's loop."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAMPLE = 200
 def sets(lake: Lake) -> dict[str, Any]:
     """Every column against every other at least as large."""
     columns = opened(lake)
-    values = [set(vector.tolist()) for vector in columns.vectors]
+    values = [set(hashes.tolist()) for hashes in columns.value_hashes]
     order = sorted(
         (place for place, held in enumerate(values) if held), key=lambda p: len(values[p])
     )
@@ -46,13 +46,13 @@ def duckdb(lake: Lake) -> dict[str, Any]:
     held = pa.table(
         {
             "place": np.repeat(np.arange(len(columns)), columns.distinct),
-            "hash": np.concatenate(columns.vectors),
+            "hash": np.concatenate(columns.value_hashes),
         }
     )
     about = pa.table(
         {
             "place": np.arange(len(columns)),
-            "lake": columns.table,
+            "tab": columns.table,
             "size": columns.distinct,
             "key": columns.unique,
         }
@@ -61,12 +61,12 @@ def duckdb(lake: Lake) -> dict[str, Any]:
         connection.register("given", held)
         connection.register("about", about)
         connection.execute(
-            "CREATE TABLE held AS SELECT place, hash, lake, size, key "
+            "CREATE TABLE held AS SELECT place, hash, tab, size, key "
             "FROM given JOIN about USING (place)"
         )
         found = connection.execute(
             "SELECT a.place, b.place FROM held a JOIN held b "
-            "ON a.hash = b.hash AND a.lake <> b.lake AND a.size <= b.size AND (a.key OR b.key) "
+            "ON a.hash = b.hash AND a.tab <> b.tab AND a.size <= b.size AND (a.key OR b.key) "
             "GROUP BY a.place, b.place, a.size HAVING count(*) = a.size"
         ).fetchnumpy()
         inner, outer = found.values()
@@ -74,15 +74,15 @@ def duckdb(lake: Lake) -> dict[str, Any]:
 
 
 def desbordante(lake: Lake) -> dict[str, Any]:
-    """SPIDER over the CSV files: all unary inclusions, then those that count."""
+    """SPIDER over the CSV files: all unary inclusion dependencies, then those that count."""
     try:
-        import desbordante as rival  # type: ignore[import-not-found, unused-ignore]
+        import desbordante as other  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         return {"note": "not installed: pip install desbordante (none for Linux on ARM)"}
     files = export(lake)
     columns = opened(lake)
     started = cpu_seconds()
-    spider = rival.ind.algorithms.Spider()
+    spider = other.ind.algorithms.Spider()
     spider.load_data(tables=[(str(file), ",", True) for file in files])
     spider.execute()
     sides = [(found.get_lhs(), found.get_rhs()) for found in spider.get_inds()]
@@ -130,7 +130,7 @@ def export(lake: Lake) -> list[Path]:
     return files
 
 
-def valid(columns: joins.Lake, inner: Iterable[int], outer: Iterable[int]) -> Block:
+def valid(columns: joins.ColumnArrays, inner: Iterable[int], outer: Iterable[int]) -> Block:
     """Of some pairs those of two tables with a unique column."""
     left, right = np.fromiter(inner, np.int64), np.fromiter(outer, np.int64)
     kept = columns.table[left] != columns.table[right]

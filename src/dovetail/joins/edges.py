@@ -1,0 +1,61 @@
+"""Scored pairs of columns as join edges, with their counts as evidence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.domain import JoinEdge, TableId
+from dovetail.joins.column_arrays import ColumnArrays, Floats
+from dovetail.joins.scoring.scored_pairs import ScoredPairs
+
+
+def edges_of(arrays: ColumnArrays, scored: ScoredPairs) -> list[JoinEdge]:
+    """An edge for each scored pair, in order; its evidence is the counts and the scoring's own."""
+    child, parent = scored.candidates.child, scored.candidates.parent
+    evidence = _counts(arrays, scored) | scored.evidence
+    names = list(evidence)
+    values = np.column_stack([evidence[name] for name in names])
+    match_rate = scored.candidates.rows / np.maximum(arrays.rows[arrays.table[child]], 1)
+    edges = []
+    for place, (left, right) in enumerate(zip(child.tolist(), parent.tolist(), strict=True)):
+        edges.append(
+            JoinEdge(
+                left=arrays.ids[arrays.table[left]],
+                right=arrays.ids[arrays.table[right]],
+                columns=((arrays.name[left], arrays.name[right]),),
+                score=round(float(scored.score[place]), 6),
+                cardinality=_cardinality(bool(arrays.unique[left]), bool(arrays.unique[right])),
+                match_rate=round(float(match_rate[place]), 6),
+                evidence=dict(zip(names, np.round(values[place], 6).tolist(), strict=True)),
+            )
+        )
+    return in_order(edges)
+
+
+def in_order(edges: list[JoinEdge]) -> list[JoinEdge]:
+    """The surest first; ties by ids and columns."""
+
+    def order(edge: JoinEdge) -> tuple[float, TableId, TableId, tuple[tuple[str, str], ...]]:
+        return -edge.score, edge.left, edge.right, edge.columns
+
+    return sorted(edges, key=order)
+
+
+def _cardinality(left: bool, right: bool) -> str:
+    """How many rows of one side meet how many of the other, given which sides are unique."""
+    if right:
+        return "1:1" if left else "n:1"
+    return "1:n" if left else "n:m"
+
+
+def _counts(arrays: ColumnArrays, scored: ScoredPairs) -> dict[str, Floats]:
+    """What the exact counts of each pair come to."""
+    found = scored.candidates
+    own, other = arrays.distinct[found.child], arrays.distinct[found.parent]
+    return {
+        "containment": found.shared / np.maximum(own, 1),
+        "row_containment": found.rows / np.maximum(arrays.filled[found.child], 1),
+        "coverage": found.shared / np.maximum(other, 1),
+        "jaccard": found.shared / np.maximum(own + other - found.shared, 1),
+        "uniqueness": other / np.maximum(arrays.filled[found.parent], 1),
+    }

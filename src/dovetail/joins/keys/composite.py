@@ -1,0 +1,162 @@
+"""Composite foreign keys: references by two or three columns that are a key only together."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from dovetail.domain import JoinEdge, TableId
+from dovetail.joins.column_arrays import ColumnArrays, found_in
+from dovetail.joins.keys.table_columns import TableColumns, probability
+from dovetail.joins.naming.conventions import naming_conventions
+from dovetail.joins.naming.name_words import core, entity, refers, words
+from dovetail.joins.row_hashes import RowReader
+from dovetail.joins.scoring.latent_databases import LatentDatabases
+from dovetail.joins.scoring.weights import Weights
+
+# The least share of the child's rows that must be found: several columns agree by less chance.
+_LEAST_SHARE = 0.9
+_MOST_COLUMNS = 3
+# A name that more columns share than this says nothing of which of them belong together.
+_COMMON = 200
+
+# A column of the child and the column of the parent that it refers to.
+Part = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CompositeKeys:
+    """Finds composite foreign keys: two or three columns of the same names in child and parent.
+
+    The parent has no key column, and one part names it, for two children of the same parents
+    share their keys too. It is the likelier the parent if it is the only one: where several tables
+    hold the same columns, the one they are a key of is what the others refer to.
+    """
+
+    arrays: ColumnArrays
+    columns: TableColumns
+    databases: LatentDatabases
+    rows: RowReader
+    weights: Weights
+
+    def edges(self) -> Iterator[JoinEdge]:
+        """The composite foreign keys, scored."""
+        found = list(self._narrowest())
+        parents = Counter(map(_referring, found))
+        for edge in found:
+            alone = parents[_referring(edge)] == 1
+            yield _raised(edge, self.weights.key) if alone and edge.evidence["name"] else edge
+
+    def _narrowest(self) -> Iterator[JoinEdge]:
+        """Between every two tables the best foreign key of the fewest columns."""
+        conventions = naming_conventions(self.arrays)
+        for (child, parent), parts in sorted(self._same_names().items()):
+            if self.databases.clash(child, parent):
+                continue
+            convention = float(conventions[child] @ conventions[parent])
+            best: JoinEdge | None = None
+            for width in range(2, min(_MOST_COLUMNS, len(parts)) + 1):
+                for combination in combinations(sorted(parts), width):
+                    edge = self._edge(combination, convention)
+                    if edge is not None and (best is None or edge.score > best.score):
+                        best = edge
+                if best is not None:
+                    yield best
+                    break
+
+    def _same_names(self) -> dict[tuple[int, int], list[Part]]:
+        """Two tables with two or more columns of the same name, the child's in the parent's."""
+        arrays = self.arrays
+        alike: dict[str, list[int]] = defaultdict(list)
+        for column in np.flatnonzero(arrays.filled > 0).tolist():
+            alike[" ".join(words(arrays.name[column]))].append(column)
+        shared: dict[tuple[int, int], list[Part]] = defaultdict(list)
+        for same in alike.values():
+            if len(same) > _COMMON:
+                continue
+            parents = [c for c in same if self._may_be_part_of_key(c)]
+            for child in same:
+                for parent in parents:
+                    pair = int(arrays.table[child]), int(arrays.table[parent])
+                    if pair[0] != pair[1] and not self._same_table_name(*pair):
+                        shared[pair].append((child, parent))
+        return {
+            pair: held
+            for pair, parts in shared.items()
+            if len(parts) > 1 and len(held := [p for p in parts if self._contained(*p)]) > 1
+        }
+
+    def _may_be_part_of_key(self, column: int) -> bool:
+        table = int(self.arrays.table[column])
+        return not self.arrays.unique[column] and not self.columns.has_key_column(table)
+
+    def _same_table_name(self, one: int, other: int) -> bool:
+        return words(self.arrays.ids[one].name) == words(self.arrays.ids[other].name)
+
+    def _contained(self, child: int, parent: int) -> bool:
+        arrays = self.arrays
+        held = found_in(arrays.value_hashes[child], arrays.value_hashes[parent])
+        return bool(arrays.counts[child][held].sum() >= _LEAST_SHARE * arrays.filled[child])
+
+    def _edge(self, parts: tuple[Part, ...], convention: float) -> JoinEdge | None:
+        """The edge by some columns together; None if they are no key, or hold too few rows."""
+        arrays = self.arrays
+        child, parent = (int(arrays.table[column]) for column in parts[0])
+        mine, theirs = [c for c, _ in parts], [p for _, p in parts]
+        if len(set(mine)) < len(parts) or len(set(theirs)) < len(parts):
+            return None
+        key = self.columns.tuples(self.rows, parent, theirs)
+        if key is None or not len(key) or len(np.unique(key)) < len(key):
+            return None
+        references = self.columns.tuples(self.rows, child, mine)
+        if references is None or not len(references):
+            return None
+        share = float(np.isin(references, key).mean())
+        if share < _LEAST_SHARE:
+            return None
+        distinct = len(np.unique(references))
+        name = max(refers(core(arrays.name[c]), entity(arrays.ids[parent].name)) for c in mine)
+        value = self._value(theirs, len(key), distinct)
+        logit = self._logit(name, value, convention, share)
+        return JoinEdge(
+            left=arrays.ids[child],
+            right=arrays.ids[parent],
+            columns=tuple((arrays.name[a], arrays.name[b]) for a, b in parts),
+            score=probability(logit),
+            cardinality="1:1" if distinct == len(references) else "n:1",
+            match_rate=round(share * len(references) / max(int(arrays.rows[child]), 1), 6),
+            evidence={
+                "composite": float(len(parts)),
+                "row_containment": round(share, 6),
+                "name": round(name, 6),
+                "value": round(float(value), 6),
+                "logit": round(float(logit), 6),
+            },
+        )
+
+    def _value(self, key_columns: list[int], key_size: int, distinct: int) -> float:
+        """Self-information of the inclusion: how little of all combinations the key holds."""
+        room = float(np.prod([float(self.arrays.distinct[p]) for p in key_columns]))
+        nats = -np.log(min(key_size / room, 1.0)) * min(distinct, 2)
+        return min(float(nats) / self.weights.proof, 1.0)
+
+    def _logit(self, name: float, value: float, convention: float, share: float) -> float:
+        w = self.weights
+        logit = w.prior + w.name * name + w.value * value * (2 - name) + w.key * (name > 0)
+        logit += w.convention * (convention - 0.5) - w.orphan * (1 - share)
+        return min(logit, 0.0) if name == 0 else logit
+
+
+def _referring(edge: JoinEdge) -> tuple[TableId, frozenset[str]]:
+    return edge.left, frozenset(mine for mine, _ in edge.columns)
+
+
+def _raised(edge: JoinEdge, more: float) -> JoinEdge:
+    """The edge with some nats more."""
+    logit = edge.evidence["logit"] + more
+    evidence = {**edge.evidence, "logit": round(logit, 6)}
+    return replace(edge, score=probability(logit), evidence=evidence)

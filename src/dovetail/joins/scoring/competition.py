@@ -1,0 +1,110 @@
+"""Candidates in view of each other: competing ones share the odds, and databases take shape.
+
+A column refers to one key, and no database holds two tables of one name. So candidates that
+exclude each other cost each other odds, and of look-alike databases the better is preferred, or the
+doubt is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
+from dovetail.joins.encoding import Encoded
+from dovetail.joins.inclusion.candidates import Candidates
+from dovetail.joins.naming.name_words import entity, words
+from dovetail.joins.scoring.features import Features
+from dovetail.joins.scoring.latent_databases import LatentDatabases
+from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredEdges:
+    """Scored candidates, with all that went into their scores.
+
+    `competitors` is the weight of the competing candidates, in equal ones; `blocked` flags edges
+    that would put two tables of one name into one database; `rank` breaks ties.
+    """
+
+    candidates: Candidates
+    features: Features
+    logit: Floats
+    competitors: Floats
+    blocked: Flags
+    score: Floats
+    rank: Floats
+
+
+def score_jointly(
+    arrays: ColumnArrays,
+    found: Candidates,
+    features: Features,
+    logit: Floats,
+    weights: Weights = DEFAULT_WEIGHTS,
+) -> ScoredEdges:
+    """Score every candidate in view of the others, given its logit by itself.
+
+    Sure edges without competition form latent databases. What would put two tables of one name into
+    one of them is blocked, which decides between competitors that remain; until nothing grows.
+    """
+    databases = LatentDatabases([" ".join(words(table.name)) for table in arrays.ids])
+    left, right = arrays.table[found.child], arrays.table[found.parent]
+    tables = len(arrays.ids)
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    pairs, pair = np.unique(low * tables + high, return_inverse=True)
+    rank = logit + weights.exact * features.exact
+    while True:
+        blocked = databases.clashes(pairs // tables, pairs % tables)[pair]
+        penalty = weights.clash * blocked
+        competitors = np.round(competition(arrays, found, rank - penalty, weights), 9)
+        total = np.round(logit - penalty - weights.competitor * competitors, 9)
+        score = 1 / (1 + np.exp(-np.clip(total, -700, 700)))
+        sure = np.flatnonzero((score > 0.5) & (competitors < weights.clear))
+        sure = sure[np.lexsort((_name_order(arrays, found.take(sure)), -score[sure]))]
+        grown = [databases.join(int(left[edge]), int(right[edge])) for edge in sure]
+        if not any(grown):
+            return ScoredEdges(found, features, logit, competitors, blocked, score, rank)
+
+
+def competition(arrays: ColumnArrays, found: Candidates, rank: Floats, weights: Weights) -> Floats:
+    """The weight of the candidates that exclude each candidate, in equal competitors.
+
+    A child column has one parent. And a parent has one child table of a given name: two `orders`
+    that point to one `customers` come from two databases.
+    """
+    weight = weights.sharp * rank
+    entities = Encoded.of([entity(table.name) for table in arrays.ids]).codes
+    table = arrays.table[found.child]
+    claim = found.parent * (int(entities.max(initial=0)) + 1) + entities[table]
+    one_parent = _others(weight, found.child, found.child * len(arrays) + found.parent)
+    return one_parent + _others(weight, claim, claim * len(arrays.ids) + table)
+
+
+def _others(weight: Floats, group: Ints, mine: Ints) -> Floats:
+    """Per edge, the summed exp(weight) of its group less its own kind, relative to its own."""
+    everyone, own = _log_sum(weight, group), _log_sum(weight, mine)
+    rest = np.log(np.maximum(1 - np.exp(np.minimum(own - everyone, 0)), 1e-15)) + everyone
+    relative: Floats = np.exp(np.minimum(rest - weight, 4))
+    return relative
+
+
+def _log_sum(values: Floats, group: Ints) -> Floats:
+    """ln of the sum of exp(values) over each entry's group."""
+    _, of = np.unique(group, return_inverse=True)
+    top = np.full(int(of.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(top, of, values)
+    total: Floats = np.log(np.bincount(of, np.exp(values - top[of])))[of] + top[of]
+    return total
+
+
+def _name_order(arrays: ColumnArrays, found: Candidates) -> Ints:
+    """The place of each edge in the order of its names, which does not depend on ids."""
+    tables = [table.name for table in arrays.ids]
+    names = [
+        (tables[arrays.table[p]], tables[arrays.table[c]], arrays.name[c], arrays.name[p])
+        for c, p in zip(found.child.tolist(), found.parent.tolist(), strict=True)
+    ]
+    places = {name: place for place, name in enumerate(sorted(set(names)))}
+    return np.array([places[name] for name in names], dtype=np.int64)

@@ -1,0 +1,96 @@
+"""Foreign key candidates against every pair of columns."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dovetail
+from dovetail.domain import TableId
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in
+from dovetail.joins.graph import JoinGraph
+from dovetail.joins.inclusion import candidates, count_shared
+from dovetail.joins.inclusion.candidates import candidates_between, find_candidates
+from dovetail.joins.scoring.foreign_key import local_scores
+from tests.support.column_arrays import COLUMNS, arrays_of, as_dict
+
+
+def brute_force(arrays: ColumnArrays) -> dict[tuple[int, int], tuple[int, int]]:
+    """Every column and key of two tables that hold enough of its rows: values in common, rows."""
+    found = {}
+    for i, j in product(range(len(arrays)), repeat=2):
+        if (
+            arrays.table[i] == arrays.table[j]
+            or not arrays.unique[j]
+            or not len(arrays.value_hashes[j])
+        ):
+            continue
+        held = found_in(arrays.value_hashes[i], arrays.value_hashes[j])
+        rows = int(arrays.counts[i][held].sum())
+        if arrays.filled[i] and rows >= arrays.thresholds.rows * arrays.filled[i]:
+            found[i, j] = (int(held.sum()), rows)
+    return found
+
+
+# One by one, as a product of matrices, that of few columns each, and in blocks of a few pairs.
+WAYS = (
+    {"_BUSY": 10**9},
+    {"_BUSY": 1},
+    {"_BUSY": 2, "_TOGETHER": 2},
+    {"_BUSY": 1, "_BLOCK": 3, "_ROOM": 150},
+)
+
+
+@settings(deadline=None, max_examples=120)
+@given(COLUMNS, st.sampled_from(WAYS), st.booleans())
+def test_candidates_of_one_name_are_all_that_hold_enough_rows(
+    columns: list[tuple[set[int], int, bool]], way: dict[str, int], bounded: bool
+) -> None:
+    """All columns are named alike: left out are those with few rows, or beyond the bound."""
+    if not columns:
+        return
+    sets, tables, unique = (list(part) for part in zip(*columns, strict=True))
+    arrays = arrays_of(sets, tables, unique)
+
+    def within_bound(child: Ints, parent: Ints) -> Flags:
+        return (child + parent) % 3 > 0
+
+    expected = {
+        pair: counts
+        for pair, counts in brute_force(arrays).items()
+        if not bounded or sum(pair) % 3 > 0
+    }
+    nothing = np.zeros(len(arrays), dtype=np.bool_)
+    with pytest.MonkeyPatch.context() as patch:
+        for constant, value in way.items():
+            module = candidates if constant == "_BLOCK" else count_shared
+            patch.setattr(module, constant, value)
+        found = find_candidates(arrays, nothing, within_bound if bounded else None)
+    assert as_dict(found) == expected
+
+
+def test_counts_of_rows_beyond_single_precision_are_exact() -> None:
+    arrays = arrays_of([{1, 2}, {1, 2, 3}], [0, 1], [False, True])
+    arrays.counts[0][:] = (2**24, 1)
+    arrays.filled[0] = 2**24 + 1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(count_shared, "_BUSY", 1)
+        found = find_candidates(arrays, np.zeros(2, dtype=np.bool_))
+    assert as_dict(found) == {(0, 1): (2, 2**24 + 1)}
+
+
+def test_what_was_not_looked_at_can_be_asked_for(sample: dovetail.Catalog) -> None:
+    """Silent names and ids 1..n: no edge, but the pair can still be weighed."""
+    arrays = ColumnArrays.of(sample)
+    one, other = (arrays.ids.index(TableId("exports", name)) for name in ("lnk", "titles"))
+    assert JoinGraph.of(sample).between(arrays.ids[one], arrays.ids[other]) == []
+    found = candidates_between(arrays, one, other)
+    pairs = {
+        (arrays.name[c], arrays.name[p]) for c, p in zip(found.child, found.parent, strict=True)
+    }
+    assert ("a_id", "title_no") in pairs
+    assert local_scores(arrays, found).max() < 0.5

@@ -1,0 +1,114 @@
+"""Keys beyond one column with values: composite, self-references, junction tables, names alone."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from dovetail.domain import TableId
+from dovetail.joins.cache import FOLDER
+from dovetail.joins.graph import JoinGraph
+from dovetail.offline.build import update
+
+
+@pytest.fixture(scope="module")
+def graph(sample: dovetail.Catalog) -> JoinGraph:
+    return JoinGraph.of(sample)
+
+
+def test_self_references_are_edges_of_a_table_with_itself(graph: JoinGraph) -> None:
+    own = {(edge.left.name, edge.columns) for edge in graph.edges if edge.left == edge.right}
+    assert own == {
+        ("staff", (("manager_id", "staff_id"),)),
+        ("people", (("supervisor_no", "person_no"),)),
+        ("people", (("mentor_no", "person_no"),)),
+        ("group", (("parent_id", "group_id"),)),
+    }
+    (edge,) = graph.between("staff", "staff")
+    assert edge.evidence["depth"] >= 1
+    assert graph.neighbours("staff") == [TableId("civic.sqlite", "schools")]
+
+
+def test_junction_tables_are_told_by_their_key(graph: JoinGraph) -> None:
+    sides = {
+        table.name: sorted(e.right.name for e in edges)
+        for table, edges in graph.junction_tables().items()
+    }
+    assert sides["xref"] == ["admissions", "diagnoses"]
+    assert sides["stock"] == ["items", "warehouses"]
+    assert sides["stops"] == ["lines", "stations"]
+    assert "order_items" not in sides
+
+
+def shipments(folder: Path, *, noisy: bool = False) -> Path:
+    """Lines of a shipment, known by shipment and line; parcels refer to both."""
+    path = folder / "freight.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE shipment_line (shipment TEXT, line INTEGER, weight REAL)")
+        connection.execute("CREATE TABLE parcel (parcel_no INTEGER, shipment TEXT, line INTEGER)")
+        lines = [(f"S{n:03d}", line, n / 7) for n in range(40) for line in range(1, n % 4 + 2)]
+        connection.executemany("INSERT INTO shipment_line VALUES (?, ?, ?)", lines)
+        parcels = [(n, *lines[n * 7 % len(lines)][:2]) for n in range(300)]
+        if noisy:
+            parcels = [(n, shipment, line % 4 + 1) for n, shipment, line in parcels]
+        connection.executemany("INSERT INTO parcel VALUES (?, ?, ?)", parcels)
+        connection.commit()
+    return path
+
+
+def test_keys_of_two_columns_are_found_where_neither_is_unique(tmp_path: Path) -> None:
+    catalog = dovetail.build(str(shipments(tmp_path)), into=tmp_path / "catalog")
+    (edge,) = JoinGraph.of(catalog).between("parcel", "shipment_line")
+    assert edge.columns == (("shipment", "shipment"), ("line", "line"))
+    assert (edge.evidence["composite"], edge.evidence["row_containment"]) == (2.0, 1.0)
+    assert edge.score > 0.5
+    assert (edge.cardinality, edge.match_rate) == ("n:1", 1.0)
+
+
+def test_a_key_of_two_columns_that_fills_its_grid_is_told_by_names(graph: JoinGraph) -> None:
+    """Every train runs every day, so values prove nothing; but only `runs` has them for its key."""
+    for name in ("ticket_sales", "störungen"):
+        (edge,) = graph.between(name, "runs")
+        assert edge.columns == (("train_no", "train_no"), ("run_date", "run_date"))
+        assert edge.evidence["value"] == 0
+    assert graph.between("ticket_sales", "störungen") == []
+
+
+def test_columns_that_fit_alone_but_not_together_are_no_key(tmp_path: Path) -> None:
+    catalog = dovetail.build(str(shipments(tmp_path, noisy=True)), into=tmp_path / "catalog")
+    assert JoinGraph.of(catalog).between("parcel", "shipment_line") == []
+
+
+def test_without_its_source_a_catalog_still_gives_the_joins_of_one_column(
+    corpus: tuple[Path, ...], tmp_path: Path
+) -> None:
+    copy = tmp_path / "civic.sqlite"
+    shutil.copy(next(path for path in corpus if path.name == "civic.sqlite"), copy)
+    catalog = update([str(copy)], into=tmp_path / "catalog", joins=False, search=False).catalog
+    copy.unlink()
+    graph = JoinGraph.of(catalog)
+    assert graph.between("schools", "districts")[0].score > 0.5
+    assert graph.junction_tables() == {}
+    assert not (catalog.path / FOLDER).exists()  # what is incomplete is not kept
+
+
+def test_tables_without_values_are_joined_by_names_alone_and_never_surely(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "plan.sqlite")) as connection:
+        connection.execute("CREATE TABLE building (building_key TEXT, street TEXT)")
+        connection.execute("CREATE TABLE room (room_key TEXT, building_key TEXT, size INTEGER)")
+        connection.execute("CREATE TABLE visit (visit_id INTEGER, room_key INTEGER)")
+        connection.execute("INSERT INTO building VALUES ('B1', 'High'), ('B2', 'Low')")
+        connection.execute("INSERT INTO room VALUES ('R1', 'B7', 3), ('R2', 'B8', 4)")
+        connection.execute("INSERT INTO visit VALUES (1, 100), (2, 200)")
+        connection.commit()
+    catalog = dovetail.build(str(tmp_path / "plan.sqlite"), into=tmp_path / "catalog")
+    (edge,) = JoinGraph.of(catalog).edges
+    assert (edge.left.name, edge.right.name) == ("room", "building")
+    assert edge.columns == (("building_key", "building_key"),)
+    assert (edge.score, edge.match_rate) == (0.141851, 0.0)
+    assert edge.evidence == {"names_only": 1.0, "logit": -1.8, "competitors": 0.0}

@@ -1,0 +1,118 @@
+"""The scoring `foreign_key`: upper bounds, self-information, competitors, order of tables."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import dovetail
+from dovetail.domain import TableId
+from dovetail.hashing import mix
+from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.graph import JoinGraph
+from dovetail.joins.inclusion.candidates import find_candidates
+from dovetail.joins.scoring.features import PairFeatures, local_logits
+from dovetail.joins.scoring.foreign_key import score_foreign_keys
+from dovetail.joins.scoring.value_information import value_information
+from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
+from dovetail.joins.value_index.row_sample import sample_places
+from tests.support.column_arrays import COLUMNS, arrays_of, as_dict
+
+
+def test_pairs_beyond_the_upper_bound_are_no_edges(sample: dovetail.Catalog) -> None:
+    """What is never counted would have come to nothing: as if everything had been counted."""
+    arrays = ColumnArrays.of(sample)
+    values = value_information(arrays, DEFAULT_WEIGHTS)
+    everything = find_candidates(arrays, values.distinctive)
+    weighed = PairFeatures(arrays, values)
+    logit = local_logits(weighed.of(everything))
+    best = local_logits(weighed.upper_bounds(everything.child, everything.parent))
+    assert (logit <= best).all()
+    alive = everything.take(logit > DEFAULT_WEIGHTS.least)
+    edges, _ = score_foreign_keys(arrays)
+    assert as_dict(edges.candidates) == as_dict(alive)
+    assert 50 < len(alive) < len(everything)
+
+
+@settings(deadline=None, max_examples=60)
+@given(COLUMNS)
+def test_values_are_rare_that_few_tables_hold(
+    columns: list[tuple[set[int], int, bool]],
+) -> None:
+    sets, tables = [values for values, _, _ in columns], [table for _, table, _ in columns]
+    arrays = arrays_of(sets, tables, [unique for _, _, unique in columns])
+    holders = {
+        value: len({t for s, t in zip(sets, tables, strict=True) if value in s})
+        for value in set().union(*sets)
+    }
+    drawn = [
+        vector[sample_places(vector, counts)].tolist()
+        for vector, counts in zip(arrays.value_hashes, arrays.counts, strict=True)
+    ]
+    of = {int(mix(np.array([value], dtype=np.uint64))[0]): held for value, held in holders.items()}
+    live = len(arrays.ids)
+    expected = [
+        np.mean([np.log(live / of[value]) for value in values]) / np.log(max(live / 2, 2))
+        if values
+        else 0.0
+        for values in drawn
+    ]
+    assert value_information(arrays, DEFAULT_WEIGHTS).rarity == pytest.approx(expected)
+
+
+def test_scores_do_not_depend_on_the_order_or_labels_of_tables(sample: dovetail.Catalog) -> None:
+    arrays = ColumnArrays.of(sample)
+    order = np.random.default_rng(5).permutation(len(arrays.ids))
+    place = np.argsort(order)
+    columns = np.concatenate([np.flatnonzero(arrays.table == table) for table in order])
+    shuffled = replace(
+        arrays,
+        ids=[TableId("elsewhere", arrays.ids[table].name) for table in order],
+        rows=arrays.rows[order],
+        table=place[arrays.table[columns]],
+        position=arrays.position[columns],
+        name=[arrays.name[column] for column in columns],
+        number=arrays.number[columns],
+        filled=arrays.filled[columns],
+        distinct=arrays.distinct[columns],
+        unique=arrays.unique[columns],
+        key=arrays.key[columns],
+        low=arrays.low[columns],
+        high=arrays.high[columns],
+        value_hashes=[arrays.value_hashes[column] for column in columns],
+        counts=[arrays.counts[column] for column in columns],
+    )
+
+    def scores(of: ColumnArrays, back: list[int]) -> dict[tuple[int, int], float]:
+        edges, _ = score_foreign_keys(of)
+        pairs = zip(edges.candidates.child, edges.candidates.parent, edges.score, strict=True)
+        return {(back[child], back[parent]): round(float(s), 9) for child, parent, s in pairs}
+
+    assert scores(shuffled, columns.tolist()) == scores(arrays, list(range(len(arrays))))
+
+
+def test_equal_competitors_share_the_odds(tmp_path: Path) -> None:
+    """Two look-alike databases: each child prefers its own, or the doubt is kept."""
+    for name in ("north", "south"):
+        with closing(sqlite3.connect(tmp_path / f"{name}.sqlite")) as connection:
+            connection.execute("CREATE TABLE customer (customer_id INTEGER, name TEXT)")
+            connection.execute("CREATE TABLE orders (order_id INTEGER, customer_id INTEGER)")
+            rows = [(n, f"{name} {n}") for n in range(1, 31)]
+            connection.executemany("INSERT INTO customer VALUES (?, ?)", rows)
+            refs = [(n, n % 30 + 1) for n in range(1, 61)]
+            connection.executemany("INSERT INTO orders VALUES (?, ?)", refs)
+            connection.commit()
+    catalog = dovetail.build(str(tmp_path / "north.sqlite"), into=tmp_path / "one")
+    alone = JoinGraph.of(catalog).between("orders", "customer")[0].score
+    both = dovetail.build(*map(str, tmp_path.glob("*.sqlite")), into=tmp_path / "two")
+    edges = [edge for edge in JoinGraph.of(both).edges if edge.left.name == "orders"]
+    scores = [edge.score for edge in edges if edge.columns == (("customer_id", "customer_id"),)]
+    assert alone > 0.9
+    assert len(scores) == 4
+    assert max(scores) == min(scores) < alone

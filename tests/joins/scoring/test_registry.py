@@ -1,0 +1,84 @@
+"""Scorings by name, and those of other papers by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import dovetail
+from dovetail.errors import UsageError
+from dovetail.joins.cache import join_edges
+from dovetail.joins.scoring.registry import SCORINGS, scoring
+from dovetail.offline.build import update
+
+
+def test_every_scoring_gives_edges_from_zero_to_one(sample: dovetail.Catalog) -> None:
+    for known in SCORINGS:
+        edges = join_edges(sample, known.name)
+        assert edges
+        assert all(0 <= edge.score <= 1 for edge in edges)
+        assert edges == sorted(edges, key=lambda edge: -edge.score)
+    with pytest.raises(
+        UsageError, match="scoring 'best' is not known; there are: foreign_key, paper, jar"
+    ):
+        scoring("best")
+    assert scoring("keylike") is scoring("foreign_key")  # its name before
+
+
+def test_paper_scoring_by_hand(tmp_path: Path) -> None:
+    """Equations 1-4: valid pairs score half jaccard, half header overlap; others nothing."""
+    (tmp_path / "city.csv").write_text("city_id\n1\n2\n3\n4\n")
+    (tmp_path / "shop.csv").write_text("city_id,size\n1\n".replace("1\n", "1,9\n1,8\n2,7\n"))
+    catalog = dovetail.build(str(tmp_path), into=tmp_path / ".catalog")
+    (edge,) = join_edges(catalog, "paper")
+    assert edge.columns == (("city_id", "city_id"),)
+    # Values: {1, 2} in {1, 2, 3, 4}. Headers: {shop, city, id} and {city, id} share both words.
+    assert edge.score == 0.5 * (2 / 4) + 0.5 * 1.0
+
+
+class Initials:
+    """An embedder whose vectors count first letters: enough to tell what was asked of it."""
+
+    model_id, dimension = "initials", 26
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def embed_documents(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        self.asked.append(list(texts))
+        found = np.zeros((len(texts), 26), dtype=np.float32)
+        for row, text in zip(found, texts, strict=True):
+            for word in text.split():
+                row[ord(word[0]) - ord("a")] += 1
+        unit: npt.NDArray[np.float32] = found / np.linalg.norm(found, axis=1, keepdims=True)
+        return unit
+
+    def embed_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return self.embed_documents(texts)
+
+
+def test_headers_are_embedded_in_one_call_and_weigh_half_of_the_name(tmp_path: Path) -> None:
+    (tmp_path / "City.csv").write_text("cityId\n1\n2\n3\n4\n")
+    (tmp_path / "shop.csv").write_text("town_no,size\n1,9\n1,8\n2,7\n")
+    catalog = update([str(tmp_path)], into=tmp_path / ".catalog", joins=False, search=False).catalog
+    (plain,) = join_edges(catalog, "paper")
+    assert plain.score == 0.5 * (2 / 4)
+    assert plain.evidence["lexical_only"] == 1.0
+    embedder = Initials()
+    (edge,) = join_edges(catalog, "paper", embedder=embedder)
+    assert embedder.asked == [["city city id", "shop town no", "shop size"]]
+    # "city city id" and "shop town no" share no initial, so nothing is added.
+    assert (edge.evidence["semantic"], edge.score) == (0.0, 0.25)
+    assert "lexical_only" not in edge.evidence
+    (tmp_path / "shop.csv").write_text("cost_idx,size\n1,9\n1,8\n2,7\n")
+    catalog = update([str(tmp_path)], into=tmp_path / ".catalog", joins=False, search=False).catalog
+    (edge,) = join_edges(catalog, "paper", embedder=embedder)
+    # (2, 0, 1) and (1, 1, 1) of the letters c, s and i.
+    cosine = 3 / np.sqrt(5 * 3)
+    assert edge.evidence["semantic"] == pytest.approx(cosine, abs=1e-6)
+    assert edge.score == pytest.approx(0.5 * (2 / 4) + 0.5 * (0 + cosine) / 2, abs=1e-6)
+    assert join_edges(catalog, "jar", embedder=embedder)[0].evidence["semantic"] > 0.7

@@ -1,0 +1,100 @@
+"""The join graph of the sample corpus: planted joins, their evidence, paths and components."""
+
+from __future__ import annotations
+
+import pytest
+
+import dovetail
+from dovetail.domain import JoinEdge, TableId
+from dovetail.errors import UsageError
+from dovetail.joins.graph import JoinGraph
+
+# Joins that were planted in the sample corpus, noisy keys and keys in other sources among them.
+PLANTED = """
+shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no
+shop.sqlite::order_items.product_id = shop.sqlite::products.product_id
+shop.sqlite::orders.customer_ref = exports::shop_customers.customer_ref
+exports::shop_customers.crm_code = shop.sqlite::accounts.account_code
+shop.sqlite::orders.shipment_no = warehouse.duckdb::shipments.shipment_no
+warehouse.duckdb::orders.school_id = civic.sqlite::schools.school_id
+warehouse.duckdb::orders.supplier_id = warehouse.duckdb::suppliers.supplier_id
+warehouse.duckdb::shipment_lines.sku = warehouse.duckdb::items.sku
+civic.sqlite::meal_programs.school_code = civic.sqlite::schools.school_id
+civic.sqlite::schools.district_code = civic.sqlite::districts.district_code
+hospital.db::admissions.patient_id = hospital.db::patients.patient_id
+hospital.db::lab_results.admission_id = hospital.db::admissions.admission_id
+hospital.db::xref.a_id = hospital.db::admissions.admission_id
+hospital.db::xref.b_id = hospital.db::diagnoses.diagnosis_id
+lake::meter_readings.meter_id = city.duckdb::meters.meter_id
+city.duckdb::meters.building_code = city.duckdb::buildings.building_code
+lake::enrolments.student_no = lake::students.student_no
+exports::members.student_no = lake::students.student_no
+exports::loans.barcode = exports::copies.barcode
+"""
+
+
+@pytest.fixture(scope="module")
+def graph(sample: dovetail.Catalog) -> JoinGraph:
+    return JoinGraph.of(sample)
+
+
+@pytest.mark.parametrize("line", PLANTED.split("\n")[1:-1])
+def test_planted_joins_are_found(line: str, graph: JoinGraph) -> None:
+    left, right = line.split(" = ")
+    (table, column), (other, key) = left.rsplit(".", 1), right.rsplit(".", 1)
+    best = graph.between(table, other)[0]
+    assert (str(best.left), best.columns, str(best.right)) == (table, ((column, key),), other)
+    assert best.score > 0.5
+
+
+def test_chance_makes_few_joins(graph: JoinGraph) -> None:
+    """Ids 1..n lie in each other by the hundred; hardly any becomes a join."""
+    joins = [edge for edge in graph.edges if edge.score > 0.5]
+    assert 60 <= len(joins) <= 85
+    assert not graph.joins("recalls")
+
+
+def test_an_edge_carries_its_evidence(graph: JoinGraph) -> None:
+    (edge,) = graph.between("hospital.db::admissions", "hospital.db::patients")
+    assert (edge.cardinality, edge.match_rate) == ("n:1", 0.97)
+    assert edge.evidence["row_containment"] == 0.97
+    assert edge.evidence["orphan"] == 0.03
+    assert edge.evidence["uniqueness"] == 1.0
+    assert edge.evidence["name"] == 1.0
+    assert str(edge).endswith("hospital.db::patients.patient_id  (1.00)")
+    written = edge.to_dict()
+    assert written["survive"] == written["match_rate"] == 0.97  # the name before stays beside
+    assert isinstance(written["evidence"], dict)
+    assert written["evidence"]["odds"] == written["evidence"]["logit"] == edge.evidence["logit"]
+    (profile, *_) = graph.between("school_profile", "schools")
+    assert profile.cardinality == "1:1"
+
+
+def test_paths_and_components(graph: JoinGraph) -> None:
+    path = graph.path("suppliers", "districts")
+    assert [str(edge.left) for edge in path] == [
+        "warehouse.duckdb::orders",
+        "warehouse.duckdb::orders",
+        "civic.sqlite::schools",
+    ]
+    assert graph.path("recalls", "suppliers") == []
+    assert graph.path("suppliers", "suppliers") == []
+    components = graph.components()
+    assert sum(map(len, components)) == 77
+    assert len(components[0]) > 20
+    assert graph.neighbours("tariffs") == [TableId("city.duckdb", "customers")]
+    with pytest.raises(UsageError, match="say which: shop"):
+        graph.joins("orders")
+
+
+def test_the_surest_path_is_the_greatest_product() -> None:
+    a, b, c = (TableId("s", name) for name in "abc")
+
+    def edge(left: TableId, right: TableId, score: float) -> JoinEdge:
+        return JoinEdge(left, right, (("x", "y"),), score, "n:1", 1.0, {})
+
+    direct, first, second = edge(a, c, 0.6), edge(a, b, 0.9), edge(b, c, 0.8)
+    graph = JoinGraph([a, b, c], [first, second, direct])
+    assert graph.path(a, c) == [first, second]
+    assert graph.path(c, a) == [second, first]
+    assert JoinGraph([a, b, c], [first, edge(b, c, 0.65), direct]).path(a, c) == [direct]
