@@ -23,7 +23,7 @@ from dovetail.errors import ModelError, RefusedError, UsageError
 from dovetail.models.chat import complaint
 
 _OPENAI = "https://api.openai.com/v1"
-_KEYLIKE = re.compile(r"\b(?:sk|key|gsk)-[\w*.-]{4,}|Bearer \S+")
+_CREDENTIAL = re.compile(r"\b(?:sk|key|gsk)-[\w*.-]{4,}|Bearer \S+")
 _BIGGEST_REPLY = 64 << 20
 
 # Sends one request, given the client and the seconds it may take.
@@ -170,7 +170,7 @@ class Endpoint:
 
     def _clean(self, text: str) -> str:
         text = text.replace(self._key, "***") if self._key else text
-        text = " ".join(_KEYLIKE.sub("***", text).split())
+        text = " ".join(_CREDENTIAL.sub("***", text).split())
         return text if len(text) <= 300 else text[:299] + "…"
 
 
