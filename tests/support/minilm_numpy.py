@@ -34,8 +34,8 @@ def embed(tokens: list[int], weights: Mapping[str, Array]) -> Array:
             for part in ("query", "key", "value")
         )
         logits = query @ key.transpose(0, 2, 1) / np.sqrt(np.float32(query.shape[-1]))
-        weights = np.exp(logits - logits.max(-1, keepdims=True))
-        seen = (weights / weights.sum(-1, keepdims=True)) @ value
+        shares = np.exp(logits - logits.max(-1, keepdims=True))
+        seen = (shares / shares.sum(-1, keepdims=True)) @ value
         seen = linear(
             seen.transpose(1, 0, 2).reshape(state.shape), f"{layer}.attention.output.dense"
         )
