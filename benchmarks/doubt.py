@@ -25,7 +25,7 @@ from dovetail.retrieve.graph.selector import BREADTH, GraphRetriever
 from dovetail.retrieve.hybrid import ASK_BELOW
 from dovetail.retrieve.opening import searcher_of
 from dovetail.search.embedding_text import spelled
-from dovetail.search.query_terms import asked
+from dovetail.search.query_terms import query_words
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
@@ -56,13 +56,13 @@ class Graph:
     def short(self, limit: int) -> tuple[int, float, float]:
         """How many short questions, and the shares `found` and `silent`."""
         names = sorted({spelled(table.name) for table in self.searcher.catalog.ids})
-        every = [(name, form.format(name)) for name in names if asked(name) for form in FORMS]
+        every = [(name, form.format(name)) for name in names if query_words(name) for form in FORMS]
         questions = spaced(every, limit)
         hits, silent = 0, 0
         for name, question in questions:
             found, _ = self.chosen(question)
-            mentions = self.searcher.mentions(question)
-            said = {place for one in (*mentions.words, *mentions.literals) for place in one.tables}
+            query = self.searcher.analyse(question)
+            said = {place for term in (*query.terms, *query.value_terms) for place in term.tables}
             hits += any(spelled(table.name) == name for table in found.tables)
             silent += any(self.searcher.places[table] not in said for table in found.tables)
         return len(questions), hits / len(questions), silent / len(questions)

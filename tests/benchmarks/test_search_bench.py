@@ -65,8 +65,8 @@ def test_a_part_that_is_left_out_is_nothing_and_the_others_are_as_they_were(
     searcher: Searcher, variant: Variant
 ) -> None:
     question = "Which orders of 2023 went to customers in Lund?"
-    mentions = searcher.mentions(question)
-    found = searcher.weigh(question, variant.heard(mentions), variant.weights, 30)
+    query = searcher.analyse(question)
+    found = searcher.rank(variant.restrict(query), variant.weights, 30)
     usual = {one.table: one.signals for one in searcher.search(question, 77)}
     assert found
     for one in found:
@@ -81,6 +81,6 @@ def test_a_part_that_is_left_out_is_nothing_and_the_others_are_as_they_were(
 def test_the_first_variant_is_search_itself(searcher: Searcher) -> None:
     assert VARIANTS[0].weights == DEFAULT == Weights()
     question = "How many trains stop at each station?"
-    mentions = VARIANTS[0].heard(searcher.mentions(question))
-    found = searcher.weigh(question, mentions, VARIANTS[0].weights, 10)
+    query = VARIANTS[0].restrict(searcher.analyse(question))
+    found = searcher.rank(query, VARIANTS[0].weights, 10)
     assert found == searcher.search(question, 10)

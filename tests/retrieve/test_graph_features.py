@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dovetail.retrieve.graph.features import FEATURES, features, newly
+from dovetail.retrieve.graph.features import FEATURES, features, newly_covered
 from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
 from dovetail.search.fusion import Floats
 from dovetail.search.searcher import Searcher
 
 
 def drawn(seed: int) -> QueryMatch:
-    """Some evidence, with ties among matches and mentions that nothing matches."""
+    """Some matches, with ties among them and terms that nothing matches."""
     rng = np.random.default_rng(seed)
-    count, words, literals = (int(n) for n in rng.integers((1, 0, 0), (7, 6, 4)))
+    count, words, values = (int(n) for n in rng.integers((1, 0, 0), (7, 6, 4)))
 
     def some(*shape: int) -> Floats:
         return rng.random(shape).astype(np.float32)
@@ -36,9 +36,9 @@ def drawn(seed: int) -> QueryMatch:
         words=rng.choice(levels, (words, count)),
         word_weights=some(words),
         mass=0.1 + float(some(1)[0]),
-        literals=rng.integers(0, 2, (literals, count)).astype(np.float32),
-        literal_weights=some(literals),
-        speech=some(literals),
+        values=rng.integers(0, 2, (values, count)).astype(np.float32),
+        value_weights=some(values),
+        plain=some(values),
         joins=joins.astype(np.float32),
     )
 
@@ -46,29 +46,29 @@ def drawn(seed: int) -> QueryMatch:
 def covered(known: QueryMatch, one: int) -> float:
     """The share of the question that a candidate covers by itself."""
     words = float(known.word_weights @ known.words[:, one])
-    literals = float(known.literal_weights @ known.literals[:, one])
-    return words / max(1e-6, float(known.word_weights.sum())) + literals / known.mass
+    values = float(known.value_weights @ known.values[:, one])
+    return words / max(1e-6, float(known.word_weights.sum())) + values / known.mass
 
 
 def slowly(known: QueryMatch) -> list[list[float]]:
     """The same by the words of docs/graph.md, one number at a time."""
     candidates = range(len(known.scores))
-    words, literals = range(len(known.words)), range(len(known.literals))
+    words, values = range(len(known.words)), range(len(known.values))
     weight = [float(value) for value in known.word_weights]
-    held = [float(value) for value in known.literal_weights]
+    held = [float(value) for value in known.value_weights]
     total = max(1e-6, sum(weight))
 
     def near(one: int, other: int) -> float:
-        ways = [min(known.joins[one, mid], known.joins[mid, other]) for mid in candidates]
-        return float(max(ways))
+        paths = [min(known.joins[one, mid], known.joins[mid, other]) for mid in candidates]
+        return float(max(paths))
 
     def group(one: int) -> float:
         found = 0.0
         for w in words:
             reached = max(near(one, other) * known.words[w, other] for other in candidates)
             found += weight[w] / total * float(reached)
-        for v in literals:
-            reached = max(near(one, other) * known.literals[v, other] for other in candidates)
+        for v in values:
+            reached = max(near(one, other) * known.values[v, other] for other in candidates)
             found += held[v] / known.mass * float(reached)
         return found
 
@@ -88,8 +88,8 @@ def slowly(known: QueryMatch) -> list[list[float]]:
         return found
 
     def lone(one: int) -> float:
-        own = [v for v in literals if known.literals[v, one]]
-        return sum(5 * held[v] * float(known.speech[v]) for v in own)
+        own = [v for v in values if known.values[v, one]]
+        return sum(5 * held[v] * float(known.plain[v]) for v in own)
 
     left = max(0.0, 1 - max(covered(known, one) for one in candidates))
     groups = [group(one) for one in candidates]
@@ -97,7 +97,7 @@ def slowly(known: QueryMatch) -> list[list[float]]:
         [
             known.scores[one] - known.scores[0],
             math.log(1 + 5 * new(known.words, weight, one)),
-            new(known.literals, held, one),
+            new(known.values, held, one),
             best(one),
             known.names[one],
             known.columns[one],
@@ -119,17 +119,19 @@ def test_features_are_those_of_plain_loops(seed: int) -> None:
 def test_new_is_what_no_better_ranked_candidate_covers() -> None:
     match = np.array([[1, 1, 0.5], [0.3, 0, 1]], dtype=np.float32)
     weights = np.array([1, 0.5], dtype=np.float32)
-    assert newly(weights, match).tolist() == pytest.approx([1.15, 0, 0.35])
+    assert newly_covered(weights, match).tolist() == pytest.approx([1.15, 0, 0.35])
 
 
-def evidence(shop: Searcher, question: str) -> tuple[list[str], QueryMatch]:
+def matched(shop: Searcher, question: str) -> tuple[list[str], QueryMatch]:
     found = shop.search(question, 7)
-    return [one.table.name for one in found], QueryMatcher(shop).match(question, found)
+    return [one.table.name for one in found], QueryMatcher(shop).match(
+        shop.analyse(question), found
+    )
 
 
 def test_a_word_counts_by_where_it_stands(shop: Searcher) -> None:
     """In the table's name, in a column's, in a key's, and as the beginning of another word."""
-    names, known = evidence(shop, "order title customer suppl")
+    names, known = matched(shop, "order title customer suppl")
     (order, title, customer, suppl) = (dict(zip(names, row, strict=True)) for row in known.words)
     assert order["orders"] == order["order_items"] == 1
     assert title["products"] == pytest.approx(2 / 3)
@@ -140,27 +142,27 @@ def test_a_word_counts_by_where_it_stands(shop: Searcher) -> None:
     assert order["weather"] == title["customers"] == 0
 
 
-def test_literals_are_held_and_told_from_speech(shop: Searcher) -> None:
-    names, known = evidence(shop, "customers in Turin")
-    held = dict(zip(names, known.literals[0], strict=True))
+def test_values_are_held_and_told_from_speech(shop: Searcher) -> None:
+    names, known = matched(shop, "customers in Turin")
+    held = dict(zip(names, known.values[0], strict=True))
     assert held == {name: float(name == "customers") for name in names}
-    assert known.speech.tolist() == [0]
-    # A word of a literal hardly counts as a schema word: three tenths of its rarity, which is 1.
+    assert known.plain.tolist() == [0]
+    # A word of a value hardly counts as a schema word: three tenths of its IDF, which is 1.
     assert known.word_weights[1] == pytest.approx(0.3)
-    names, known = evidence(shop, "customers in turin")
-    assert known.speech.tolist() == [1]
+    names, known = matched(shop, "customers in turin")
+    assert known.plain.tolist() == [1]
     assert known.word_weights[1] == pytest.approx(1)
 
 
-def test_parts_of_the_search_come_back_unweighted(shop: Searcher) -> None:
+def test_signals_of_the_search_come_back_unweighted(shop: Searcher) -> None:
     question = "city of customers"
     found = shop.search(question, 7)
-    known = QueryMatcher(shop).match(question, found)
+    known = QueryMatcher(shop).match(shop.analyse(question), found)
     assert known.headers[0] == pytest.approx(found[0].signals["column"] / 0.5)
     assert known.names[0] == pytest.approx(found[0].signals["name"] / 0.2) == pytest.approx(1)
     assert known.scores[0] == max(known.scores)
     assert known.scores[1] == pytest.approx(sum(found[1].signals.values()))
-    mass = sum(word.weight for word in shop.mentions(question).words)
+    mass = shop.analyse(question).mass
     assert known.gains[2] == pytest.approx(found[2].signals["neighbour"] / math.sqrt(mass))
     city = [one.table.name for one in found].index("customers")
     assert known.columns[city] == 1
@@ -186,7 +188,7 @@ def test_a_purpose_speaks_of_its_table(tmp_path: Path) -> None:
     source = str(write_shop(tmp_path / "s.sqlite"))
     catalog = dovetail.update([source], into=tmp_path / "catalog", search=False).catalog
     purposes = {table: "Dwellings of buyers." for table in catalog.ids if table.name == "customers"}
-    _, known = evidence(Searcher(catalog, IndexInputs(HashEmbedder(), purposes)), "dwellings")
+    _, known = matched(Searcher(catalog, IndexInputs(HashEmbedder(), purposes)), "dwellings")
     assert sorted(known.words[0].tolist())[-2:] == pytest.approx([0, 2 / 3])
 
 

@@ -7,7 +7,7 @@ import pytest
 import dovetail
 from dovetail.domain import TableId
 from dovetail.retrieve.graph.selector import GraphRetriever
-from dovetail.search.query_terms import asked, stems
+from dovetail.search.query_terms import query_words, stems
 from dovetail.search.searcher import Searcher
 
 
@@ -54,7 +54,7 @@ def says(searcher: Searcher, table: TableId, question: str) -> bool:
     named = {
         word for name in (known.name, *(c.name for c in known.columns)) for word in stems(name)
     }
-    return not named.isdisjoint(asked(question))
+    return not named.isdisjoint(query_words(question))
 
 
 @pytest.mark.parametrize(

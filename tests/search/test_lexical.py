@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
 from dovetail.search.lexical import Lexical
-from dovetail.search.query_terms import asked, stems
+from dovetail.search.query_terms import query_words, stems
 
 PROFILE = ColumnProfile(
     kind=Kind.TEXT, nulls=0, distinct=0, unique=False, minimum=None, maximum=None,
@@ -77,27 +77,27 @@ names = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map("_".join)
     st.sampled_from([*WORDS, "departing", "unknown", "to"]),
     st.booleans(),
 )
-def test_a_mention_is_what_a_plain_count_says(
+def test_a_term_is_what_a_plain_count_says(
     given_tables: list[tuple[str, list[str]]], said: str, described: bool
 ) -> None:
     tables = [table(n, name, *columns) for n, (name, columns) in enumerate(given_tables)]
     purposes = {tables[0].id: "a town and its department"} if described else {}
     (word,) = stems(said)
-    mention = Lexical.build(tables, purposes).mention(word)
+    term = Lexical.build(tables, purposes).term(word)
     weight, found = slow(tables, purposes, word)
-    assert mention.weight == pytest.approx(weight, abs=1e-5)
-    assert mention.tables.tolist() == sorted(found)
-    assert mention.match.tolist() == pytest.approx([found[n][0] for n in sorted(found)], abs=1e-5)
+    assert term.weight == pytest.approx(weight, abs=1e-5)
+    assert term.tables.tolist() == sorted(found)
+    assert term.match.tolist() == pytest.approx([found[n][0] for n in sorted(found)], abs=1e-5)
     shares = [found[n][1] for n in sorted(found)]
-    assert mention.name_share.tolist() == pytest.approx(shares, abs=1e-5)
+    assert term.name_share.tolist() == pytest.approx(shares, abs=1e-5)
     every = [found.get(place, (0.0, 0.0))[0] for place in range(len(tables))]
-    assert mention.fit(np.arange(len(tables))).tolist() == pytest.approx(every, abs=1e-5)
+    assert term.match_of(np.arange(len(tables))).tolist() == pytest.approx(every, abs=1e-5)
 
 
 def test_rare_words_weigh_more_and_a_name_counts_more_than_a_column() -> None:
     tables = [table(0, "orders", "town"), table(1, "town", "id"), table(2, "shelf", "id")]
     lexical = Lexical.build(tables, {})
-    town, shelf, unknown = (lexical.mention(word) for word in ("town", "shelf", "xylophone"))
+    town, shelf, unknown = (lexical.term(word) for word in ("town", "shelf", "xylophone"))
     assert shelf.weight > town.weight
     assert (unknown.weight, unknown.tables.tolist()) == (1.0, [])
     assert town.tables.tolist() == [0, 1]
@@ -110,22 +110,22 @@ def test_what_is_kept_says_the_same(tmp_path: Path) -> None:
     lexical.save(tmp_path)
     again = Lexical.load(tmp_path)
     for word in ("größ", "街", "dept", "department", "nothing"):
-        one, two = lexical.mention(word), again.mention(word)
+        one, two = lexical.term(word), again.term(word)
         assert (one.weight, one.match.tolist()) == (two.weight, two.match.tolist())
         assert one.tables.tolist() == two.tables.tolist()
 
 
 def test_no_tables() -> None:
-    mention = Lexical.build([], {}).mention("town")
-    assert (mention.weight, mention.tables.tolist()) == (1.0, [])
+    term = Lexical.build([], {}).term("town")
+    assert (term.weight, term.tables.tolist()) == (1.0, [])
 
 
 def test_a_question_is_read_for_its_distinct_words() -> None:
-    assert asked("Show the singers, and every singer's NAME in 2014!") == [
-        "sing",
-        "s",
-        "name",
-        "2014",
-    ]
-    assert len(asked(" ".join(f"word{n}x" for n in range(9_000)))) == 400
-    assert asked("") == asked("what of the") == []
+    assert query_words("Show the singers, and every singer's NAME in 2014!") == {
+        "sing": "singers",
+        "s": "s",
+        "name": "name",
+        "2014": "2014",
+    }
+    assert len(query_words(" ".join(f"word{n}x" for n in range(9_000)))) == 400
+    assert query_words("") == query_words("what of the") == {}

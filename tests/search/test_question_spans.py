@@ -1,4 +1,4 @@
-"""Literals of questions: which spans there are, and which of them cells hold."""
+"""Value linking: which spans a question has, and which of them cells hold."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import dovetail
+from dovetail.search.query import ValueLink
 from dovetail.search.question_spans import Span, spans
-from dovetail.search.value_linking import Literals
+from dovetail.search.value_linking import ValueLinker
 from dovetail.search.values import ValueIndex
 from dovetail.settings import Settings
 
@@ -26,18 +27,22 @@ INSERT INTO people VALUES ('York', 1970), ('york', 1980), ('Ann "the Hat" Lee', 
 """
 
 
-def literals(folder: Path, comparison: str) -> Literals:
+def linker(folder: Path, comparison: str) -> ValueLinker:
     file = folder / "cells.sqlite"
     with closing(sqlite3.connect(file)) as db, db:
         db.executescript(CELLS)
     chosen = Settings(comparison=comparison)
     catalog = dovetail.build(f"cells={file}", into=folder / comparison, settings=chosen)
-    return Literals(catalog, ValueIndex.of(catalog))
+    return ValueLinker(catalog, ValueIndex.of(catalog))
+
+
+def linked(linker: ValueLinker, question: str) -> tuple[ValueLink, ...]:
+    return linker.link(tuple(spans(question)))
 
 
 @pytest.fixture(scope="module", params=["coerced", "string", "typed"])
-def cells(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Literals:
-    return literals(tmp_path_factory.mktemp("cells"), request.param)
+def cells(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ValueLinker:
+    return linker(tmp_path_factory.mktemp("cells"), request.param)
 
 
 # Columns are numbered through the tables in order: people (name, born), then places.
@@ -72,15 +77,15 @@ NAME, BORN, TOWN, CODE, PHONE, OPENED, HEIGHT, PEOPLE = range(8)
     ],
 )  # fmt: skip
 def test_cells_are_found_however_values_compare(
-    cells: Literals, question: str, found: dict[str, list[int]]
+    cells: ValueLinker, question: str, found: dict[str, list[int]]
 ) -> None:
-    held = {literal.span.text: literal.columns.tolist() for literal in cells.find(question)}
+    held = {link.span.text: link.columns.tolist() for link in linked(cells, question)}
     assert held == found
 
 
 @pytest.mark.parametrize("question", ["12 high", "12.0 high"])
 def test_a_whole_real_number_as_coerced_values_compare(tmp_path: Path, question: str) -> None:
-    held = literals(tmp_path, "coerced").find(question)
+    held = linked(linker(tmp_path, "coerced"), question)
     assert [(one.span.text, one.columns.tolist()) for one in held] == [
         (question.split(maxsplit=1)[0], [HEIGHT])
     ]
@@ -97,15 +102,15 @@ def test_a_whole_real_number_as_coerced_values_compare(tmp_path: Path, question:
         "²",
     ],
 )
-def test_no_text_is_too_strange(cells: Literals, question: str) -> None:
-    assert all(len(literal.columns) for literal in cells.find(question))
+def test_no_text_is_too_strange(cells: ValueLinker, question: str) -> None:
+    assert all(len(link.columns) for link in linked(cells, question))
 
 
 def test_the_rarer_the_weightier_and_numbers_and_lone_words_hardly(tmp_path: Path) -> None:
-    known = literals(tmp_path, "coerced")
+    known = linker(tmp_path, "coerced")
     questions = ("x New York", "x 'york'", "x york", "x 1970")
     town, quoted, lone, number = (
-        known.mention(literal).weight for question in questions for literal in known.find(question)
+        link.term.weight for question in questions for link in linked(known, question)
     )
     assert town == quoted == 1.0
     assert lone == number == pytest.approx(0.2)

@@ -71,8 +71,8 @@ def test_a_hundred_kilobytes_take_bounded_time(searcher: Searcher, question: str
 
 
 def test_saying_a_thing_often_changes_nothing_by_words(searcher: Searcher) -> None:
-    once, often = (searcher.mentions(text) for text in ("order 17 Oslo", "order 17 Oslo " * 50))
-    for one, other in ((once.words, often.words), (once.literals, often.literals)):
+    once, often = (searcher.analyse(text) for text in ("order 17 Oslo", "order 17 Oslo " * 50))
+    for one, other in ((once.terms, often.terms), (once.value_terms, often.value_terms)):
         assert [(m.text, m.weight) for m in one] == [(m.text, m.weight) for m in other]
 
 

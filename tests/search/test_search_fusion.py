@@ -14,10 +14,10 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.sample.questions import questions
 from dovetail.search import searcher as searching
 from dovetail.search.embedding_text import header_text, table_text
-from dovetail.search.fusion import Cover, Mentions, fuse, leading, offered, within_reach
-from dovetail.search.lexical import QueryTerm
+from dovetail.search.fusion import Coverage, fuse, leading, pooled, relevance, within_reach
 from dovetail.search.neighbours import Neighbours
-from dovetail.search.searcher import Searcher, relevance
+from dovetail.search.query import QueryTerm
+from dovetail.search.searcher import Searcher
 from tests.support.scripted import HashEmbedder
 
 COUNT = 9
@@ -30,50 +30,50 @@ def floats(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float3
 
 
 @st.composite
-def mentions(draw: st.DrawFn) -> QueryTerm:
+def terms(draw: st.DrawFn) -> QueryTerm:
     tables = sorted(draw(st.sets(st.integers(0, COUNT - 1))))
     parts = [draw(st.lists(sixteenths, min_size=len(tables), max_size=len(tables)))] * 2
     weight = draw(st.floats(0.1, 1))
     return QueryTerm("word", weight, np.array(tables, np.int32), floats(parts[0]), floats(parts[1]))
 
 
-ties = st.dictionaries(
+name_links = st.dictionaries(
     st.tuples(st.integers(0, COUNT - 1), st.integers(0, COUNT - 1)).filter(lambda p: p[0] < p[1]),
     sixteenths,
     max_size=12,
 )
 
 
-def neighbours(tied: dict[tuple[int, int], float]) -> Neighbours:
-    return Neighbours.build({TableId("s", str(n)): n for n in range(COUNT)}, (), tied)
+def neighbours(linked: dict[tuple[int, int], float]) -> Neighbours:
+    return Neighbours.build({TableId("s", str(n)): n for n in range(COUNT)}, (), linked)
 
 
-def fit(mention: QueryTerm, table: int) -> float:
-    held = dict(zip(mention.tables.tolist(), mention.match.tolist(), strict=True))
+def match(term: QueryTerm, table: int) -> float:
+    held = dict(zip(term.tables.tolist(), term.match.tolist(), strict=True))
     return float(held.get(table, 0.0))
 
 
-@given(st.lists(mentions(), max_size=4), st.lists(mentions(), max_size=3), ties)
+@given(st.lists(terms(), max_size=4), st.lists(terms(), max_size=3), name_links)
 def test_cover_and_gain_are_what_loops_say(
-    words: list[QueryTerm], literals: list[QueryTerm], tied: dict[tuple[int, int], float]
+    words: list[QueryTerm], values: list[QueryTerm], linked: dict[tuple[int, int], float]
 ) -> None:
-    cover = Cover(Mentions(words, literals), COUNT)
+    cover = Coverage(words, values, COUNT)
     mass = math.sqrt(max(sum(word.weight for word in words), 1e-6))
-    gained = cover.gain(np.arange(COUNT), neighbours(tied))
+    gained = cover.gain(np.arange(COUNT), neighbours(linked))
     for table in range(COUNT):
-        for found, said in ((cover.words, words), (cover.values, literals)):
-            slow = sum(one.weight / mass * fit(one, table) for one in said)
+        for found, said in ((cover.words, words), (cover.values, values)):
+            slow = sum(one.weight / mass * match(one, table) for one in said)
             assert found[table] == pytest.approx(slow, rel=1e-4, abs=1e-4)
         gain = 0.0
-        for one in (*words, *literals):
+        for one in (*words, *values):
             around = [
-                score * fit(one, other)
-                for pair, score in tied.items()
+                score * match(one, other)
+                for pair, score in linked.items()
                 for here, other in (pair, pair[::-1])
                 if here == table
             ]
-            gain += one.weight / mass * max(0.0, *around, fit(one, table)) if around else 0.0
-            gain -= one.weight / mass * fit(one, table) if around else 0.0
+            gain += one.weight / mass * max(0.0, *around, match(one, table)) if around else 0.0
+            gain -= one.weight / mass * match(one, table) if around else 0.0
         assert gained[table] == pytest.approx(gain, rel=1e-4, abs=1e-3)
         assert gained[table] >= 0
 
@@ -117,11 +117,11 @@ def test_leaders_are_the_best_with_a_value(ranking: list[float], pool: int) -> N
     assert sorted(found, reverse=True) == sorted((v for v in ranking if v), reverse=True)[:pool]
 
 
-def test_offered_are_leaders_and_their_neighbours() -> None:
+def test_pooled_are_leaders_and_their_neighbours() -> None:
     joined = neighbours({(0, 1): 0.5, (1, 2): 0.9, (4, 5): 0.1})
     leaders = [np.array([4, 0]), np.array([0]), np.array([], dtype=np.int64)]
-    assert offered(leaders, joined).tolist() == [0, 1, 4, 5]
-    assert offered([], joined).tolist() == []
+    assert pooled(leaders, joined).tolist() == [0, 1, 4, 5]
+    assert pooled([], joined).tolist() == []
 
 
 def test_neighbours_count_by_their_surest_edge_and_doubtful_ones_not_at_all() -> None:
@@ -158,16 +158,16 @@ class Slow:
                 self.edges[table, int(joined.other[at])] = float(joined.score[at])
 
     def ranked(self, question: str) -> list[tuple[TableId, float]]:
-        said = self.searcher.mentions(question)
-        mass = math.sqrt(max(sum(word.weight for word in said.words), 1e-6))
+        query = self.searcher.analyse(question)
+        mass = math.sqrt(max(sum(word.weight for word in query.terms), 1e-6))
         vector = self.model.embed_queries([question])[0]
         alone, gains = [], []
         for place, table in enumerate(self.tables):
-            cover = sum(one.weight / mass * fit(one, place) for one in said.words)
-            cover += sum(one.weight / mass * fit(one, place) for one in said.literals)
+            cover = sum(one.weight / mass * match(one, place) for one in query.terms)
+            cover += sum(one.weight / mass * match(one, place) for one in query.value_terms)
             name = sum(
                 share
-                for word in said.words
+                for word in query.terms
                 for at, share in zip(word.tables.tolist(), word.name_share.tolist(), strict=True)
                 if at == place
             )
@@ -178,9 +178,9 @@ class Slow:
             gains.append(
                 sum(
                     one.weight / mass
-                    * (max(s * fit(one, b) for (a, b), s in self.edges.items() if a == place)
-                       - fit(one, place))
-                    for one in (*said.words, *said.literals)
+                    * (max(s * match(one, b) for (a, b), s in self.edges.items() if a == place)
+                       - match(one, place))
+                    for one in (*query.terms, *query.value_terms)
                 )
             )  # fmt: skip
         scores = [one + two for one, two in zip(alone, gains, strict=True)]

@@ -11,6 +11,7 @@ import dovetail
 from dovetail.domain import Candidate, JoinEdge, TableId
 from dovetail.joins.graph import JoinGraph
 from dovetail.search.index import IndexInputs
+from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 
 NAMES = "abcdefgh"
@@ -37,7 +38,7 @@ class Ranked(Searcher):
         edges = [edge(pair[0], pair[1], score) for pair, score in pairs.items()]
         self.__dict__["joins"] = JoinGraph(catalog.ids, edges)
 
-    def search(self, question: str, k: int) -> list[Candidate]:
+    def search(self, question: Query | str, k: int) -> list[Candidate]:
         del question
         found = zip(NAMES, self._relevances, strict=False)
         return [Candidate(TableId("s", name), score, {"given": score}) for name, score in found][:k]

@@ -1,6 +1,6 @@
 """What each part of search is worth: alone and left out, over the questions of a dataset.
 
-A part that is left out is gone altogether: words and literals that do not count for a table do not
+A part that is left out is gone altogether: words and values that do not count for a table do not
 count for its neighbours either.
 """
 
@@ -18,9 +18,9 @@ from dovetail.bench.stats import holm, sign_flip
 from dovetail.domain import TableId
 from dovetail.offline.progress import Progress
 from dovetail.ports import Json
-from dovetail.search.fusion import DEFAULT, Mentions, Weights
-from dovetail.search.lexical import QueryTerm
+from dovetail.search.fusion import DEFAULT, Weights
 from dovetail.search.opening import open_searcher
+from dovetail.search.query import Query, QueryTerm
 from dovetail.search.searcher import Searcher
 
 PARTS = ("lexical", "value", "dense", "column", "name", "neighbour")
@@ -45,17 +45,19 @@ class Variant:
             name=DEFAULT.name if "name" in self.parts else 0.0,
         )
 
-    def heard(self, mentions: Mentions) -> Mentions:
-        """What these parts make of the mentions of a question."""
-        return Mentions(
-            mentions.words if "lexical" in self.parts else unheard(mentions.words),
-            mentions.literals if "value" in self.parts else unheard(mentions.literals),
-        )
+    def restrict(self, query: Query) -> Query:
+        """The query with the terms of these parts alone; the others match no table."""
+        terms, links = query.terms, query.links
+        if "lexical" not in self.parts:
+            terms = tuple(map(unmatched, terms))
+        if "value" not in self.parts:
+            links = tuple(replace(link, term=unmatched(link.term)) for link in links)
+        return replace(query, terms=terms, links=links)
 
 
-def unheard(mentions: Sequence[QueryTerm]) -> list[QueryTerm]:
-    """The same mentions, fitting no table: they still weigh in the length of the question."""
-    return [replace(mention, match=0 * mention.match) for mention in mentions]
+def unmatched(term: QueryTerm) -> QueryTerm:
+    """The same term, matching no table: it still weighs in the length of the question."""
+    return replace(term, match=0 * term.match)
 
 
 VARIANTS = (
@@ -94,13 +96,10 @@ def bench_ablation(
 
 
 def _ranked(searcher: Searcher, question: str, k: int) -> list[list[TableId]]:
-    """The best k tables by every variant; the question is embedded and taken apart once."""
-    mentions = searcher.mentions(question)
+    """The best k tables by every variant; the question is analysed once."""
+    query = searcher.analyse(question)
     return [
-        [
-            candidate.table
-            for candidate in searcher.weigh(question, variant.heard(mentions), variant.weights, k)
-        ]
+        [one.table for one in searcher.rank(variant.restrict(query), variant.weights, k)]
         for variant in VARIANTS
     ]
 

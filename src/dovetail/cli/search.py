@@ -45,8 +45,9 @@ def search(
         raise UsageError("the question is empty; say what the tables should be about")
     settings = settings_for(catalog, embedder=embedder)
     searcher = open_searcher(open_catalog(catalog), settings)
-    found = searcher.dense(question, k) if dense else searcher.search(question, k)
-    reasons = searcher.reasons(question, [one.table for one in found])
+    query = searcher.analyse(question)
+    found = searcher.dense(query, k) if dense else searcher.search(query, k)
+    reasons = searcher.reasons(query, [one.table for one in found])
     rows = [
         {
             "id": str(one.table),

@@ -1,4 +1,4 @@
-"""Which columns of a table matter to a question, so that a prompt can leave out the others."""
+"""Which columns of a table matter to a query, so that a prompt can leave out the others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dovetail.domain import Column, Kind, Table
-from dovetail.search.query_terms import asked, stems
+from dovetail.search.query import Query
+from dovetail.search.query_terms import stems
 from dovetail.search.searcher import Searcher
 
 # What the words of a header and a cell that the question quotes count for, beside a cosine.
@@ -15,28 +16,28 @@ _WORDS, _QUOTED = 1.0, 1.0
 _LEAST_QUOTED = 3
 
 
-def by_relevance(searcher: Searcher, question: str, table: Table) -> list[int]:
-    """The places of a table's columns, the most relevant to the question first."""
-    words = set(asked(question))
-    folded = question.casefold()
+def by_relevance(searcher: Searcher, query: Query, table: Table) -> list[int]:
+    """The places of a table's columns, the most relevant to the query first.
+
+    A column's score is the share of its name that the question says, one if the question quotes a
+    cell of it, and the cosine of its header.
+    """
     cosines = [0.0] * len(table.columns)
-    if searcher.embedder is not None:
-        vectors = searcher.column_vectors(table.id)
-        cosines = (vectors @ searcher.vector(question)).tolist()
+    if query.vector is not None:
+        cosines = (searcher.column_vectors(table.id) @ query.vector).tolist()
     scores = []
     for place, column in enumerate(table.columns):
         name = stems(column.name)
-        shared = sum(stem in words for stem in name) / max(len(name), 1)
-        quoted = any(_is_quoted(cell, folded) for cell in _cells(table, place))
+        shared = sum(stem in query.words for stem in name) / max(len(name), 1)
+        quoted = any(_is_quoted(cell, query) for cell in _cells(table, place))
         scores.append(_WORDS * shared + _QUOTED * quoted + cosines[place])
     return sorted(range(len(scores)), key=lambda place: (-scores[place], place))
 
 
-def example(table: Table, place: int, question: str) -> str | None:
+def example(table: Table, place: int, query: Query) -> str | None:
     """A cell that shows what a column holds: one that the question quotes, or any text."""
-    folded = question.casefold()
     for cell in _cells(table, place):
-        if _is_quoted(cell, folded):
+        if _is_quoted(cell, query):
             return cell
     if not _is_text(table.columns[place]):
         return None
@@ -58,8 +59,8 @@ def _cells(table: Table, place: int) -> list[str]:
     return [cell for cell in (*table.columns[place].profile.examples, *sampled) if cell]
 
 
-def _is_quoted(cell: str, folded: str) -> bool:
-    return len(cell) >= _LEAST_QUOTED and cell.casefold() in folded
+def _is_quoted(cell: str, query: Query) -> bool:
+    return len(cell) >= _LEAST_QUOTED and cell.casefold() in query.folded
 
 
 def _is_text(column: Column) -> bool:

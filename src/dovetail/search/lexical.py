@@ -1,8 +1,8 @@
-"""Tables by the words of their names, columns and purposes.
+"""The inverted index from words to tables: the words of names, columns and purposes.
 
-A question's word weighs by how few tables have it, between 0 and 1 (the inverse document frequency
-of BM25); in a table's name it counts in full, in a column's or in the purpose two thirds, and the
-more words a table has, the less each of them says.
+A word of a question weighs by how few tables have it, between 0 and 1 (the inverse document
+frequency of BM25). In a table's name it counts in full, in a column's name or in the purpose two
+thirds, and the more words a table has, the less each of them counts.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.domain import Table, TableId
+from dovetail.search.query import QueryTerm
 from dovetail.search.query_terms import stems
 
 Ints = npt.NDArray[np.int64]
@@ -30,30 +31,6 @@ _LEAST_PREFIX, _LEAST_WHOLE = 3, 4
 # How much the number of a table's words tells against each of them: BM25's b, softened by a root.
 _LENGTH = 0.4
 _WORDS, _STARTS, _TABLE, _NAMED, _LENGTHS = "words", "starts", "table", "named", "lengths"
-
-
-@dataclass(frozen=True, slots=True)
-class QueryTerm:
-    """Something a question mentions: its weight, and the tables it may mean.
-
-    `match` says how well each of them fits, `name_share` which part of their names it is. The
-    tables stand in order, each once.
-    """
-
-    text: str
-    weight: float
-    tables: npt.NDArray[np.int32]
-    match: Floats
-    name_share: Floats
-
-    def fit(self, tables: Ints) -> Floats:
-        """How well each of some tables fits; those it does not mean fit not at all."""
-        if not len(self.tables):
-            return np.zeros(len(tables), dtype=np.float32)
-        at = np.searchsorted(self.tables, tables.astype(self.tables.dtype))
-        at[at == len(self.tables)] = 0
-        fit: Floats = np.where(self.tables[at] == tables, self.match[at], np.float32(0))
-        return fit
 
 
 @dataclass(frozen=True)
@@ -111,27 +88,26 @@ class Lexical:
             np.save(folder / f"{name}.npy", getattr(self, name))
         (folder / f"{_WORDS}.txt").write_text("".join(f"{w}\n" for w in self.words), "utf-8")
 
-    def mention(self, word: str) -> QueryTerm:
-        """What the catalog makes of a question's word: the tables that have it or one it begins.
+    def term(self, word: str) -> QueryTerm:
+        """A stem of a question as a term: the tables that have it, or a word that it expands to.
 
-        A word that nobody has weighs most.
+        A word that no table has weighs most.
         """
-        alike = self.alike(word)
-        numbers = [self.words[other] for other, _ in alike]
+        expansions = tuple(self._expand(word))
+        numbers = [self.words[other] for other, _ in expansions]
         parts = [slice(int(self.starts[n]), int(self.starts[n + 1])) for n in numbers]
-        shares = [share for _, share in alike]
+        shares = [share for _, share in expansions]
         known = numbers[:1] if word in self.words else numbers
-        weight = max((float(self._rarity[number]) for number in known), default=1.0)
-        if not parts:
-            return QueryTerm(word, weight, self.table[:0], self._match[:0], self._name_share[:0])
-        if len(parts) == 1 and shares[0] == 1.0:
-            one = parts[0]
-            return QueryTerm(word, weight, self.table[one], self._match[one], self._name_share[one])
+        weight = max((float(self._idf[number]) for number in known), default=1.0)
+        if not parts or (len(parts) == 1 and shares[0] == 1.0):
+            one = parts[0] if parts else slice(0)
+            tables, match, name_share = self.table[one], self._match[one], self._name_share[one]
+            return QueryTerm(word, weight, tables, match, name_share, expansions)
         tables = np.concatenate([self.table[part] for part in parts])
         share = np.repeat(
             np.array(shares, dtype=np.float32), [part.stop - part.start for part in parts]
         )
-        # Runs in order, one after the other, are what a stable sort is quick with.
+        # Sorted pieces, one after the other, are what a stable sort is quick with.
         order = np.argsort(tables, kind="stable")
         tables = tables[order]
         begins = np.flatnonzero(np.diff(tables, prepend=-1))
@@ -141,19 +117,19 @@ class Lexical:
             )
             for of in (self._match, self._name_share)
         )
-        return QueryTerm(word, weight, tables[begins], match, name_share)
+        return QueryTerm(word, weight, tables[begins], match, name_share, expansions)
 
-    def alike(self, word: str) -> list[tuple[str, float]]:
+    def idf(self, word: str) -> float:
+        """The inverse document frequency of a stem, between 0 and 1; 1 if no table has it."""
+        number = self.words.get(word)
+        return 1.0 if number is None else float(self._idf[number])
+
+    def _expand(self, word: str) -> list[tuple[str, float]]:
         """The catalog's words that a question's may mean, and how well each fits: itself first."""
         itself = [(word, 1.0)] if word in self.words else []
-        return itself + [(other, _PREFIX) for other in self._alike(word)]
+        return itself + [(other, _PREFIX) for other in self._prefixes(word)]
 
-    def rarity(self, word: str) -> float:
-        """How few tables have a word, between 0 and 1; one that nobody has is rarest."""
-        number = self.words.get(word)
-        return 1.0 if number is None else float(self._rarity[number])
-
-    def _alike(self, word: str) -> list[str]:
+    def _prefixes(self, word: str) -> list[str]:
         """The catalog's words that begin a word, and those that it begins."""
         if len(word) < _LEAST_WHOLE:
             return []
@@ -174,23 +150,24 @@ class Lexical:
         return max(map(len, self.words), default=0)
 
     @cached_property
-    def _rarity(self) -> Floats:
+    def _idf(self) -> Floats:
         count, have = len(self.lengths), np.diff(self.starts)
         rare = np.log(1 + (count - have + 0.5) / (have + 0.5)) / math.log(count + 1)
         return np.minimum(rare, 1.0).astype(np.float32)
 
     @cached_property
     def _match(self) -> Floats:
+        """How well each table matches each of its words, by where the word stands."""
         mean = float(self.lengths.mean()) if len(self.lengths) else 1.0
         softened = np.sqrt(1 - _LENGTH + _LENGTH * self.lengths / max(mean, 1e-9))
-        said = np.where(self.named, 1.0, _IN_COLUMN)
-        match: Floats = (said / softened[self.table]).astype(np.float32)
+        place = np.where(self.named, 1.0, _IN_COLUMN)
+        match: Floats = (place / softened[self.table]).astype(np.float32)
         return match
 
     @cached_property
     def _name_share(self) -> Floats:
         """Which part of its table's name a word is, by weight."""
-        rarity = np.repeat(self._rarity, np.diff(self.starts)) * self.named
-        whole = np.bincount(self.table, rarity, minlength=len(self.lengths))
-        share: Floats = (rarity / np.maximum(whole[self.table], 1e-9)).astype(np.float32)
+        idf = np.repeat(self._idf, np.diff(self.starts)) * self.named
+        whole = np.bincount(self.table, idf, minlength=len(self.lengths))
+        share: Floats = (idf / np.maximum(whole[self.table], 1e-9)).astype(np.float32)
         return share

@@ -1,4 +1,4 @@
-"""Who joins whom, as arrays: what a table's neighbours say of a question counts for it too."""
+"""The join graph as arrays: what a table's neighbours cover of a question counts for it too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _STARTS, _OTHER, _SCORE = "joined_starts", "joined", "joined_score"
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The partners of table `n` stand from `starts[n]` to `starts[n + 1]`, it among them."""
+    """Adjacency lists: the neighbours of table `n` stand from `starts[n]` to `starts[n + 1]`.
+
+    Every table is among its own neighbours; `score` is that of the join or name link.
+    """
 
     starts: Ints
     other: npt.NDArray[np.int32]
@@ -32,16 +35,16 @@ class Neighbours:
         cls,
         places: Mapping[TableId, int],
         edges: Iterable[JoinEdge],
-        ties: Mapping[tuple[int, int], float],
+        name_links: Mapping[tuple[int, int], float],
     ) -> Neighbours:
-        """The partners by the surest edge or tie between them; every table is its own, at 1."""
+        """The neighbours by their best edge or name link; every table is its own, at 1."""
         best = {(place, place): 1.0 for place in places.values()}
         joined = (
             ((places[edge.left], places[edge.right]), edge.score)
             for edge in edges
             if edge.left != edge.right and edge.score > _DOUBTFUL
         )
-        for (one, two), score in (*joined, *ties.items()):
+        for (one, two), score in (*joined, *name_links.items()):
             for pair in ((one, two), (two, one)):
                 best[pair] = max(best.get(pair, 0.0), score)
         pairs = np.array(sorted(best), dtype=np.int64).reshape(-1, 2)
@@ -53,12 +56,12 @@ class Neighbours:
 
     @classmethod
     def load(cls, folder: Path) -> Neighbours:
-        """Those in a folder."""
+        """The adjacency lists in a folder."""
         names = (_STARTS, _OTHER, _SCORE)
         return cls(*(np.load(folder / f"{name}.npy", allow_pickle=False) for name in names))
 
     def save(self, folder: Path) -> None:
-        """Write them into a folder."""
+        """Write the adjacency lists into a folder."""
         for name, array in zip((_STARTS, _OTHER, _SCORE), self._arrays, strict=True):
             np.save(folder / f"{name}.npy", array)
 
@@ -70,8 +73,21 @@ class Neighbours:
         return len(self.starts) - 1
 
     def around(self, tables: Ints) -> tuple[Ints, Ints, Floats]:
-        """Where the partners of each table begin, then all of the partners and their scores."""
+        """Where the neighbours of each table begin, then all neighbours and their scores."""
         counts = self.starts[tables + 1] - self.starts[tables]
         begins = np.cumsum(counts) - counts
         at = np.repeat(self.starts[tables] - begins, counts) + np.arange(int(counts.sum()))
         return begins, self.other[at].astype(np.int64), self.score[at]
+
+    def among(self, tables: Ints) -> Floats:
+        """The scores between each two of some tables, as a matrix; 0 where none join."""
+        found = np.zeros((len(tables), len(tables)), dtype=np.float32)
+        if not len(tables):
+            return found
+        begins, others, scores = self.around(tables)
+        rows = np.repeat(np.arange(len(tables)), np.diff(np.append(begins, len(others))))
+        order = np.argsort(tables)
+        at = order[np.minimum(np.searchsorted(tables, others, sorter=order), len(tables) - 1)]
+        inside = tables[at] == others
+        found[rows[inside], at[inside]] = scores[inside]
+        return found

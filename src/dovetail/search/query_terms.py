@@ -1,4 +1,4 @@
-"""The words of names and questions, cut back to stems, so that `singers` meets `singer_in_concert`.
+"""The words of names and questions as stems, so that `singers` matches `singer_in_concert`.
 
 Stems are rough on purpose: two forms of a word need only end alike, not read well.
 """
@@ -11,7 +11,7 @@ from dovetail.joins.naming.name_words import singular
 from dovetail.search.embedding_text import spelled
 
 # Words that shape a question and name nothing.
-_SHAPING = frozenset(
+_STOP_WORDS = frozenset(
     """a an the of in on at to for from by with and or not is are was were be been being do does did
     has have had having what which who whom whose when where why how many much each every all any
     some that this these those there their them they it its as than then more most less least if
@@ -21,7 +21,7 @@ _SHAPING = frozenset(
 _ENDINGS = ("ing", "ed", "er", "or", "ion", "ment", "al")
 _LEAST_STEM = 4
 # A question of more different words is not read to its end.
-_MOST_ASKED = 400
+_MOST_WORDS = 400
 
 
 @lru_cache(maxsize=1 << 16)
@@ -39,9 +39,9 @@ def stem(word: str) -> str:
     return bare[:-1] if len(bare) > _LEAST_STEM and bare.endswith("e") else bare
 
 
-def is_shaping(word: str) -> bool:
-    """Whether a word in lower case only shapes a question."""
-    return word in _SHAPING
+def is_stop_word(word: str) -> bool:
+    """Whether a word in lower case only shapes a question and names nothing."""
+    return word in _STOP_WORDS
 
 
 def stems(name: str) -> list[str]:
@@ -49,8 +49,16 @@ def stems(name: str) -> list[str]:
     return [stem(word) for word in spelled(name).split()]
 
 
-def asked(question: str) -> list[str]:
-    """The distinct stems a question is about, in order."""
-    words = spelled(question).split()
-    distinct = dict.fromkeys(stem(word) for word in words if word not in _SHAPING)
-    return list(distinct)[:_MOST_ASKED]
+def query_words(question: str) -> dict[str, str]:
+    """The distinct stems of a question without stop words, in order, each as first written.
+
+    >>> query_words("Show the singers of each song, and what they are singing")
+    {'sing': 'singers', 'song': 'song'}
+    """
+    written: dict[str, str] = {}
+    meant: dict[str, None] = {}
+    for word in spelled(question).split():
+        written.setdefault(stem(word), word)
+        if word not in _STOP_WORDS:
+            meant.setdefault(stem(word))
+    return {each: written[each] for each in list(meant)[:_MOST_WORDS]}

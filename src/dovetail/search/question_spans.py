@@ -1,7 +1,7 @@
-"""Spans of a question that may be values of cells: names, titles, codes, numbers.
+"""The spans of a question that may be values of cells: names, titles, codes, numbers.
 
-Any run of up to eight words may be one; which of them are is for the value index to say. A span
-that is written like a name (quoted, or capital inside the sentence) is likelier meant as a value.
+Any run of up to eight words may be one; value linking decides which are. A span that is written
+like a name (quoted, or with a capital inside the sentence) is likelier meant as a value.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from itertools import islice
 from string import digits
 
 from dovetail.phrases import MOST_WORDS
-from dovetail.search.query_terms import is_shaping
+from dovetail.search.query_terms import is_stop_word
 
-# A question of more words is not read to its end for literals: what it quotes stands early.
+# A question of more words is not read to its end for values: what it quotes stands early.
 _MOST_READ = 400
 _WORD = re.compile(r"[^\W_]+")
 _QUOTES = "\"'`«»\u2018\u2019\u201c\u201d\u201e"
@@ -25,7 +25,10 @@ _UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff]{
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of a question: its text, and which of the question's words it takes up."""
+    """A part of a question: its text, and which of the question's words it takes up.
+
+    `named` says that it is written like a name.
+    """
 
     text: str
     start: int
@@ -38,13 +41,20 @@ class Span:
         return all(letter.isdigit() or not letter.isalnum() for letter in self.text)
 
     @property
+    def plain_word(self) -> bool:
+        """Whether it is one word, not written like a name: likelier speech than a value."""
+        return self.end - self.start == 1 and not self.named
+
+    @property
     def written(self) -> bool:
-        """Whether a cell of this text is found as it is written (`phrases.said` is the other)."""
+        """Whether cells are compared with it as written; others are compared as phrases."""
         return self.text[0] in digits and self.text[-1] in digits
 
 
 def spans(question: str) -> Iterator[Span]:
-    """The spans of a question, the longest first, and of equal ones from left to right."""
+    """The spans of a question, the longest first, and equally long ones from left to right."""
+    # A lone surrogate is no text that a cell could hold; in its place comes a question mark.
+    question = question.encode("utf-8", "replace").decode("utf-8")
     words = [found.span() for found in islice(_WORD.finditer(question), _MOST_READ)]
     capital = [any(map(str.isupper, question[start:end])) for start, end in words]
     for size in range(min(MOST_WORDS, len(words)), 0, -1):
@@ -62,11 +72,11 @@ def spans(question: str) -> Iterator[Span]:
 
 
 def _says_nothing(word: str) -> bool:
-    return is_shaping(word.lower()) or (len(word) == 1 and not word.isdigit())
+    return is_stop_word(word.lower()) or (len(word) == 1 and not word.isdigit())
 
 
 def _unspaced(question: str, words: int) -> Iterator[Span]:
-    """Parts of runs in scripts without blanks, each in a place of its own after the words."""
+    """Parts of runs in scripts without blanks, numbered after the words of the question."""
     place = words
     for run in _UNSPACED.finditer(question):
         text = run.group()[:_MOST_READ]

@@ -1,8 +1,7 @@
-"""One catalog, ready to be asked: from a question to a ranked list of its tables."""
+"""Search over one catalog: from a question to a ranked list of its tables."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
@@ -11,42 +10,44 @@ import numpy as np
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Table, TableId
 from dovetail.errors import ModelError
-from dovetail.joins.column_arrays import spans
+from dovetail.joins.column_arrays import spans as ranges
 from dovetail.joins.graph import JoinGraph
 from dovetail.ports import Embedder
 from dovetail.search.dense import Dense, Vectors
-from dovetail.search.embedding_text import spelled
 from dovetail.search.fusion import (
     DEFAULT,
-    Cover,
+    Coverage,
     Floats,
     Ints,
-    Mentions,
     Weights,
     fuse,
     leading,
-    offered,
+    pooled,
+    relevance,
     within_reach,
 )
 from dovetail.search.index import Done, IndexInputs, open_index
 from dovetail.search.lexical import Lexical
-from dovetail.search.query_terms import asked, stem
-from dovetail.search.value_linking import Literals
+from dovetail.search.query import Query
+from dovetail.search.query_terms import query_words
+from dovetail.search.question_spans import spans
+from dovetail.search.reasons import reasons
+from dovetail.search.value_linking import ValueLinker
 
 _NO_EMBEDDER = "this needs an embedder; index with one: dovetail index --embedder NAME"
-# Tables that each cheap ranking puts forward for a closer look.
+# Tables that each cheap ranking puts forward to be scored by every signal.
 _POOL = 50
 # Questions whose vectors are kept: an evaluation asks the same ones of every retriever.
-_KEPT = 4096
-# How likely a table is needed, by its score and by its distance from the best one's: a logistic
-# curve fitted on four corpora at once (leaving one out moves no constant by more than a tenth).
-_BY_SCORE, _BY_DISTANCE, _OFFSET = 1.8, 3.6, -2.2
+_VECTORS_KEPT = 4096
+# Questions whose analysis is kept: two retrievers may answer the same one in turn.
+_QUERIES_KEPT = 16
 
 
 class Searcher:
-    """Tables by what a question says of them; `joins` is the graph of the same catalog.
+    """Ranks the tables of a catalog by what a question says of them.
 
-    Without an embedder search goes by words, values and joins alone.
+    `joins` is the join graph of the same catalog. Without an embedder search goes by words, values
+    and joins alone.
     """
 
     def __init__(
@@ -62,7 +63,8 @@ class Searcher:
         self._thresholds = inputs.thresholds
         self._index = open_index(catalog, inputs, done)
         self._bounds = np.asarray(catalog.records.bounds)
-        self._embed = lru_cache(maxsize=_KEPT)(self._embedded)
+        self._embed = lru_cache(maxsize=_VECTORS_KEPT)(self._embedded)
+        self._analyse = lru_cache(maxsize=_QUERIES_KEPT)(self._analysed)
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -73,8 +75,26 @@ class Searcher:
     def joins(self) -> JoinGraph:
         return JoinGraph.of(self.catalog, thresholds=self._thresholds)
 
+    def analyse(self, question: Query | str) -> Query:
+        """The question as a query: terms, value links and vector; a query stays as it is."""
+        return question if isinstance(question, Query) else self._analyse(question)
+
+    def _analysed(self, question: str) -> Query:
+        words = query_words(question)
+        parts = tuple(spans(question))
+        folded = " ".join(question.split()).casefold()
+        return Query(
+            text=question,
+            folded=folded,
+            words=words,
+            terms=tuple(map(self._index.lexical.term, words)),
+            spans=parts,
+            links=self._linker.link(parts),
+            vector=self.vector(question) if self.embedder is not None and folded else None,
+        )
+
     def vector(self, question: str) -> Vectors:
-        """The question's vector."""
+        """The vector of a text alone, without the rest of the analysis."""
         return self._embed(question)
 
     def vectors(self, questions: Sequence[str]) -> Vectors:
@@ -92,10 +112,11 @@ class Searcher:
             raise ModelError(_NO_EMBEDDER)
         return self.embedder
 
-    def dense(self, question: str, k: int) -> list[Candidate]:
-        """The paper's DR: the nearest tables by vector alone."""
-        vector = self.vector(question)
-        if self._index.dense is None or not question.strip():
+    def dense(self, question: Query | str, k: int) -> list[Candidate]:
+        """The `k` nearest tables by vector alone, the paper's DR; none for no question."""
+        text = question.text if isinstance(question, Query) else question
+        vector = self.vector(text)
+        if self._index.dense is None or not text.strip():
             return []
         places, cosines = self._index.dense.nearest(vector, k)
         return [
@@ -103,87 +124,78 @@ class Searcher:
             for place, cosine in zip(places.tolist(), cosines.tolist(), strict=True)
         ]
 
-    def search(self, question: str, k: int) -> list[Candidate]:
-        """The `k` tables that all parts together put first, ties by id; none for no question."""
-        if not question.strip():
-            return []
-        return self.weigh(question, self.mentions(question), DEFAULT, k)
+    def search(self, question: Query | str, k: int) -> list[Candidate]:
+        """The `k` tables that all signals together put first, ties by id; none for no question."""
+        query = self.analyse(question)
+        return [] if query.blank else self.rank(query, DEFAULT, k)
 
-    def weigh(self, question: str, mentions: Mentions, weights: Weights, k: int) -> list[Candidate]:
-        """The `k` tables that come first by some weights and by what is known to be mentioned."""
-        tables, parts = self._parts(question, mentions, weights, k)
-        scores = fuse(parts)
+    def rank(self, query: Query, weights: Weights, k: int) -> list[Candidate]:
+        """The `k` tables that come first by some weights of the signals."""
+        tables, signals = self._signals(query, weights, k)
+        scores = fuse(signals)
         best = np.lexsort((tables, -scores))[:k]
         top = float(scores[best[0]]) if len(best) else 0.0
         return [
             Candidate(
                 self.catalog.ids[int(tables[place])],
                 relevance(float(scores[place]), top),
-                {name: float(part[place]) for name, part in parts.items()},
+                {name: float(signal[place]) for name, signal in signals.items()},
             )
             for place in best.tolist()
         ]
 
-    def _parts(
-        self, question: str, mentions: Mentions, weights: Weights, k: int
-    ) -> tuple[Ints, dict[str, Floats]]:
-        """The tables that may be among the best `k`, and the parts of their scores."""
-        cover = Cover(mentions, len(self.catalog))
+    def _signals(self, query: Query, weights: Weights, k: int) -> tuple[Ints, dict[str, Floats]]:
+        """The tables that may be among the best `k`, and the signals of their scores."""
+        cover = Coverage(query.terms, query.value_terms, len(self.catalog))
         rankings = (cover.words + cover.names, cover.values)
         leaders = [leading(ranking, _POOL) for ranking in rankings]
-        if self._index.dense is not None and self.embedder is not None:
-            leaders.append(self._index.dense.nearest(self.vector(question), _POOL)[0])
-        tables = offered(leaders, self._index.joined)
-        parts = {
+        if self._index.dense is not None and query.vector is not None:
+            leaders.append(self._index.dense.nearest(query.vector, _POOL)[0])
+        tables = pooled(leaders, self._index.joined)
+        signals = {
             "lexical": weights.cover * cover.words[tables],
             "value": weights.cover * cover.values[tables],
-            "dense": weights.dense * self._lines(question, tables),
+            "dense": weights.dense * self._table_cosines(query, tables),
             "name": weights.name * cover.names[tables],
             "neighbour": weights.gain * cover.gain(tables, self._index.joined),
         }
-        near = within_reach(parts, k, weights.column)
-        parts = {name: part[near] for name, part in parts.items()}
+        near = within_reach(signals, k, weights.column)
+        signals = {name: signal[near] for name, signal in signals.items()}
         tables = tables[near]
-        return tables, parts | {"column": weights.column * self._headers(question, tables)}
+        return tables, signals | {"column": weights.column * self._column_cosines(query, tables)}
 
-    def mentions(self, question: str) -> Mentions:
-        """What the question mentions that the catalog knows of."""
-        words = [self._index.lexical.mention(word) for word in asked(question)]
-        literals = [self.literals.mention(found) for found in self.literals.find(question)]
-        return Mentions(words, literals)
+    def _table_cosines(self, query: Query, tables: Ints) -> Floats:
+        """The cosine of the query and each table's schema line."""
+        if self._index.dense is None or query.vector is None or not len(tables):
+            return np.zeros(len(tables), dtype=np.float32)
+        cosines: Floats = self._index.dense.vectors(tables) @ query.vector
+        return cosines
+
+    def _column_cosines(self, query: Query, tables: Ints) -> Floats:
+        """The cosine of the query and each table's best header, at least 0."""
+        if self._index.headers is None or query.vector is None or not len(tables):
+            return np.zeros(len(tables), dtype=np.float32)
+        starts, ends = self._bounds[tables], self._bounds[tables + 1]
+        headers = self._index.headers[ranges(starts, ends)].astype(np.float32)
+        cosines = np.append(headers @ query.vector, np.float32(0))
+        best = np.maximum.reduceat(cosines, np.cumsum(ends - starts) - (ends - starts))
+        found: Floats = np.where(ends > starts, np.maximum(best, 0), np.float32(0))
+        return found
 
     @property
     def lexical(self) -> Lexical:
         return self._index.lexical
 
     @cached_property
-    def literals(self) -> Literals:
-        return Literals(self.catalog, self._index.values)
+    def _linker(self) -> ValueLinker:
+        return ValueLinker(self.catalog, self._index.values)
 
-    def reasons(self, question: str, tables: Sequence[TableId]) -> list[list[str]]:
+    def reasons(self, question: Query | str, tables: Sequence[TableId]) -> list[list[str]]:
         """In words, what each of some tables has to do with a question."""
-        names = self.catalog.records.columns["name"]
-        mentions = self.mentions(question)
-        found: list[list[str]] = []
-        literals = self.literals.find(question)
-        written = {stem(word): word for word in reversed(spelled(question).split())}
-        for table in tables:
-            place = self.places[table]
-            start, end = self._bounds[place], self._bounds[place + 1]
-            own = [
-                f"holds {literal.span.text!r} in {names[int(column)].as_py()}"
-                for literal in literals
-                for column in literal.columns.tolist()
-                if start <= column < end
-            ]
-            said = [written[word.text] for word in mentions.words if place in word.tables]
-            if said:
-                own.append(f"its names say {', '.join(said)}")
-            found.append(own)
-        return found
+        return reasons(self.catalog, self.analyse(question), [self.places[one] for one in tables])
 
     def partners(self) -> Iterator[tuple[TableId, TableId, float]]:
-        """All pairs of tables that join or are tied by name, each once, and how surely."""
+        """All pairs of tables that join or are linked by name, each once, with their score."""
         ids, joined = self.catalog.ids, self._index.joined
         ones = np.repeat(np.arange(len(ids)), np.diff(joined.starts))
         once = ones < joined.other
@@ -192,36 +204,8 @@ class Searcher:
             yield ids[one], ids[other], score
 
     def joined(self, tables: Sequence[TableId]) -> Floats:
-        """How surely each of some tables joins each other, every one itself at 1."""
-        places = np.array([self.places[table] for table in tables], dtype=np.int64)
-        found = np.zeros((len(places), len(places)), dtype=np.float32)
-        if not len(places):
-            return found
-        begins, others, scores = self._index.joined.around(places)
-        rows = np.repeat(np.arange(len(places)), np.diff(np.append(begins, len(others))))
-        order = np.argsort(places)
-        at = order[np.minimum(np.searchsorted(places, others, sorter=order), len(places) - 1)]
-        inside = places[at] == others
-        found[rows[inside], at[inside]] = scores[inside]
-        return found
-
-    def _lines(self, question: str, tables: Ints) -> Floats:
-        """The cosine of each of some tables' lines."""
-        if self._index.dense is None or not len(tables):
-            return np.zeros(len(tables), dtype=np.float32)
-        cosines: Floats = self._index.dense.vectors(tables) @ self.vector(question)
-        return cosines
-
-    def _headers(self, question: str, tables: Ints) -> Floats:
-        """The cosine of each of some tables' best header, nothing if it is below nothing."""
-        if self._index.headers is None or not len(tables):
-            return np.zeros(len(tables), dtype=np.float32)
-        starts, ends = self._bounds[tables], self._bounds[tables + 1]
-        headers = self._index.headers[spans(starts, ends)].astype(np.float32)
-        cosines = np.append(headers @ self.vector(question), np.float32(0))
-        best = np.maximum.reduceat(cosines, np.cumsum(ends - starts) - (ends - starts))
-        found: Floats = np.where(ends > starts, np.maximum(best, 0), np.float32(0))
-        return found
+        """The score of the join between each two of some tables, as a matrix with 1 inside."""
+        return self._index.joined.among(np.array([self.places[one] for one in tables], np.int64))
 
     def column_vectors(self, table: TableId) -> Vectors:
         """One vector per column of a table, in the table's order."""
@@ -254,9 +238,3 @@ class Searcher:
         if self._index.headers is None:
             raise ModelError(_NO_EMBEDDER)
         return Dense.build(self._index.headers.astype(np.float32))
-
-
-def relevance(score: float, top: float) -> float:
-    """How likely a table is needed."""
-    odds = _BY_SCORE * score + _BY_DISTANCE * (score - top) + _OFFSET
-    return 1 / (1 + math.exp(-odds))

@@ -1,7 +1,7 @@
-"""What a question says of each of its candidates, as the search left it: the selector's input.
+"""What a query says of each of its candidates: the input of the features.
 
-Words count here by where they stand and not by how long a table is: a word in the table's name
-speaks of the table, one in a key (`pet_id`) speaks of another.
+Words count here by where they stand, and not by how many words a table has: a word in the table's
+name speaks of the table, one in a key (`pet_id`) speaks of another table.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import numpy as np
 from dovetail.domain import Candidate, TableId
 from dovetail.joins.naming.name_words import identifies
 from dovetail.search.fusion import DEFAULT, Floats
-from dovetail.search.lexical import QueryTerm
-from dovetail.search.query_terms import asked, stems
+from dovetail.search.query import Query, QueryTerm, ValueLink
+from dovetail.search.query_terms import stems
 from dovetail.search.searcher import Searcher
 
 _IN_NAME, _IN_COLUMN, _IN_KEY = 1.0, 2 / 3, 0.3
-# A word that is part of a literal is hardly meant as the name of anything.
-_IN_LITERAL = 0.3
+# A word that is part of a value is hardly meant as the name of anything.
+_IN_VALUE = 0.3
 _TABLES_KEPT = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class QueryMatch:
-    """What is known of the candidates of a question, in the order of the search.
+    """How a query matches its candidates, in the order of the search.
 
-    `words` and `literals` have a row for each mention and a column for each candidate: how well it
-    matches, and whether it holds it. `mass` is what all words of the question weigh. `joins` says
-    how surely candidates join, each with itself at 1.
+    `words` and `values` have a row for each term and a column for each candidate: how well it
+    matches the word, and whether it holds the value. `mass` is what all words of the question
+    weigh. `joins` has the score of the join between each two candidates, each with itself at 1.
     """
 
     scores: Floats
@@ -43,9 +43,9 @@ class QueryMatch:
     words: Floats
     word_weights: Floats
     mass: float
-    literals: Floats
-    literal_weights: Floats
-    speech: Floats  # of each literal, how likely it is a plain word that no name says
+    values: Floats
+    value_weights: Floats
+    plain: Floats  # of each value, how likely it is a plain word of speech that no name says
     joins: Floats
 
 
@@ -54,51 +54,51 @@ Weighted = tuple[str, float]
 
 @dataclass(frozen=True, slots=True)
 class _Vocabulary:
-    """The words of a table: how much each speaks of it, and its plain columns by rarity."""
+    """The words of a table: how much each speaks of it, and its columns but keys, by IDF."""
 
     level: Mapping[str, float]
     columns: tuple[tuple[Weighted, ...], ...]
 
 
 class QueryMatcher:
-    """Reads what a searcher knows of questions and candidates."""
+    """Matches queries with the tables of a searcher's catalog."""
 
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher
         self._vocabulary = lru_cache(maxsize=_TABLES_KEPT)(self._read)
 
-    def match(self, question: str, candidates: Sequence[Candidate]) -> QueryMatch:
-        """The evidence on the candidates of a question, of which there is at least one."""
+    def match(self, query: Query, candidates: Sequence[Candidate]) -> QueryMatch:
+        """How a query matches its candidates, of which there is at least one."""
         tables = [one.table for one in candidates]
-        listed = asked(question)
-        mentions = self._searcher.mentions(question)
-        mass = max(sum(word.weight for word in mentions.words), 1e-6)
-        words, columns = self._match(listed, tables)
-        named, speech = self._literals(question, dict(zip(listed, words.max(axis=1), strict=True)))
-        damped = [_IN_LITERAL if word in named else 1.0 for word in listed]
+        words, columns = self._match(query.terms, tables)
+        best = {term.text: row for term, row in zip(query.terms, words.max(axis=1), strict=True)}
+        inside = _inside_names(query.links)
+        damped = [_IN_VALUE if term.text in inside else 1.0 for term in query.terms]
         return QueryMatch(
             scores=_scores(candidates),
-            names=_part(candidates, "name", DEFAULT.name),
+            names=_signal(candidates, "name", DEFAULT.name),
             columns=columns,
-            headers=_part(candidates, "column", DEFAULT.column),
-            gains=_part(candidates, "neighbour", DEFAULT.gain) / math.sqrt(mass),
+            headers=_signal(candidates, "column", DEFAULT.column),
+            gains=_signal(candidates, "neighbour", DEFAULT.gain) / math.sqrt(query.mass),
             words=words,
-            word_weights=_floats([word.weight for word in mentions.words]) * _floats(damped),
-            mass=mass,
-            literals=self._held(mentions.literals, tables),
-            literal_weights=_floats([literal.weight for literal in mentions.literals]),
-            speech=speech,
+            word_weights=_floats([term.weight for term in query.terms]) * _floats(damped),
+            mass=query.mass,
+            values=self._held(query.links, tables),
+            value_weights=_floats([link.term.weight for link in query.links]),
+            plain=_plain(query.links, best),
             joins=self._searcher.joined(tables),
         )
 
-    def _match(self, listed: Sequence[str], tables: Sequence[TableId]) -> tuple[Floats, Floats]:
+    def _match(
+        self, terms: Sequence[QueryTerm], tables: Sequence[TableId]
+    ) -> tuple[Floats, Floats]:
         """How well each word matches each table, and the share of each one's best column."""
         meant: dict[str, list[tuple[int, float]]] = {}
-        for row, word in enumerate(listed):
-            for other, share in self._searcher.lexical.alike(word):
+        for row, term in enumerate(terms):
+            for other, share in term.expansions:
                 meant.setdefault(other, []).append((row, share))
         said = {word: max(share for _, share in rows) for word, rows in meant.items()}
-        match = np.zeros((len(listed), len(tables)), dtype=np.float32)
+        match = np.zeros((len(terms), len(tables)), dtype=np.float32)
         columns = np.zeros(len(tables), dtype=np.float32)
         for place, table in enumerate(tables):
             vocabulary = self._vocabulary(table)
@@ -108,25 +108,12 @@ class QueryMatcher:
             columns[place] = max(_said(vocabulary.columns, said), default=0.0)
         return match, columns
 
-    def _literals(self, question: str, known: Mapping[str, float]) -> tuple[set[str], Floats]:
-        """The words inside literals that are written as names, and how far others are speech."""
-        named: set[str] = set()
-        speech = []
-        for literal in self._searcher.literals.find(question):
-            span = literal.span
-            inside = set(stems(span.text))
-            lone = span.end - span.start == 1 and not span.named
-            if not span.number and not lone:
-                named |= inside
-            best = max((float(known.get(word, 0)) for word in inside), default=0.0)
-            speech.append(1 - best if lone and not span.number else 0.0)
-        return named, _floats(speech)
-
-    def _held(self, literals: Sequence[QueryTerm], tables: Sequence[TableId]) -> Floats:
+    def _held(self, links: Sequence[ValueLink], tables: Sequence[TableId]) -> Floats:
+        """Which tables hold each linked value."""
         places = [self._searcher.places[table] for table in tables]
-        held = np.zeros((len(literals), len(tables)), dtype=np.float32)
-        for row, literal in zip(held, literals, strict=True):
-            row[:] = np.isin(places, literal.tables)
+        held = np.zeros((len(links), len(tables)), dtype=np.float32)
+        for row, link in zip(held, links, strict=True):
+            row[:] = np.isin(places, link.term.tables)
         return held
 
     def _read(self, table: TableId) -> _Vocabulary:
@@ -138,17 +125,39 @@ class QueryMatcher:
             for word in words:
                 level[word] = max(level.get(word, 0.0), _IN_KEY if key else _IN_COLUMN)
             if words and not key:
-                plain.append(tuple((word, lexical.rarity(word)) for word in words))
+                plain.append(tuple((word, lexical.idf(word)) for word in words))
         level |= dict.fromkeys(stems(known.name), _IN_NAME)
         return _Vocabulary(level, tuple(plain))
 
 
+def _inside_names(links: Sequence[ValueLink]) -> set[str]:
+    """The stems inside linked values that are written as names."""
+    return {
+        word
+        for link in links
+        if not link.span.number and not link.span.plain_word
+        for word in stems(link.span.text)
+    }
+
+
+def _plain(links: Sequence[ValueLink], best: Mapping[str, float]) -> Floats:
+    """How far each linked value is a plain word that no name says, given the names' best match."""
+    found = []
+    for link in links:
+        if link.span.number or not link.span.plain_word:
+            found.append(0.0)
+            continue
+        words = set(stems(link.span.text))
+        found.append(1 - max((float(best.get(word, 0)) for word in words), default=0.0))
+    return _floats(found)
+
+
 def _said(columns: Sequence[Sequence[Weighted]], said: Mapping[str, float]) -> Iterator[float]:
-    """How much of each column's name is said, by the rarity of its words."""
+    """How much of each column's name is said, by the IDF of its words."""
     for column in columns:
-        found = sum(rarity * said[word] for word, rarity in column if word in said)
+        found = sum(idf * said[word] for word, idf in column if word in said)
         if found:
-            yield found / sum(rarity for _, rarity in column)
+            yield found / sum(idf for _, idf in column)
 
 
 def _scores(candidates: Sequence[Candidate]) -> Floats:
@@ -158,8 +167,8 @@ def _scores(candidates: Sequence[Candidate]) -> Floats:
     return scores
 
 
-def _part(candidates: Sequence[Candidate], name: str, weight: float) -> Floats:
-    """A part of the scores, before it was weighted."""
+def _signal(candidates: Sequence[Candidate], name: str, weight: float) -> Floats:
+    """A signal of the search as it was before it was weighted."""
     return _floats([one.signals[name] / weight for one in candidates])
 
 

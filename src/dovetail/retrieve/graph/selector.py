@@ -23,6 +23,7 @@ from dovetail.retrieve.graph.query_match import QueryMatcher
 from dovetail.retrieve.opening import searcher_of
 from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.fusion import Floats
+from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
@@ -32,17 +33,19 @@ from dovetail.settings import Settings
 WEIGHTS = {
     "gap": 1.54,
     "new_words": 1.06,
-    "new_literals": 2.12,
+    "new_values": 2.12,
     "best_words": 2.64,
     "name": 0.42,
     "column": 0.48,
     "column_gap": 1.94,
     "gain": 5.42,
     "group_gap": 7.54,
-    "lone_literals": 1.30,
+    "plain_values": 1.30,
 }
 BIAS = -2.11
 BREADTH, CANDIDATES = 0.6, 16
+# Features under the names that traces had before.
+_FORMER_NAMES = {"new_values": "new_literals", "plain_values": "lone_literals"}
 
 # The weights in the order of the features, the bias last.
 COEFFICIENTS = (*(WEIGHTS[name] for name in FEATURES), BIAS)
@@ -122,12 +125,13 @@ class GraphRetriever:
 
     def retrieve(self, question: str) -> TableSet:
         """The selected tables, the most probable first, then the connectors between them."""
-        scored = self.score(question)
+        query = self._searcher.analyse(question)
+        scored = self.score(query)
         found = self.select(scored, self._breadth)
         probabilities = scored.by_table
         chosen = [
             Chosen(table, probabilities[table], "select", reason)
-            for table, reason in zip(found.tables, self._reasons(question, found), strict=True)
+            for table, reason in zip(found.tables, self._reasons(query, found), strict=True)
         ]
         chosen += [
             Chosen(one.table, probabilities.get(one.table, 0.0), "connect", str(one))
@@ -136,13 +140,14 @@ class GraphRetriever:
         stages = [Stage("search", facts={"k": self._k}), self._stage(scored, found)]
         return table_set(question, self._searcher.joins, chosen, stages)
 
-    def score(self, question: str) -> ScoredCandidates:
+    def score(self, question: Query | str) -> ScoredCandidates:
         """The candidates of a question with their probabilities; the same at every breadth."""
-        candidates = self._searcher.search(question, self._k)
+        query = self._searcher.analyse(question)
+        candidates = self._searcher.search(query, self._k)
         if not candidates:
             nothing = np.zeros((0, len(FEATURES)), dtype=np.float32)
             return ScoredCandidates([], nothing, nothing[:, 0])
-        rows = features(self._matcher.match(question, candidates))
+        rows = features(self._matcher.match(query, candidates))
         return ScoredCandidates(candidates, rows, predict(rows))
 
     def select(self, scored: ScoredCandidates, breadth: float) -> ConnectedSet:
@@ -161,9 +166,9 @@ class GraphRetriever:
     def _links(self) -> LinkGraph:
         return LinkGraph(self._searcher.catalog.ids, self._searcher.partners())
 
-    def _reasons(self, question: str, found: ConnectedSet) -> list[str]:
+    def _reasons(self, query: Query, found: ConnectedSet) -> list[str]:
         """In words, why each table was selected."""
-        reasons = self._searcher.reasons(question, found.tables)
+        reasons = self._searcher.reasons(query, found.tables)
         return [
             "; ".join(own) or self._joins(table, found) or "it is near in meaning"
             for table, own in zip(found.tables, reasons, strict=True)
@@ -215,4 +220,5 @@ def open_graph(
 
 
 def _named(row: Floats) -> dict[str, float]:
-    return {name: round(value, 4) for name, value in zip(FEATURES, row.tolist(), strict=True)}
+    named = {name: round(value, 4) for name, value in zip(FEATURES, row.tolist(), strict=True)}
+    return named | {former: named[name] for name, former in _FORMER_NAMES.items()}
