@@ -141,8 +141,9 @@ QUESTION = "Which customers in Turin ordered product 7003?"
 
 
 def prompt_input(searcher: Searcher, question: str = QUESTION, k: int = 4) -> PromptInput:
-    candidates = searcher.search(question, k)
-    return PromptInput(searcher, question, candidates, joinable_pairs(searcher.joins, candidates))
+    query = searcher.analyse(question)
+    candidates = searcher.search(query, k)
+    return PromptInput(searcher, query, candidates, joinable_pairs(searcher.joins, candidates))
 
 
 def test_the_compact_form_of_the_shop(shop: Searcher) -> None:
@@ -171,10 +172,11 @@ def test_the_full_form_of_the_shop(shop: Searcher) -> None:
 
 def test_columns_come_by_what_the_question_says(shop: Searcher) -> None:
     customers = shop.catalog["customers"]
-    names = [customers.columns[place].name for place in by_relevance(shop, QUESTION, customers)]
+    query = shop.analyse(QUESTION)
+    names = [customers.columns[place].name for place in by_relevance(shop, query, customers)]
     assert names[0] == "city"
-    assert example(customers, 2, QUESTION) == "Turin"
-    assert example(customers, 0, QUESTION) is None
+    assert example(customers, 2, query) == "Turin"
+    assert example(customers, 0, query) is None
 
 
 @pytest.mark.parametrize("show", [render_full, render_compact])

@@ -14,13 +14,14 @@ from dovetail.retrieve.join_pairs import Pair, compatibility_of, joinable_pairs
 from dovetail.retrieve.opening import needed_model, searcher_of
 from dovetail.retrieve.select_llm import FORMS, FULL, LLMSelector, SelectOptions
 from dovetail.retrieve.trace import Stage, ranked, require_positive, table_set
+from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
 FUSED, DENSE, UNADJUSTED = "fused", "dense", "unadjusted"
-_INDEXES: dict[str, Callable[[Searcher, str, int], list[Candidate]]] = {
-    FUSED: lambda searcher, question, k: searcher.search(question, k),
-    DENSE: lambda searcher, question, k: searcher.dense(question, k),
+_INDEXES: dict[str, Callable[[Searcher, Query, int], list[Candidate]]] = {
+    FUSED: lambda searcher, query, k: searcher.search(query, k),
+    DENSE: lambda searcher, query, k: searcher.dense(query, k),
 }
 
 
@@ -52,13 +53,14 @@ class CoreTRetriever:
     options: CoreTOptions = field(default_factory=CoreTOptions)
 
     def retrieve(self, question: str) -> TableSet:
-        candidates = _INDEXES[self.options.index](self.searcher, question, self.options.k)
+        query = self.searcher.analyse(question)
+        candidates = _INDEXES[self.options.index](self.searcher, query, self.options.k)
         pairs = joinable_pairs(self.searcher.joins, candidates)
         stages = [_search_stage(self.options.index, candidates)]
         select = Stage("select", facts={"joins": [_pair_fact(pair) for pair in pairs]})
         stages.append(select)
         selector = LLMSelector(self.searcher, self.llm, self.options.select)
-        selection = selector.select(question, candidates, pairs, select)
+        selection = selector.select(query, candidates, pairs, select)
         if selection.reason:
             select.fall_back(f"the reply cannot be used: {selection.reason}; all candidates stay")
             chosen = list(

@@ -14,6 +14,7 @@ from dovetail.markdown import WIDTH, cut, escape, fenced, markdown
 from dovetail.models.chat import estimate_tokens
 from dovetail.retrieve.column_relevance import by_relevance, example, narrowed
 from dovetail.retrieve.join_pairs import Pair
+from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 
 # Width of cells and number of columns, from the most detailed to the least.
@@ -59,7 +60,7 @@ class PromptInput:
     """All that there is to show."""
 
     searcher: Searcher
-    question: str
+    query: Query
     candidates: Sequence[Candidate]
     pairs: Sequence[Pair]
 
@@ -69,7 +70,7 @@ def render_full(prompt_input: PromptInput, room: int) -> Rendered:
 
     def levels(number: int, table: Table) -> list[str]:
         purpose = prompt_input.searcher.purposes.get(table.id, "")
-        order = by_relevance(prompt_input.searcher, prompt_input.question, table)
+        order = by_relevance(prompt_input.searcher, prompt_input.query, table)
         return [
             _in_full(number, _some_columns(table, order, columns), purpose, width, len(order))
             for width, columns in _FULL
@@ -85,8 +86,8 @@ def render_compact(prompt_input: PromptInput, room: int) -> Rendered:
     """One line per table with the columns nearest to the question, one line per likely join."""
 
     def levels(number: int, table: Table) -> list[str]:
-        order = by_relevance(prompt_input.searcher, prompt_input.question, table)
-        return [_line(number, table, order, prompt_input.question, *level) for level in _COMPACT]
+        order = by_relevance(prompt_input.searcher, prompt_input.query, table)
+        return [_line(number, table, order, prompt_input.query, *level) for level in _COMPACT]
 
     likely = [pair for pair in prompt_input.pairs if pair.edge.score > _LEAST_SCORE]
     lines = [(pair, _pair_line(pair)) for pair in likely]
@@ -175,18 +176,18 @@ def _pair_in_full(pair: Pair) -> str:
 
 
 def _line(
-    number: int, table: Table, order: Sequence[int], question: str, columns: int, examples: int
+    number: int, table: Table, order: Sequence[int], query: Query, columns: int, examples: int
 ) -> str:
-    parts = list(_columns(table, order[:columns], question, examples))
+    parts = list(_columns(table, order[:columns], query, examples))
     if beyond := len(order) - len(parts):
         parts.append(f"+{beyond}")
     return f"{number} {_name(table.name)}({', '.join(parts)})"
 
 
-def _columns(table: Table, order: Sequence[int], question: str, examples: int) -> Iterator[str]:
+def _columns(table: Table, order: Sequence[int], query: Query, examples: int) -> Iterator[str]:
     for place in order:
         name = _name(table.columns[place].name)
-        cell = example(table, place, question) if examples else None
+        cell = example(table, place, query) if examples else None
         if cell is None:
             yield name
             continue

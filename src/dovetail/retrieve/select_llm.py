@@ -19,6 +19,7 @@ from dovetail.retrieve.join_pairs import Pair
 from dovetail.retrieve.parse_reply import Selection, parse_selection
 from dovetail.retrieve.prompt_tables import PromptInput, Rendered, render_compact, render_full
 from dovetail.retrieve.trace import Stage, clipped
+from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 
 FULL, COMPACT = "full", "compact"
@@ -98,13 +99,13 @@ class LLMSelector:
     options: SelectOptions
 
     def select(
-        self, question: str, candidates: Sequence[Candidate], pairs: Sequence[Pair], stage: Stage
+        self, query: Query, candidates: Sequence[Candidate], pairs: Sequence[Pair], stage: Stage
     ) -> Selection:
         """The selection of one call; without a selection in the reply, why there is none."""
         stage.facts |= {"prompt": self.options.prompt, "model": self.llm.model_id}
         if len(candidates) < 2:
             return Selection(tables=tuple(range(1, len(candidates) + 1)))
-        messages, shown = self._prompt(question, candidates, pairs)
+        messages, shown = self._prompt(query, candidates, pairs)
         _note_cuts(stage, shown, candidates)
         if not shown.count:
             return Selection(reason=f"no candidate fits {self.options.budget} tokens")
@@ -125,13 +126,13 @@ class LLMSelector:
         return selection
 
     def _prompt(
-        self, question: str, candidates: Sequence[Candidate], pairs: Sequence[Pair]
+        self, query: Query, candidates: Sequence[Candidate], pairs: Sequence[Pair]
     ) -> tuple[Sequence[Message], Rendered]:
         form = FORMS[self.options.prompt]
         prompt = read_prompt(form.file)
-        asked = " ".join(clipped(question).split())
+        asked = " ".join(clipped(query.text).split())
         room = self.options.budget - _constant(prompt, asked)
-        shown = form.show(PromptInput(self.searcher, asked, candidates, pairs), room)
+        shown = form.show(PromptInput(self.searcher, query, candidates, pairs), room)
         return prompt.fill(question=asked, tables=shown.tables, pairs=shown.pairs), shown
 
 
