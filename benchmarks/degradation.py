@@ -29,7 +29,6 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.panels import SHARES, STYLES, Curve, Panel, sheet
 from benchmarks.profiling import cpu_seconds
 from benchmarks.results import PAGE, measured_on, write_page
 from benchmarks.variants import DIRT, Corpus
@@ -39,6 +38,7 @@ from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.questions import Question, stratified
 from dovetail.bench.reporting.as_markdown import table_markdown
+from dovetail.bench.reporting.plots import SHARES, STYLES, Curve, Panel, rounded, sheet
 from dovetail.bench.reporting.tabular import Column, Row, Table, cells
 from dovetail.bench.retrieval import bench_retrieval
 from dovetail.bench.run_config import RunConfig
@@ -259,7 +259,7 @@ def _growth_panel(name: str, drawn: Sequence[Measured], systems: Mapping[str, st
     sizes = sorted({each.tables for each in drawn})
     low, high = math.log(sizes[0]), math.log(max(sizes[-1], sizes[0] + 1))
     across = {f"{size:,}": (math.log(size) - low) / (high - low) for size in sizes}
-    top = _round(max(each.ms for each in drawn)) if name == "ms" else 1
+    top = rounded(max(each.ms for each in drawn)) if name == "ms" else 1
     up = {f"{top * share:g}": share for share in SHARES.values()}
     curves = [
         Curve(
@@ -273,12 +273,6 @@ def _growth_panel(name: str, drawn: Sequence[Measured], systems: Mapping[str, st
         for system, style in systems.items()
     ]
     return Panel(f"{name} over tables", across, curves, up)
-
-
-def _round(value: float) -> float:
-    """The next number that reads well: 1, 2 or 5 and zeros."""
-    size = 10.0 ** math.floor(math.log10(value))
-    return next(size * each for each in (1, 2, 5, 10) if size * each >= value)
 
 
 def chapter(name: str, command: str, results: Sequence[Measured], picture: str) -> str:

@@ -25,8 +25,8 @@ def main() -> None:
     options = parser.parse_args()
     apart = open_dataset(options.apart).sources
     corpus = Corpus.of(open_dataset(options.data), Settings())
-    kept = [one for one in corpus.seen if one.database not in apart]
-    print(f"fitted on {len(kept)} of {len(corpus.seen)} questions")
+    kept = [one for one in corpus.questions if one.database not in apart]
+    print(f"fitted on {len(kept)} of {len(corpus.questions)} questions")
     for name, weight in zip((*FEATURES, "bias"), fit(kept), strict=True):
         print(f"{name:14s}{weight:6.2f}")
 

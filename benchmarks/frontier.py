@@ -14,16 +14,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from dovetail.bench.datasets import open_dataset
-from dovetail.bench.frontier import Corpus, Part, Point, at
+from dovetail.bench.frontier import ConfidenceGroup, Corpus, Point, at
 from dovetail.bench.measures import Retrieval
+from dovetail.bench.reporting.plots import Curve, Layout, Mark, Panel, sheet
 from dovetail.retrieve.graph.selector import BREADTH
 from dovetail.settings import Settings
 
 PLOT = Path(__file__).resolve().parent.parent / "docs" / "frontier.svg"
-DIAL = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+BREADTHS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 FITTED_ON = "mmqa"
 EVIDENCE = "+evidence"
 
@@ -81,12 +81,12 @@ ASKED = {"spider_dev": (93, 95.5), "bird_dev": (80,), "mmqa": (57,), "beaver": (
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """A corpus along the dial, and its questions by how sure the selector was."""
+    """A corpus at every breadth, and its questions by how sure the selector was."""
 
     name: str
     questions: int
     points: Sequence[Point]
-    by_confidence: Sequence[Part]
+    by_confidence: Sequence[ConfidenceGroup]
 
     @property
     def rivals(self) -> Sequence[Rival]:
@@ -94,12 +94,14 @@ class Frontier:
 
 
 def frontier(folder: Path, *, evidence: bool = False) -> Frontier:
-    """Look at a corpus once, and cut at every breadth."""
+    """Score a corpus once, and cut at every breadth."""
     corpus = Corpus.of(open_dataset(folder), Settings(), evidence=evidence)
     if corpus.name == FITTED_ON:
         corpus = corpus.out_of_sample()
     name = corpus.name + (EVIDENCE if evidence else "")
-    return Frontier(name, len(corpus.seen), corpus.points(DIAL), corpus.by_confidence(BREADTH))
+    return Frontier(
+        name, len(corpus.questions), corpus.points(BREADTHS), corpus.by_confidence(BREADTH)
+    )
 
 
 def markdown(results: Sequence[Frontier]) -> str:
@@ -131,110 +133,44 @@ def _cells(measured: Retrieval) -> str:
     return " | ".join([*(f"{100 * share:.1f}" for share in shares), f"{measured.avg_tables:.1f}"])
 
 
-# Measures of the plot, in pixels: a panel, the room around it.
-WIDE, HIGH, GAP, TOP = 330, 230, 58, 46
-ACROSS = 2
-STYLE = """
-  svg { font: 12px system-ui, sans-serif }
-  .paper { fill: #ffffff } .ink { fill: #24292f } .faint { fill: #6e7781 }
-  .grid { stroke: #d0d7de } .ours { fill: none; stroke: #0969da; stroke-width: 2.5 }
-  .dot { fill: #0969da } .usual { fill: #ffffff; stroke: #0969da; stroke-width: 2.5 }
-  .rival { fill: #bc4c00 }
-  @media (prefers-color-scheme: dark) {
-    .paper { fill: #0d1117 } .ink { fill: #e6edf3 } .faint { fill: #9198a1 }
-    .grid { stroke: #30363d } .ours { stroke: #4493f8 } .dot { fill: #4493f8 }
-    .usual { fill: #0d1117; stroke: #4493f8 } .rival { fill: #f0883e }
-  }
-"""
+LAYOUT = Layout(width=330, height=230, gap=58, top=46, columns=2)
+F1_RANGE = (20, 90)
 
 
 def plot(results: Sequence[Frontier]) -> str:
     """A panel for each corpus: F1 over perfect recall, ours a line, the paper's systems points."""
-    rows = -(-len(results) // ACROSS)
-    width, height = ACROSS * (WIDE + GAP) + GAP // 2, rows * (HIGH + TOP + GAP // 2) + 50
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">',
-        "<title>F1 over perfect recall: graph along its dial, and the paper's systems</title>",
-        f"<style>{STYLE}</style>",
-        f'<rect class="paper" width="{width}" height="{height}" rx="6"/>',
-    ]
-    for place, each in enumerate(results):
-        parts += _Panel(place, each).drawn()
-    legend = (
-        "F1 over perfect recall, in percent. Points: the systems of the paper, with a 7B model.",
-        "Line: graph, without a language model, breadth 0 to 0.95; the ring is its default.",
+    return sheet(
+        "F1 over perfect recall: graph at every breadth, and the paper's systems",
+        [_panel(each) for each in results],
+        notes=(
+            "F1 over perfect recall, in percent. Points: the paper's systems, with a 7B model.",
+            "Line: graph, without a language model, breadth 0 to 0.95; the ring is its default.",
+        ),
+        layout=LAYOUT,
     )
-    parts += [
-        _text(GAP, height - 30 + 17 * line, text, "faint", "start")
-        for line, text in enumerate(legend)
+
+
+def _panel(shown: Frontier) -> Panel:
+    prs = [rival.pr for rival in shown.rivals] or [0.0, 100.0]
+    low, high = max(0.0, min(prs) // 10 * 10 - 10), min(100.0, max(prs) // 10 * 10 + 30)
+    points = [
+        (point.breadth, (100 * point.measured.pr, 100 * point.measured.f1))
+        for point in shown.points
+        if low <= 100 * point.measured.pr <= high
     ]
-    return "\n".join([*parts, "</svg>", ""])
-
-
-@dataclass(frozen=True, slots=True)
-class _Panel:
-    place: int
-    shown: Frontier
-
-    @property
-    def left(self) -> float:
-        return GAP + self.place % ACROSS * (WIDE + GAP)
-
-    @property
-    def top(self) -> float:
-        return TOP + self.place // ACROSS * (HIGH + TOP + GAP // 2)
-
-    def spot(self, pr: float, f1: float) -> tuple[float, float]:
-        """Where a pair of percents stands."""
-        low, high = self.range
-        return self.left + WIDE * (pr - low) / (high - low), self.top + HIGH * (90 - f1) / 70
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The perfect recalls shown: where the paper's systems are, and some room."""
-        prs = [rival.pr for rival in self.shown.rivals] or [0.0, 100.0]
-        return max(0.0, min(prs) // 10 * 10 - 10), min(100.0, max(prs) // 10 * 10 + 30)
-
-    def drawn(self) -> list[str]:
-        low, high = self.range
-        title = f"{self.shown.name} ({self.shown.questions} questions)"
-        parts = [_text(self.left, self.top - 14, title, "ink", "start")]
-        for f1 in range(20, 91, 10):
-            x, y = self.spot(low, f1)
-            parts.append(f'<line class="grid" x1="{x:g}" x2="{x + WIDE:g}" y1="{y:g}" y2="{y:g}"/>')
-            parts.append(_text(x - 8, y + 4, f"{f1}", "faint", "end"))
-        parts += [
-            _text(self.spot(pr, 20)[0], self.top + HIGH + 18, f"{pr}", "faint")
-            for pr in range(int(low), int(high) + 1, 10)
-        ]
-        inside = [point for point in self.shown.points if low <= 100 * point.measured.pr <= high]
-        spots = [self.spot(100 * p.measured.pr, 100 * p.measured.f1) for p in inside]
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
-        parts.append(f'<polyline class="ours" points="{line}"/>')
-        for point, (x, y) in zip(inside, spots, strict=True):
-            style, size = ("usual", 5) if point.breadth == BREADTH else ("dot", 3)
-            parts.append(f'<circle class="{style}" cx="{x:.1f}" cy="{y:.1f}" r="{size}"/>')
-        return parts + [mark for rival in self.shown.rivals for mark in self.mark(rival)]
-
-    def mark(self, rival: Rival) -> list[str]:
-        x, y = self.spot(rival.pr, rival.f1)
-        right, down, anchor = _SIDES[rival.side]
-        return [
-            f'<circle class="rival" cx="{x:.1f}" cy="{y:.1f}" r="4"/>',
-            _text(x + right, y + down, rival.name, "faint", anchor),
-        ]
-
-
-_SIDES = {
-    "right": (7, 4, "start"),
-    "left": (-7, 4, "end"),
-    "above": (0, -8, "middle"),
-}
-
-
-def _text(x: float, y: float, text: str, style: str, anchor: str = "middle") -> str:
-    place = f'x="{x:g}" y="{y:g}"'
-    return f'<text class="{style}" {place} text-anchor="{anchor}">{escape(text)}</text>'
+    ours = [
+        Mark("ring", at, 5) if breadth == BREADTH else Mark("dot", at, 3) for breadth, at in points
+    ]
+    theirs = [Mark("other", (each.pr, each.f1), 4, each.name, each.side) for each in shown.rivals]
+    return Panel(
+        f"{shown.name} ({shown.questions} questions)",
+        {f"{pr}": pr for pr in range(int(low), int(high) + 1, 10)},
+        [Curve("a", [at for _, at in points])],
+        {f"{f1}": f1 for f1 in range(F1_RANGE[0], F1_RANGE[1] + 1, 10)},
+        marks=[*ours, *theirs],
+        across_range=(low, high),
+        up_range=F1_RANGE,
+    )
 
 
 def main() -> None:

@@ -29,9 +29,9 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.panels import SHARES, Curve, Panel, sheet
 
 import dovetail
+from dovetail.bench.reporting.plots import SHARES, Curve, Panel, sheet
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.cache import work_out
 from dovetail.joins.column_arrays import Thresholds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dovetail.bench.frontier import Corpus, Point, Seen, at, fit
+from dovetail.bench.frontier import Corpus, Point, ScoredQuestion, at, fit
 from dovetail.bench.measures import Retrieval
 from dovetail.bench.questions import Question
 from dovetail.domain import Candidate, TableId
@@ -26,7 +26,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     asked = {"sure": (0.9, 0.0), "both": (0.7, 0.2), "toss": (0.3, 0.04), "none": (0.1, 0.01)}
     gold = {"sure": [WEATHER], "both": [WEATHER], "toss": [WEATHER, SHELF], "none": [SHELF]}
     seen = tuple(
-        Seen(
+        ScoredQuestion(
             Question(name, name, tuple(ids[table] for table in gold[name])),
             ScoredCandidates(candidates, features, np.array(probabilities, dtype=np.float32)),
         )
@@ -38,12 +38,12 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 def test_parts_by_confidence_hold_what_was_expected_against_what_came(corpus: Corpus) -> None:
     expected = [2 * 0.9 / 1.9, 2 * 0.9 / 2.9, 2 * 0.3 / 1.34, 2 * 0.1 / 1.11]
     assert corpus.confidences(0.6) == pytest.approx(expected)
-    surer, other = corpus.by_confidence(0.6, parts=2)
+    surer, other = corpus.by_confidence(0.6, groups=2)
     assert surer.confidence == pytest.approx(sum(expected[:2]) / 2)
     assert other.confidence == pytest.approx(sum(expected[2:]) / 2)
     assert surer.measured.f1 == pytest.approx((1 + 2 / 3) / 2)
     assert other.measured.f1 == pytest.approx((2 / 3 + 0) / 2)
-    assert [len(corpus.by_confidence(0.6, parts)) for parts in (1, 4, 9)] == [1, 4, 4]
+    assert [len(corpus.by_confidence(0.6, groups)) for groups in (1, 4, 9)] == [1, 4, 4]
 
 
 def test_the_dial_is_read_off_between_its_points() -> None:
@@ -67,7 +67,7 @@ def test_a_fit_finds_what_tells_gold_from_others() -> None:
         scored = ScoredCandidates(
             [Candidate(table, 0.5, {}) for table in tables], rows, predict(rows)
         )
-        seen.append(Seen(Question(str(number), "", gold), scored))
+        seen.append(ScoredQuestion(Question(str(number), "", gold), scored))
     weights = fit(seen)
     assert weights[0] == pytest.approx(3, abs=0.3)
     assert weights[-1] == pytest.approx(-1, abs=0.15)

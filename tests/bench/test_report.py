@@ -19,7 +19,7 @@ from dovetail.bench.joins import bench_joins
 from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.reporting.as_latex import table_latex
 from dovetail.bench.reporting.as_markdown import table_markdown
-from dovetail.bench.reporting.as_svg import svg
+from dovetail.bench.reporting.plots import figure
 from dovetail.bench.reporting.report import Chapter, Origin, make_report
 from dovetail.bench.reporting.tabular import (
     HIGH,
@@ -83,7 +83,7 @@ def test_latex() -> None:
 
 
 def test_a_plot_puts_points_where_they_belong() -> None:
-    drawn = svg(Plot("t", "x", "y", (Line("one", ((0, 0), (10, 100))),)))
+    drawn = figure(Plot("t", "x", "y", (Line("one", ((0, 0), (10, 100))),)))
     points = re.findall(r'class="point s0" cx="([\d.]+)" cy="([\d.]+)" r="3.5"><title>', drawn)
     # Corners of the frame: left and bottom, right and top.
     assert points == [("52.0", "296.0"), ("470.0", "16.0")]

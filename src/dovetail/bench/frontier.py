@@ -1,7 +1,7 @@
-"""The `graph` selector along its dial: every question is looked at once, and cut at any breadth.
+"""The precision-recall frontier of `graph`: each question is scored once, and cut at any breadth.
 
-Also where its weights come from: logistic regression over the scored candidates, and
-probabilities out of sample for the corpus that they were fitted on.
+Its weights come from here as well (`fit`, a logistic regression over scored candidates), and so do
+probabilities out of sample for the corpus that they were fitted on (`Corpus.out_of_sample`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _RIDGE, _STEPS, _SETTLED = 3.0, 25, 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A question and what the selector saw of it."""
+class ScoredQuestion:
+    """A question with its scored candidates."""
 
     question: Question
     scored: ScoredCandidates
@@ -54,8 +54,8 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Questions of like confidence: the F1 that was to be expected of them, and what came."""
+class ConfidenceGroup:
+    """Questions of like confidence: the F1 that was expected of them, and what was measured."""
 
     confidence: float
     measured: Retrieval
@@ -63,11 +63,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A dataset whose questions have been looked at."""
+    """A dataset whose questions have been scored."""
 
     name: str
     retriever: GraphRetriever
-    seen: tuple[Seen, ...]
+    questions: tuple[ScoredQuestion, ...]
 
     @classmethod
     def of(
@@ -78,23 +78,25 @@ class Corpus:
         evidence: bool = False,
         on_progress: ProgressCallback | None = None,
     ) -> Corpus:
-        """Look at all questions of a dataset, with the evidence they carry if wanted."""
+        """Score all questions of a dataset, with the evidence they carry if wanted."""
         catalog = dataset.catalog(settings, on_progress)
         retriever = GraphRetriever(searcher_of(catalog, settings))
-        asked = dataset.question_set().over(catalog.ids)
-        asked.refuse_bad(dataset.name)
+        given = dataset.question_set().over(catalog.ids)
+        given.refuse_bad(dataset.name)
         seen = []
-        for done, question in enumerate(asked.questions, start=1):
+        for done, question in enumerate(given.questions, start=1):
             text = (question.with_evidence() if evidence else question).text
-            seen.append(Seen(question, retriever.score(text)))
+            seen.append(ScoredQuestion(question, retriever.score(text)))
             if on_progress:
-                on_progress(Progress("ask", done, len(asked.questions), question.id))
+                on_progress(Progress("ask", done, len(given.questions), question.id))
         return cls(dataset.name, retriever, tuple(seen))
 
     def scores(self, breadth: float) -> list[Score]:
-        """How each question fares at some breadth."""
-        found = (self.retriever.select(one.scored, breadth) for one in self.seen)
-        return [score(s.ids, one.question.gold) for s, one in zip(found, self.seen, strict=True)]
+        """The score of each question at some breadth."""
+        found = (self.retriever.select(one.scored, breadth) for one in self.questions)
+        return [
+            score(s.ids, one.question.gold) for s, one in zip(found, self.questions, strict=True)
+        ]
 
     def points(self, breadths: Sequence[float]) -> list[Point]:
         """The frontier."""
@@ -103,35 +105,40 @@ class Corpus:
     def confidences(self, breadth: float) -> list[float]:
         """How sure the selector is of each question."""
         select, sure = self.retriever.select, self.retriever.confidence
-        return [sure(one.scored, select(one.scored, breadth)) for one in self.seen]
+        return [sure(one.scored, select(one.scored, breadth)) for one in self.questions]
 
-    def by_confidence(self, breadth: float, parts: int = 4) -> list[Part]:
-        """The questions in equal parts, the surest first."""
+    def by_confidence(self, breadth: float, groups: int = 4) -> list[ConfidenceGroup]:
+        """The questions in groups of equal size, the surest first."""
         sure, scores = self.confidences(breadth), self.scores(breadth)
         order = sorted(range(len(sure)), key=lambda place: -sure[place])
-        cuts = [len(order) * part // parts for part in range(parts + 1)]
+        cuts = [len(order) * group // groups for group in range(groups + 1)]
         return [
-            Part(fmean(sure[place] for place in some), retrieval([scores[place] for place in some]))
+            ConfidenceGroup(
+                fmean(sure[place] for place in some), retrieval([scores[place] for place in some])
+            )
             for some in (order[start:end] for start, end in pairwise(cuts))
             if some
         ]
 
     def out_of_sample(self) -> Corpus:
         """The same, every question scored with weights that were fitted on other databases."""
-        names = sorted({one.database for one in self.seen})
+        names = sorted({one.database for one in self.questions})
         fold = {name: place % FOLDS for place, name in enumerate(names)}
         fitted = [
-            fit([one for one in self.seen if fold[one.database] != left]) for left in range(FOLDS)
+            fit([one for one in self.questions if fold[one.database] != left])
+            for left in range(FOLDS)
         ]
-        return replace(self, seen=tuple(self._again(fold, fitted)))
+        return replace(self, questions=tuple(self._rescored(fold, fitted)))
 
-    def _again(self, fold: dict[str, int], fitted: Sequence[Sequence[float]]) -> Iterator[Seen]:
-        for one in self.seen:
+    def _rescored(
+        self, fold: dict[str, int], fitted: Sequence[Sequence[float]]
+    ) -> Iterator[ScoredQuestion]:
+        for one in self.questions:
             probabilities = predict(one.scored.features, fitted[fold[one.database]])
             yield replace(one, scored=replace(one.scored, probabilities=probabilities))
 
 
-def fit(seen: Sequence[Seen]) -> list[float]:
+def fit(seen: Sequence[ScoredQuestion]) -> list[float]:
     """The weights of the features and the bias that tell gold candidates from others best.
 
     Newton's method for a logistic regression over features of like spread, with a ridge.

@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from dovetail.bench.reporting.as_svg import svg
+from dovetail.bench.reporting.plots import figure
 from dovetail.bench.reporting.report import Chapter, Origin, Report
 from dovetail.bench.reporting.tabular import LONG, Cell, Column, Row, Table, text_of
 
@@ -54,7 +54,7 @@ def _table(table: Table, slug: str, origins: Mapping[int, Origin]) -> str:
     )
     rows = "\n".join(_row(table, number, numeric, origins) for number in range(len(table.rows)))
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
-    drawn = "".join(f"<figure>{svg(plot)}</figure>" for plot in table.plots if plot.lines)
+    drawn = "".join(f"<figure>{figure(plot)}</figure>" for plot in table.plots if plot.lines)
     return (
         f'<section id="{slug}-{table.name}"><h3>{escape(table.title)}</h3>\n'
         f'<div class="wide"><table class="sorted"><thead><tr>{heads}'
