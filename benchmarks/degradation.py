@@ -33,7 +33,7 @@ from benchmarks.profiling import cpu_seconds
 from benchmarks.results import PAGE, measured_on, write_page
 from benchmarks.variants import DIRT, Corpus
 
-from benchmarks import noise, variants
+from benchmarks import noise_kinds, variants
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.questions import Question, stratified
@@ -98,7 +98,7 @@ def measure(data: str, plan: Plan, into: Path) -> list[Measured]:
     """Every system over every variant of a corpus."""
     dataset = open_dataset(data)
     corpus = variants.read_corpus(dataset)
-    code = [Path(module.__file__ or "").read_bytes() for module in (variants, noise)]
+    code = [Path(module.__file__ or "").read_bytes() for module in (variants, noise_kinds)]
     home = into / f"{dataset.name}-{variants.contents_of(dataset, plan.seed, *code)}"
     found: list[Measured] = []
     for kind, level, make in _variants(dataset, corpus, plan):

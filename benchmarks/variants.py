@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
-from benchmarks.noise import orphan
+from benchmarks.noise_kinds import orphan
 
 from dovetail.bench.corpus_folder import ABOUT, QUESTIONS
 from dovetail.bench.datasets import Dataset, ForeignKey, open_dataset

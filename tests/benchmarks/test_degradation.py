@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pyarrow as pa
 import pytest
-from benchmarks.noise import orphan
+from benchmarks.noise_kinds import orphan
 from benchmarks.variants import (
     DIRT,
     Corpus,
