@@ -70,7 +70,7 @@ def whole(lake: Lake) -> dict[str, Any]:
 
     indexed = profiling.profile(lake)["cpu"]
     started = cpu_seconds()
-    found = scoring("paper").run(opened(lake), None, None)
+    found = scoring("paper").score(opened(lake), None, None)
     scored = cpu_seconds() - started
     return {"cpu": indexed + scored, "profile": indexed, "table_pairs": len(found.score)}
 

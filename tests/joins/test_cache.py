@@ -66,14 +66,14 @@ TABLES = ("customer", "orders", "city", "customers_old", "visit")
 
 
 @st.composite
-def contents(draw_samples: st.DrawFn) -> str:
-    columns = draw_samples(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4, unique=True))
-    rows = draw_samples(st.integers(0, 12))
+def contents(draw: st.DrawFn) -> str:
+    columns = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4, unique=True))
+    rows = draw(st.integers(0, 12))
     cells = []
     for name in columns:
-        unique = draw_samples(st.booleans()) and name != "city" and rows <= 9
+        unique = draw(st.booleans()) and name != "city" and rows <= 9
         values = st.lists(VALUES[name], min_size=rows, max_size=rows, unique=unique)
-        cells.append([str(value) for value in draw_samples(values)])
+        cells.append([str(value) for value in draw(values)])
     lines = [",".join(columns), *(",".join(row) for row in zip(*cells, strict=True))]
     return "\n".join(lines) + "\n"
 

@@ -76,7 +76,7 @@ def edges_among(
     if chosen.pairwise and not _path(catalog, chosen, thresholds, embedder).exists():
         every = ColumnArrays.of(catalog, thresholds)
         arrays = every.take([table in wanted for table in catalog.ids])
-        return edges_of(arrays, chosen.run(arrays, header_similarity(arrays, embedder), None))
+        return edges_of(arrays, chosen.score(arrays, header_similarity(arrays, embedder), None))
     edges = join_edges(catalog, name, thresholds, embedder)
     return [edge for edge in edges if edge.left in wanted and edge.right in wanted]
 
@@ -113,7 +113,7 @@ def _work_out(
             unchanged = before.unchanged(now) if chosen.pairwise else []
     if state is None and not chosen.pairwise:
         state = IncrementalState(Postings.of(catalog), np.ones(len(now), dtype=np.bool_))
-    scored = chosen.run(arrays, header_similarity(arrays, embedder), state)
+    scored = chosen.score(arrays, header_similarity(arrays, embedder), state)
     edges = in_order([*edges_of(arrays, scored), *unchanged])
     if chosen.name != DEFAULT_SCORING:
         return Snapshot(now, edges, None), True

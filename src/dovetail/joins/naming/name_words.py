@@ -105,17 +105,17 @@ def entity(table: str) -> Words:
 @cache
 def identifies(column: str) -> bool:
     """Whether the name has an id-word where one stands."""
-    said = [word for word in words(column) if not word.isdigit()]
-    return bool(said) and (
-        said[-1] in ID_WORDS or (said[0] in ID_WORDS and said[0] not in _COUNTING)
+    parts = [word for word in words(column) if not word.isdigit()]
+    return bool(parts) and (
+        parts[-1] in ID_WORDS or (parts[0] in ID_WORDS and parts[0] not in _COUNTING)
     )
 
 
 @cache
 def counts(column: str) -> bool:
     """Whether the name is that of a count, which is never a reference: no_of_customers, total."""
-    said = words(column)
-    return (len(said) > 1 and said[0] in _COUNTING) or (bool(said) and said[-1] in _TOTALS)
+    parts = words(column)
+    return (len(parts) > 1 and parts[0] in _COUNTING) or (bool(parts) and parts[-1] in _TOTALS)
 
 
 @cache
@@ -194,23 +194,23 @@ def refers(one: Words, other: Words) -> float:
         return 1.0
     if _are_initials(glued, other):
         return 0.8 if len(glued) > 2 else 0.5
-    said = _weighted(other, one)
-    if not said:
+    found = _weighted(other, one)
+    if not found:
         return 0.0
     heads = {one[-1]} | {a for a, b in pairwise(one) if b in _PREPOSITIONS}
     if not any(word_likeness(head, word) for head in heads for word in other):
-        return said / 3
-    return said * (0.5 + 0.5 * _weighted(one, other))
+        return found / 3
+    return found * (0.5 + 0.5 * _weighted(one, other))
 
 
 def _are_initials(letters: str, name: Words) -> bool:
     return 1 < len(name) == len(letters) and sorted(letters) == sorted(word[0] for word in name)
 
 
-def _weighted(said: Words, among: Words) -> float:
+def _weighted(wanted: Words, among: Words) -> float:
     """How much of some words is found among others, the head counting double."""
-    if len(said) == 1:
-        return max(word_likeness(said[0], other) for other in among)
-    weights = [0.0 if word in _PREPOSITIONS else 1.0 for word in said[:-1]] + [_HEAD]
-    best = [max(word_likeness(word, other) for other in among) for word in said]
+    if len(wanted) == 1:
+        return max(word_likeness(wanted[0], other) for other in among)
+    weights = [0.0 if word in _PREPOSITIONS else 1.0 for word in wanted[:-1]] + [_HEAD]
+    best = [max(word_likeness(word, other) for other in among) for word in wanted]
     return sum(w * likeness for w, likeness in zip(weights, best, strict=True)) / sum(weights)

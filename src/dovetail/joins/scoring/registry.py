@@ -27,13 +27,13 @@ class Scoring:
     name: str
     version: int
     pairwise: bool
-    run: Callable[[ColumnArrays, HeaderSimilarity | None, IncrementalState | None], ScoredPairs]
+    score: Callable[[ColumnArrays, HeaderSimilarity | None, IncrementalState | None], ScoredPairs]
 
 
 SCORINGS = (
-    Scoring("foreign_key", 4, pairwise=False, run=foreign_key),
-    Scoring("paper", 2, pairwise=True, run=paper),
-    Scoring("jar", 2, pairwise=True, run=jar),
+    Scoring("foreign_key", 4, pairwise=False, score=foreign_key),
+    Scoring("paper", 2, pairwise=True, score=paper),
+    Scoring("jar", 2, pairwise=True, score=jar),
 )
 DEFAULT_SCORING = SCORINGS[0].name
 # Names that a scoring had before; they are accepted wherever one is named.
