@@ -1,4 +1,4 @@
-"""What a selector's reply context: strictly where it is sound, leniently where it is damaged.
+"""What a selector's reply means: strictly where it is sound, leniently where it is damaged.
 
 A reply names groups of tables and one of them (Section 4.2.2), or the chosen tables alone. It is
 hostile input: whatever it holds, it comes to some tables of the list or to a reason why not.
