@@ -38,7 +38,7 @@ from tests.support.scripted import HashEmbedder, write_shop
 A, B, C, D, E, F, G = (TableId("s", name) for name in "abcdefg")
 
 
-def test_belief_is_logistic_in_the_weighted_features() -> None:
+def test_probability_is_logistic_in_the_weighted_features() -> None:
     rows = np.zeros((2, len(FEATURES)), dtype=np.float32)
     rows[1, FEATURES.index("gap")] = -1
     rows[1, FEATURES.index("best_words")] = 0.5
@@ -58,7 +58,7 @@ def test_belief_is_logistic_in_the_weighted_features() -> None:
         (1.0, [1, 3, 0, 2, 4]),
     ],
 )
-def test_picked_is_what_is_believed_nearly_as_much_as_the_best(
+def test_picked_is_what_is_nearly_as_probable_as_the_best(
     breadth: float, expected: list[int]
 ) -> None:
     assert pick(np.array([0.2, 0.8, 0.1, 0.4, 0.001]), breadth) == expected
@@ -95,7 +95,7 @@ def links(*pairs: tuple[TableId, TableId, float]) -> LinkGraph:
     return LinkGraph((A, B, C, D, E, F, G), pairs)
 
 
-def test_islands_are_parts_that_do_not_join() -> None:
+def test_components_are_parts_that_do_not_join() -> None:
     joined = links((A, B, 0.9), (B, C, 0.9), (D, E, 0.9), (A, F, 0.2))
     assert joined.components([C, D, A, B, F, E]) == [[C, B, A], [D, E], [F]]
     assert joined.components([C, A]) == [[C], [A]]
@@ -129,7 +129,7 @@ def test_islands_are_parts_that_do_not_join() -> None:
         pytest.param([(A, B, 0.9)], [A, C], ("ac", "", ""), id="no way: it stays"),
         pytest.param(
             [(A, B, 0.9), (B, C, 0.9), (B, D, 0.9)], [A, C, D], ("acd", "b", ""),
-            id="one connector for two islands",
+            id="one connector for two components",
         ),
         pytest.param(
             [(A, B, 1), (B, C, 1), (C, D, 1), (D, E, 1), (E, F, 1)], [A, F, D],
@@ -142,7 +142,7 @@ def test_islands_are_parts_that_do_not_join() -> None:
         pytest.param([], [], ("", "", ""), id="nothing"),
     ],
 )  # fmt: skip
-def test_bridged(
+def test_connected(
     pairs: list[tuple[TableId, TableId, float]],
     chosen: list[TableId],
     expected: tuple[str, str, str],
@@ -150,7 +150,7 @@ def test_bridged(
     assert names(links(*pairs).connect(chosen, {F: 0.4, A: 0.9})) == expected
 
 
-def test_a_bridge_says_between_what_it_stands() -> None:
+def test_a_connector_says_between_what_it_stands() -> None:
     found = links((A, B, 0.9), (B, C, 0.9), (C, D, 0.9)).connect([A, D], {})
     assert [str(connector) for connector in found.connectors] == [
         "connects d and b",
@@ -267,7 +267,12 @@ def test_the_trace_has_all_that_decided(shop: Searcher) -> None:
     assert [one["probability"] for one in candidates] == pytest.approx(
         scored.probabilities.tolist(), abs=1e-4
     )
-    assert list(candidates[0]["features"]) == list(FEATURES)
+    features = candidates[0]["features"]
+    assert list(features)[: len(FEATURES)] == list(FEATURES)
+    # Two features stand under their former names as well.
+    assert features["new_literals"] == features["new_values"]
+    assert features["lone_literals"] == features["plain_values"]
+    assert len(features) == len(FEATURES) + 2
     chosen = {str(one.table) for one in found.tables if one.stage == "select"}
     assert {c["table"] for c in candidates if c["probability"] >= selected["cut"]} == chosen
     expected = confidence([one.relevance for one in found.tables], scored.probabilities)
@@ -276,7 +281,7 @@ def test_the_trace_has_all_that_decided(shop: Searcher) -> None:
     assert found.tables[0].relevance == max(scored.probabilities)
 
 
-def test_only_candidates_and_bridges(shop: Searcher) -> None:
+def test_only_candidates_and_connectors(shop: Searcher) -> None:
     for question in ("rainfall", "company of customer 112", "5003", "shelf height and quantity"):
         for breadth in (0.0, 0.5, 1.0):
             retriever = GraphRetriever(shop, breadth=breadth, k=3)
