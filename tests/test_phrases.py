@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dovetail
-from dovetail.phrases import MOST_WORDS, cell_phrases, phrases, said
+from dovetail.phrases import MOST_WORDS, cell_phrases, phrase_mask, phrases
 
 TEXTS = st.lists(
     st.text(
@@ -95,7 +95,7 @@ def test_prose_is_not_searched_and_digits_are_looked_up_as_written() -> None:
     (found,) = phrases(pa.array([prose]), np.array([0, 1]))
     assert found.tolist() == []
     values = pa.array(["12", "2020-01-01", "2nd", "x1", "", "-3"])
-    assert said(values).tolist() == [False, False, True, True, False, True]
+    assert phrase_mask(values).tolist() == [False, False, True, True, False, True]
 
 
 def test_a_catalog_holds_the_phrases_of_its_text(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""Cells as a person would say them: hashes that do not depend on case, accents or punctuation.
+"""Phrases: hashes of cells that do not depend on case, accents or punctuation.
 
-A cell of few words is a phrase; longer ones are prose, which no question quotes whole. Words inside
-cells were tried as well, and found no table that whole cells did not. What begins and ends with a
-digit (numbers, dates, codes) is not here: it is looked up as it is written, by its hash.
+They let a question's `new york` match the cell `New York`. A cell of few words is a phrase; longer
+cells are prose, which no question quotes whole. Words inside cells were tried as well, and found no
+table that whole cells did not. Text that begins and ends with a digit (numbers, dates, codes) is
+no phrase: it is looked up as it is written, by its value hash.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _MARKS, _OTHER_PUNCTUATION = r"\p{Mn}", r"[\p{P}\p{S}\p{Z}]"
 
 
 def phrases(values: pa.Array, bounds: Places) -> list[Hashes]:
-    """The phrases of text values that are not null, for those between each two bounds."""
+    """The phrase hashes of text values without nulls, an array for each range of the bounds."""
     words, first = _words(values)
     counts = np.diff(first)
     cells = np.flatnonzero((counts > 0) & (counts <= MOST_WORDS))
@@ -45,19 +46,19 @@ def phrases(values: pa.Array, bounds: Places) -> list[Hashes]:
     return np.split(_whole(words, first, cells), cuts)
 
 
-def said(values: pa.Array) -> npt.NDArray[np.bool_]:
-    """Which text values are said in words: all but those that begin and end with a digit."""
+def phrase_mask(values: pa.Array) -> npt.NDArray[np.bool_]:
+    """Which text values may be phrases: all but those that begin and end with a digit."""
     starts, lengths, data = text_buffers(values)
     if not len(data):
         return np.zeros(len(starts), dtype=np.bool_)
-    last = len(data) - 1  # where a value is empty, its ends are somebody else's
+    last = len(data) - 1  # where a value is empty, its ends belong to another
     ends = _DIGIT[data[np.minimum(starts, last)]] & _DIGIT[data[starts + lengths - 1]]
     worth: npt.NDArray[np.bool_] = (lengths > 0) & ~ends
     return worth
 
 
 def cell_phrases(texts: Sequence[str]) -> Hashes:
-    """What each text would be as a cell; it must hold a word.
+    """The phrase hash of each text as a cell; the text must hold a word.
 
     >>> one, other = cell_phrases(["New York", " new-york!"])
     >>> one == other
@@ -91,7 +92,7 @@ def _words(values: pa.Array) -> tuple[Hashes, Places]:
 
 
 def _whole(words: Hashes, first: Places, cells: Places) -> Hashes:
-    """The phrase that each of some values is as a whole: its words in their order."""
+    """The hash of each of some values as a whole: of its words in their order."""
     counts = first[cells + 1] - first[cells]
     begins = np.cumsum(counts) - counts
     place = np.arange(int(counts.sum()), dtype=np.int64) - np.repeat(begins, counts)

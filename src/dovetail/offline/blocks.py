@@ -26,7 +26,7 @@ from dovetail.hashing import (
     text_buffers,
 )
 from dovetail.offline.distinct import Run, distinct_run, distinct_runs
-from dovetail.phrases import phrases, said
+from dovetail.phrases import phrase_mask, phrases
 
 Ends = tuple[Any, Any]
 
@@ -147,7 +147,7 @@ def _phrases(
         pieces.append(piece)
     whole = pa.concat_arrays(pieces) if len(pieces) > 1 else pieces[0]
     ends = np.cumsum([0, *(len(piece) for piece in pieces)])
-    worth = said(whole)
+    worth = phrase_mask(whole)
     if not worth.all():
         whole = whole.filter(pa.array(worth))
         ends = np.append(0, np.cumsum(worth))[ends]

@@ -1,6 +1,6 @@
-"""Tables nearest to a question by the cosine of their vectors: the paper's DR (Section 4.1).
+"""Nearest neighbours by the cosine of vectors: the paper's dense retrieval, DR (Section 4.1).
 
-Exact up to a size; above it by inverted lists, of which one in six is looked into.
+Exact up to a size; above it approximate, by FAISS's inverted lists (IVF), one in six probed.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ import numpy.typing as npt
 Vectors = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int64]
 
-# An exact look at 50,000 vectors of 384 numbers takes about 5 ms on one core; lists of this number
+# An exact search of 50,000 vectors of 384 numbers takes about 5 ms on one core; so many lists
 # find the exact ten nearest of 100,000 in a third of that (`make bench-search`).
 _MOST_EXACT = 50_000
 _LISTS_PER_ROOT = 1.6
 _TRAINED_ON = 40  # vectors per list
 _PROBED = 6  # one list in so many
 _SEED = 42
-# Looked for beyond what is wanted, to see where a tie ends.
+# Searched for beyond what is wanted, to see where a tie ends.
 _SPARE = 8
 
 
 class Dense:
-    """Vectors of length one by place, and the nearest of them."""
+    """Vectors of length one, numbered by their place, and the nearest of them to another."""
 
     def __init__(self, index: faiss.Index) -> None:
         self._index = index
@@ -54,7 +54,7 @@ class Dense:
         return cls(faiss.read_index(str(path)))
 
     def save(self, path: Path) -> None:
-        """Write the index to a file; by our own hand, for a full disk is no OSError of FAISS."""
+        """Write the index to a file; FAISS itself raises no OSError when the disk is full."""
         path.write_bytes(faiss.serialize_index(self._index).data)
 
     def vectors(self, places: Places) -> Vectors:
@@ -72,7 +72,7 @@ class Dense:
         while True:
             found = self._index.search(vector.reshape(1, -1), asked)
             cosines, places = (array[0] for array in found)
-            # Equal vectors are common, and which of them FAISS finds first is its own affair.
+            # Equal vectors are common, and FAISS returns them in no particular order.
             if asked == total or cosines[-1] < cosines[wanted - 1]:
                 break
             asked = min(2 * asked, total)

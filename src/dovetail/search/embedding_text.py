@@ -1,4 +1,4 @@
-"""What is embedded: a table as one line of its schema, a column as its header."""
+"""The texts that are embedded: a table as one line of its schema, a column as its header."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BLANKS = re.compile(r"[\W_]+")
 
 
 def spelled(name: str) -> str:
-    """A name as people would write it out: split on case, digits and punctuation, in lower case.
+    """A name as separate words: split on case, digits and punctuation, in lower case.
 
     >>> spelled("OrderItems"), spelled("T_BIL_ADDR2"), spelled("größe")
     ('order items', 't bil addr 2', 'größe')
@@ -20,7 +20,7 @@ def spelled(name: str) -> str:
 
 
 def table_text(table: Table, purpose: str = "") -> str:
-    """A table's name and its columns in their order, written out, and its purpose if it has one.
+    """The schema line: a table's name and its columns in order, then its purpose if it has one.
 
     The embedded model reads this better than sampled rows (docs/search.md has the figures).
     """
@@ -30,5 +30,5 @@ def table_text(table: Table, purpose: str = "") -> str:
 
 
 def header_text(table: str, column: str) -> str:
-    """A column's header: the name of its table and its own, written out."""
+    """The header of a column: the name of its table and its own, as separate words."""
     return f"{spelled(table)} {spelled(column)}"

@@ -1,7 +1,8 @@
-"""What search needs of a catalog, kept beside it under a digest of all that it depends on.
+"""The search index of a catalog, kept beside it under a digest of all that it depends on.
 
-It is never out of date: an update that changes nothing finds it again, another one makes a new one
-from what is already embedded, and whoever needs it first, `dovetail index` or a reader, makes it.
+So it is never out of date: after an update that changes nothing the same index is found again;
+after another one a new index is made, from what is already embedded. Whoever needs the index first,
+`dovetail index` or a reader, makes it.
 """
 
 from __future__ import annotations
@@ -35,16 +36,17 @@ from dovetail.search.values import ValueIndex
 from dovetail.search.values import forget_others as forget_other_values
 
 FOLDER, VECTORS = "search", "vectors"
-# Raised whenever the same catalog would make another index.
+# Raised whenever the same catalog would give another index.
 _VERSION = 2
 _ABOUT, _DENSE, _HEADERS = "index.json", "dense.faiss", "headers.npy"
 
-Done = Callable[[int, int], None]
+# Called with the number of texts embedded so far and of all that have to be.
+EmbedProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexInputs:
-    """What an index depends on besides the catalog."""
+    """What an index depends on besides the catalog: embedder, purposes, thresholds of joins."""
 
     embedder: Embedder | None
     purposes: Mapping[TableId, str] = field(default_factory=dict)
@@ -52,23 +54,24 @@ class IndexInputs:
 
     @property
     def model(self) -> Json:
-        """Whose vectors they are, in a form that is kept with them."""
+        """The embedder that made the vectors, as it is written beside them."""
         if self.embedder is None:
             return {"embedder": None}
         return {"embedder": self.embedder.model_id, "dimension": self.embedder.dimension}
 
     @property
     def key(self) -> str:
+        """A digest of the inputs: part of the folder's name."""
         model, joins = self.model["embedder"], scoring(DEFAULT_SCORING).version
-        way = hashlib.sha256(f"{_VERSION} {model} {joins} {self.thresholds}".encode())
+        digest = hashlib.sha256(f"{_VERSION} {model} {joins} {self.thresholds}".encode())
         for table in sorted(self.purposes):
-            way.update(f"\0{table}\0{self.purposes[table]}".encode())
-        return way.hexdigest()[:12]
+            digest.update(f"\0{table}\0{self.purposes[table]}".encode())
+        return digest.hexdigest()[:12]
 
 
 @dataclass(frozen=True)
 class Index:
-    """Every part over the same numbering of tables, and of columns through the tables in order.
+    """The parts of the index; all number tables, and columns through the tables, in order.
 
     Without an embedder `dense` and `headers` are None, and search goes by words, values and joins.
     """
@@ -80,27 +83,31 @@ class Index:
     headers: npt.NDArray[np.float16] | None
 
 
-def open_index(catalog: CatalogReader, inputs: IndexInputs, done: Done | None = None) -> Index:
-    """The index of a catalog: found, or made and kept where that is allowed.
+def open_index(
+    catalog: CatalogReader, inputs: IndexInputs, on_progress: EmbedProgress | None = None
+) -> Index:
+    """The index of a catalog: loaded, or made and saved where the folder can be written to.
 
-    `done` hears how many of the texts that were never embedded before are.
+    `on_progress` counts the texts that were never embedded before.
     """
     path = _path(catalog, inputs)
     with suppress(OSError, ValueError, KeyError, RuntimeError):
         return _load(catalog, path, inputs)
     if inputs.embedder is not None:  # to go without vectors takes no waiting
         refuse_other_models(catalog, inputs)
-    made = _make(catalog, inputs, done)
+    made = _make(catalog, inputs, on_progress)
     with suppress(OSError):  # a catalog that cannot be written to is read all the same
         keep(made, catalog, inputs)
     return made
 
 
-def bring_up_to_date(catalog: CatalogReader, inputs: IndexInputs, done: Done | None = None) -> None:
-    """Have the index of a catalog made, and forget all others; for the holder of its lock."""
+def bring_up_to_date(
+    catalog: CatalogReader, inputs: IndexInputs, on_progress: EmbedProgress | None = None
+) -> None:
+    """Make the index of a catalog if it is missing, and remove all others; needs the lock."""
     path = _path(catalog, inputs)
     if not (path / _ABOUT).is_file():
-        keep(_make(catalog, inputs, done), catalog, inputs)
+        keep(_make(catalog, inputs, on_progress), catalog, inputs)
     for other in path.parent.iterdir():
         if other != path:
             shutil.rmtree(other, ignore_errors=True)
@@ -112,7 +119,10 @@ def _path(catalog: CatalogReader, inputs: IndexInputs) -> Path:
 
 
 def refuse_other_models(catalog: CatalogReader, inputs: IndexInputs) -> None:
-    """Nobody waits for a catalog to be embedded again because of an option at a question."""
+    """Raise an error if the catalog was indexed with another embedder.
+
+    To embed it again takes long; an option given with a question must not start that.
+    """
     for other in (catalog.path / FOLDER).glob(f"{catalog.contents}-*/{_ABOUT}"):
         model = inputs.model
         with suppress(OSError, ValueError, KeyError):
@@ -131,15 +141,15 @@ def _named(model: Json) -> str:
     return f"the embedder {model['embedder']} of {model['dimension']} numbers"
 
 
-def _make(catalog: CatalogReader, inputs: IndexInputs, done: Done | None) -> Index:
+def _make(catalog: CatalogReader, inputs: IndexInputs, on_progress: EmbedProgress | None) -> Index:
     tables = list(catalog)
     purposes = inputs.purposes
     dense = headers = None
     if inputs.embedder is not None:
         lines = [table_text(table, purposes.get(table.id, "")) for table in tables]
-        cells = [header_text(t.name, column.name) for t in tables for column in t.columns]
+        headers_of = [header_text(t.name, column.name) for t in tables for column in t.columns]
         store = VectorStore(catalog.path / VECTORS, inputs.embedder)
-        vectors: Vectors = store.documents([*lines, *cells], done)
+        vectors: Vectors = store.documents([*lines, *headers_of], on_progress)
         dense = Dense.build(vectors[: len(lines)])
         headers = vectors[len(lines) :].astype(np.float16)
     places = {table: place for place, table in enumerate(catalog.ids)}
@@ -168,7 +178,7 @@ def _load(catalog: CatalogReader, path: Path, inputs: IndexInputs) -> Index:
 
 
 def keep(index: Index, catalog: CatalogReader, inputs: IndexInputs) -> None:
-    """Write the index of a catalog to where it is found; it is there as a whole or not."""
+    """Save the index of a catalog where `open_index` finds it, as a whole or not at all."""
     path = _path(catalog, inputs)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -187,6 +197,6 @@ def keep(index: Index, catalog: CatalogReader, inputs: IndexInputs) -> None:
 
 
 def _sizes(folder: Path) -> dict[str, int]:
-    """The sizes of all files but the one that tells them: a file that was cut off is not read."""
+    """The sizes of all files but the one that lists them, so that a truncated file is noticed."""
     files = sorted(path for path in folder.iterdir() if path.name != _ABOUT)
     return {path.name: path.stat().st_size for path in files}

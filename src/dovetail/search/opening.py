@@ -1,4 +1,4 @@
-"""A searcher as the settings want it: which embedder, which purposes, which joins."""
+"""Opens a searcher as the settings say: which embedder, which purposes, which joins."""
 
 from __future__ import annotations
 
@@ -11,34 +11,40 @@ from dovetail.errors import ModelError
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder
-from dovetail.search.index import Done, IndexInputs, bring_up_to_date, refuse_other_models
+from dovetail.search.index import EmbedProgress, IndexInputs, bring_up_to_date, refuse_other_models
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
 
-def open_searcher(catalog: CatalogReader, settings: Settings, done: Done | None = None) -> Searcher:
-    """A catalog, ready to be asked; what it lacks for that is made first."""
+def open_searcher(
+    catalog: CatalogReader, settings: Settings, on_progress: EmbedProgress | None = None
+) -> Searcher:
+    """Search over a catalog; what its index lacks is made first."""
     embedder, note = chosen_embedder(settings)
     inputs = _index_inputs(catalog, settings, embedder)
     try:
         if note:
             refuse_other_models(catalog, inputs)
-        return Searcher(catalog, inputs, done=done)
+        return Searcher(catalog, inputs, on_progress=on_progress)
     except ModelError as error:
         # Indexed with the usual embedder, whose weights are missing here: that is what to mend.
         raise ModelError(f"{error}; {note}") if note else error from None
 
 
-def make_searchable(catalog: CatalogReader, settings: Settings, done: Done | None = None) -> str:
-    """Bring what search needs up to date; returns what the user should know, or nothing."""
+def make_searchable(
+    catalog: CatalogReader, settings: Settings, on_progress: EmbedProgress | None = None
+) -> str:
+    """Bring the search index up to date; returns a note for the user, or nothing."""
     embedder, note = chosen_embedder(settings)
-    bring_up_to_date(catalog, _index_inputs(catalog, settings, embedder), done)
+    bring_up_to_date(catalog, _index_inputs(catalog, settings, embedder), on_progress)
     return note
 
 
 def chosen_embedder(settings: Settings) -> tuple[Embedder | None, str]:
-    """The embedder that is set; without the weights of the usual one search goes without, and
-    the text says so. Any other that cannot be opened is an error.
+    """The embedder that the settings name, and a note for the user, or nothing.
+
+    Without the weights of the default embedder there is none, and the note says so. Any other
+    embedder that cannot be opened is an error.
     """
     try:
         return open_embedder(settings.embedder), ""

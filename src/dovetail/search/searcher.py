@@ -26,7 +26,7 @@ from dovetail.search.fusion import (
     relevance,
     within_reach,
 )
-from dovetail.search.index import Done, IndexInputs, open_index
+from dovetail.search.index import EmbedProgress, IndexInputs, open_index
 from dovetail.search.lexical import Lexical
 from dovetail.search.query import Query
 from dovetail.search.query_terms import query_words
@@ -55,13 +55,13 @@ class Searcher:
         catalog: CatalogReader,
         inputs: IndexInputs,
         *,
-        done: Done | None = None,
+        on_progress: EmbedProgress | None = None,
     ) -> None:
         self.catalog = catalog
         self.embedder = inputs.embedder
         self.purposes = inputs.purposes
         self._thresholds = inputs.thresholds
-        self._index = open_index(catalog, inputs, done)
+        self._index = open_index(catalog, inputs, on_progress)
         self._bounds = np.asarray(catalog.records.bounds)
         self._embed = lru_cache(maxsize=_VECTORS_KEPT)(self._embedded)
         self._analyse = lru_cache(maxsize=_QUERIES_KEPT)(self._analysed)

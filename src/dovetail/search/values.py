@@ -1,6 +1,7 @@
-"""Which columns hold a phrase? Postings of the catalog's segments, made once for each of them.
+"""The inverted index from phrases to columns: which columns hold a cell that reads like a span?
 
-A segment never changes, so neither do its postings: an update makes those of the segments it wrote.
+There are postings for each segment of the catalog. A segment never changes, so neither do its
+postings: an update makes only those of the segments that it wrote.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FOLDER = "values"
 # Raised whenever the same segment would be written differently.
 _VERSION = 1
 _HASHES, _COLUMNS, _STARTS = "hashes.npy", "columns.npy", "starts.npy"
-# Postings below this size are looked through as one.
+# Postings below this size are merged and searched as one.
 _SMALL = 1 << 18
 # Phrases that one step of the sort may hold in memory.
 _MOST_SORTED = 1 << 23
@@ -33,7 +34,7 @@ _MOST_SORTED = 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class _Postings:
-    """Sorted hashes, beside each the place of a column; `starts` tells the columns by place."""
+    """Sorted phrase hashes, beside each the place of a column; `starts` names the columns."""
 
     hashes: Hashes
     column: npt.NDArray[np.uint32]
@@ -41,30 +42,30 @@ class _Postings:
 
 
 class ValueIndex:
-    """The columns of a catalog, numbered through its tables in order, by what their text says."""
+    """The columns of a catalog by the phrases in them, numbered through the tables in order."""
 
     def __init__(self, postings: Sequence[tuple[_Postings, Ints]]) -> None:
         self._postings = postings
 
     @classmethod
     def of(cls, catalog: CatalogReader) -> ValueIndex:
-        """That of a catalog; what is missing of it is made, and kept where that is allowed."""
+        """The index of a catalog; missing postings are made, and saved where that is allowed."""
         found = []
         for name, number, starts in _by_segment(catalog):
             path = _path(catalog, name)
             postings = _load(path, starts)
             if postings is None:
-                vectors = catalog.phrases(number.tolist())
+                phrase_hashes = catalog.phrases(number.tolist())
                 with suppress(OSError):  # a catalog that cannot be written to is read all the same
-                    _write(path, vectors, starts)
-                postings = _load(path, starts) or _in_memory(vectors, starts)
+                    _write(path, phrase_hashes, starts)
+                postings = _load(path, starts) or _in_memory(phrase_hashes, starts)
             column = np.full(len(postings.starts), -1, dtype=np.int64)
             column[np.searchsorted(postings.starts, starts)] = number
             found.append((postings, column))
         return cls(_merged(found))
 
     def columns_holding(self, hashes: Hashes) -> tuple[Ints, Ints]:
-        """Places among the hashes, each with a column that holds it, both in order."""
+        """Pairs of a place among the hashes and a column that holds it, in order."""
         places, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for postings, number in self._postings:
             first = np.searchsorted(postings.hashes, hashes)
@@ -80,7 +81,7 @@ class ValueIndex:
 
 
 def _merged(found: Sequence[tuple[_Postings, Ints]]) -> Sequence[tuple[_Postings, Ints]]:
-    """The same postings, the small ones as one: every lookup costs a search in each."""
+    """The same postings with the small ones merged, since a lookup searches each of them."""
     small = [(postings, number) for postings, number in found if len(postings.hashes) < _SMALL]
     large = [(postings, number) for postings, number in found if len(postings.hashes) >= _SMALL]
     if len(small) < 2:
@@ -132,8 +133,8 @@ def _load(path: Path, starts: Ints) -> _Postings | None:
     return None
 
 
-def _write(path: Path, vectors: Sequence[Hashes], starts: Ints) -> None:
-    """Sort the phrases of a segment's columns into a folder that is there as a whole or not."""
+def _write(path: Path, phrase_hashes: Sequence[Hashes], starts: Ints) -> None:
+    """Write the sorted phrases of a segment's columns to a folder, as a whole or not at all."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.mkdir(parents=True)
@@ -141,7 +142,7 @@ def _write(path: Path, vectors: Sequence[Hashes], starts: Ints) -> None:
             ArrayFile(beside / _HASHES, "<u8") as hashes,
             ArrayFile(beside / _COLUMNS, "<u4") as columns,
         ):
-            for values, places in _sorted(vectors):
+            for values, places in _sorted(phrase_hashes):
                 hashes.append(values)
                 columns.append(places)
         np.save(beside / _STARTS, starts)
@@ -151,19 +152,19 @@ def _write(path: Path, vectors: Sequence[Hashes], starts: Ints) -> None:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _in_memory(vectors: Sequence[Hashes], starts: Ints) -> _Postings:
-    hashes, columns = zip(*_sorted(vectors), strict=True)
+def _in_memory(phrase_hashes: Sequence[Hashes], starts: Ints) -> _Postings:
+    hashes, columns = zip(*_sorted(phrase_hashes), strict=True)
     return _Postings(np.concatenate(hashes), np.concatenate(columns), starts)
 
 
-def _sorted(vectors: Sequence[Hashes]) -> Iterator[tuple[Hashes, npt.NDArray[np.uint32]]]:
+def _sorted(columns: Sequence[Hashes]) -> Iterator[tuple[Hashes, npt.NDArray[np.uint32]]]:
     """All phrases in order, each with the place of its column, in pieces that fit into memory."""
     # Hashes are evenly spread, so equal ranges of them hold about equally many.
-    pieces = 1 + sum(map(len, vectors)) // _MOST_SORTED
+    pieces = 1 + sum(map(len, columns)) // _MOST_SORTED
     edges = np.array([(1 << 64) * piece // pieces for piece in range(1, pieces)], dtype=np.uint64)
-    cuts = [[0, *np.searchsorted(vector, edges).tolist(), len(vector)] for vector in vectors]
+    cuts = [[0, *np.searchsorted(one, edges).tolist(), len(one)] for one in columns]
     for piece in range(pieces):
-        parts = [v[cut[piece] : cut[piece + 1]] for v, cut in zip(vectors, cuts, strict=True)]
+        parts = [one[cut[piece] : cut[piece + 1]] for one, cut in zip(columns, cuts, strict=True)]
         column = np.repeat(np.arange(len(parts), dtype=np.uint32), [len(part) for part in parts])
         hashes = np.concatenate([np.empty(0, np.uint64), *parts])
         order = np.argsort(hashes, kind="stable")
