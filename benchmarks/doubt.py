@@ -2,13 +2,14 @@
 
     python benchmarks/doubt.py DATA DATA [DATA ...] [--limit 150]
 
-Names of tables are asked for as they are spelled, as "list the …" and as "How many … are there?".
-`found` is the share of sets that hold a table of the name, `silent` the share of those with a
-neighbour that says no word of the question; bridges are not counted.
+Short questions are the name of a table as it is spelled, "list the …" and "How many … are there?".
+`found` is the share of sets that hold a table of the name, `silent` the share of sets with a table
+that no word of the question means; connectors are not counted.
 
-Questions of each corpus are also asked over every other one that does not hold their database,
-where hardly a table fits them. `AUC` is the chance that the selector is surer of a question of the
-corpus than of such a stranger, and `asked` the share of both that `hybrid` asks a model about.
+Questions of each corpus are also asked over every other corpus that does not hold their database,
+where hardly a table fits them. `AUC` is the probability that the selector is more confident of a
+question of the corpus than of such a stranger. The last two columns are the shares of both below
+the confidence at which `hybrid` asks a model.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Graph:
 
 
 def spaced(items: Sequence[T], limit: int) -> list[T]:
-    """So many of them, evenly spaced."""
+    """At most `limit` of some items, evenly spaced."""
     count = min(limit, len(items))
     return [items[len(items) * place // count] for place in range(count)]
 

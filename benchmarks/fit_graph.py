@@ -1,10 +1,9 @@
-"""Where the weights of the `graph` selector come from: a corpus, less another one's databases.
+"""Fits the weights of the `graph` selector on a corpus, without the databases of another one.
 
     python benchmarks/fit_graph.py MMQA --apart SPIDER
 
 MMQA holds the databases of Spider's dev set. Without their questions nothing of Spider, Bird or
-Beaver is in the fit. Users fit nothing: what is printed stands in
-retrieve/graph/selector.py.
+Beaver is in the fit. Users fit nothing: the printed weights stand in retrieve/graph/selector.py.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ EVIDENCE = "+evidence"
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
+class Published:
     """A system of the paper, with Qwen2.5-7B where it asks a model: F1 at a perfect recall.
 
     `side` is where its name has room in the picture.
@@ -42,37 +42,37 @@ class Rival:
 
 
 # The paper's table of results; what is printed there as percent is so here.
-RIVALS = {
+PUBLISHED = {
     "spider_dev": (
-        Rival("selection alone", 90.8, 81.1, "left"),
-        Rival("CORE-T", 94.9, 66.8),
-        Rival("ReAct", 93.4, 75.5),
-        Rival("JAR@5", 96.3, 44.1),
-        Rival("REAR", 90.8, 42.1, "left"),
-        Rival("DR@5", 95.6, 43.9, "left"),
+        Published("selection alone", 90.8, 81.1, "left"),
+        Published("CORE-T", 94.9, 66.8),
+        Published("ReAct", 93.4, 75.5),
+        Published("JAR@5", 96.3, 44.1),
+        Published("REAR", 90.8, 42.1, "left"),
+        Published("DR@5", 95.6, 43.9, "left"),
     ),
     "bird_dev": (
-        Rival("selection alone", 79.0, 80.0),
-        Rival("CORE-T", 87.0, 72.3),
-        Rival("ReAct", 81.3, 71.6, "above"),
-        Rival("ARM", 84.6, 68.3),
-        Rival("JAR@5", 86.0, 50.1, "above"),
-        Rival("REAR", 88.3, 51.0),
-        Rival("DR@5", 83.0, 49.4, "left"),
+        Published("selection alone", 79.0, 80.0),
+        Published("CORE-T", 87.0, 72.3),
+        Published("ReAct", 81.3, 71.6, "above"),
+        Published("ARM", 84.6, 68.3),
+        Published("JAR@5", 86.0, 50.1, "above"),
+        Published("REAR", 88.3, 51.0),
+        Published("DR@5", 83.0, 49.4, "left"),
     ),
     "mmqa": (
-        Rival("selection alone", 51.3, 63.3),
-        Rival("CORE-T", 59.4, 56.4),
-        Rival("ReAct", 55.4, 50.4),
-        Rival("REAR", 47.8, 39.2),
-        Rival("DR@5", 50.3, 42.6),
+        Published("selection alone", 51.3, 63.3),
+        Published("CORE-T", 59.4, 56.4),
+        Published("ReAct", 55.4, 50.4),
+        Published("REAR", 47.8, 39.2),
+        Published("DR@5", 50.3, 42.6),
     ),
     "beaver": (
-        Rival("selection alone", 15.3, 43.6, "left"),
-        Rival("CORE-T", 17.7, 43.0),
-        Rival("ReAct", 16.3, 25.3),
-        Rival("REAR", 8.1, 35.5),
-        Rival("DR@5", 13.9, 36.5),
+        Published("selection alone", 15.3, 43.6, "left"),
+        Published("CORE-T", 17.7, 43.0),
+        Published("ReAct", 16.3, 25.3),
+        Published("REAR", 8.1, 35.5),
+        Published("DR@5", 13.9, 36.5),
     ),
 }
 # Where the frontier is read off: as asked of it, and where the paper's selectors are.
@@ -89,8 +89,8 @@ class Frontier:
     by_confidence: Sequence[ConfidenceGroup]
 
     @property
-    def rivals(self) -> Sequence[Rival]:
-        return RIVALS.get(self.name.removesuffix(EVIDENCE), ())
+    def published(self) -> Sequence[Published]:
+        return PUBLISHED.get(self.name.removesuffix(EVIDENCE), ())
 
 
 def frontier(folder: Path, *, evidence: bool = False) -> Frontier:
@@ -111,7 +111,7 @@ def markdown(results: Sequence[Frontier]) -> str:
         lines += [f"{each.name}, {each.questions} questions", ""]
         lines += ["| breadth | P | R | F1 | PR | tables |", "|---|---|---|---|---|---|"]
         lines += [f"| {point.breadth:g} | {_cells(point.measured)} |" for point in each.points]
-        read = [*ASKED.get(each.name, ()), *(rival.pr for rival in each.rivals[:2])]
+        read = [*ASKED.get(each.name, ()), *(system.pr for system in each.published[:2])]
         found = ", ".join(f"{100 * at(each.points, pr / 100):.1f} @ {pr:g}" for pr in read)
         lines += ["", f"F1 @ PR: {found}; by quarters, the surest first:", ""]
         parts = each.by_confidence
@@ -151,7 +151,7 @@ def plot(results: Sequence[Frontier]) -> str:
 
 
 def _panel(shown: Frontier) -> Panel:
-    prs = [rival.pr for rival in shown.rivals] or [0.0, 100.0]
+    prs = [system.pr for system in shown.published] or [0.0, 100.0]
     low, high = max(0.0, min(prs) // 10 * 10 - 10), min(100.0, max(prs) // 10 * 10 + 30)
     points = [
         (point.breadth, (100 * point.measured.pr, 100 * point.measured.f1))
@@ -161,7 +161,9 @@ def _panel(shown: Frontier) -> Panel:
     ours = [
         Mark("ring", at, 5) if breadth == BREADTH else Mark("dot", at, 3) for breadth, at in points
     ]
-    theirs = [Mark("other", (each.pr, each.f1), 4, each.name, each.side) for each in shown.rivals]
+    theirs = [
+        Mark("other", (each.pr, each.f1), 4, each.name, each.side) for each in shown.published
+    ]
     return Panel(
         f"{shown.name} ({shown.questions} questions)",
         {f"{pr}": pr for pr in range(int(low), int(high) + 1, 10)},

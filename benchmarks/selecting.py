@@ -1,9 +1,9 @@
-"""What choosing costs beyond searching, in CPU milliseconds for a question.
+"""What selection costs beyond search, in CPU milliseconds for a question.
 
     python benchmarks/selecting.py DATA [--k 10,16,50] [--limit 300]
 
 Every question is embedded before the clock starts. All are then searched for, and after that all
-are answered by `graph`, which searches too: choosing is the difference of the medians.
+are answered by `graph`, which searches too: selection is the difference of the medians.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main() -> None:
         p95 = statistics.quantiles(both, n=20)[-1] - statistics.quantiles(searching, n=20)[-1]
         print(
             f"K={k}: search {statistics.median(searching):.2f} ms, "
-            f"choosing {p50:.2f} ms p50, {p95:.2f} ms p95"
+            f"selection {p50:.2f} ms p50, {p95:.2f} ms p95"
         )
 
 

@@ -126,18 +126,18 @@ def test_components_are_parts_that_do_not_join() -> None:
             [(A, B, 0.9), (B, C, 0.9), (C, D, 0.9), (D, E, 0.9)], [A, E], ("a", "", "e"),
             id="three between are too many",
         ),
-        pytest.param([(A, B, 0.9)], [A, C], ("ac", "", ""), id="no way: it stays"),
+        pytest.param([(A, B, 0.9)], [A, C], ("ac", "", ""), id="no path: it stays"),
         pytest.param(
             [(A, B, 0.9), (B, C, 0.9), (B, D, 0.9)], [A, C, D], ("acd", "b", ""),
             id="one connector for two components",
         ),
         pytest.param(
             [(A, B, 1), (B, C, 1), (C, D, 1), (D, E, 1), (E, F, 1)], [A, F, D],
-            ("afd", "cbe", ""), id="a far island is reached over a nearer one",
+            ("afd", "cbe", ""), id="a far component is reached over a nearer one",
         ),
         pytest.param(
             [(A, B, 0.9), (C, D, 0.9), (D, E, 0.9)], [A, C, E], ("ace", "d", ""),
-            id="islands of another continent are bridged among themselves",
+            id="each component of the catalog is connected by itself",
         ),
         pytest.param([], [], ("", "", ""), id="nothing"),
     ],
@@ -191,7 +191,7 @@ def test_a_set_falls_apart_only_where_no_way_leads(
 
 
 def _closure(pairs: list[tuple[TableId, TableId, float]]) -> set[tuple[TableId, TableId]]:
-    """All that a way of joins leads between, by going on until nothing is new."""
+    """All pairs that a path of joins leads between, by going on until nothing is new."""
     joined = [(one, other) for one, other, score in pairs if score > 0.2]
     reached = {*joined, *((other, one) for one, other in joined)}
     while True:
