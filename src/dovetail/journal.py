@@ -41,7 +41,7 @@ class Journal:
         """Keep everybody else from writing: what `news` says holds until the end."""
         with self._turn:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 _cut_torn_line(descriptor)

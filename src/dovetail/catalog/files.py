@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
+from dovetail.catalog.layout import open_plain
 from dovetail.ports import Json
 
 # The length of an .npy header, which leaves room for any number of values.
@@ -37,7 +38,7 @@ def sync_tree(folder: Path) -> None:
 def replace_file(path: Path, content: bytes) -> None:
     """Put new content in a file's place: readers see the old or the new, nothing else."""
     beside = path.with_name(f"{path.name}.new")
-    with beside.open("wb") as stream:
+    with os.fdopen(open_plain(beside, os.O_WRONLY | os.O_TRUNC), "wb") as stream:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())

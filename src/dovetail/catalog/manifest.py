@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from dovetail.catalog.files import replace_file
+from dovetail.catalog.layout import GENERATION_FILE, SEGMENT_NAME
 from dovetail.domain import Skipped
 from dovetail.errors import CatalogError, DamagedError, NotFoundError, VersionError
 from dovetail.ports import Json, SourceSpec
@@ -54,7 +56,7 @@ def read_manifest(folder: Path) -> Manifest:
         ) from None
     except OSError as error:
         raise CatalogError(f"cannot read {path}: {error.strerror}; check its permissions") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DamagedError(f"{path} is damaged: {error}; remove {folder} and index again") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DamagedError(f"{path} is not a dovetail catalog; choose another folder with -C")
@@ -69,13 +71,21 @@ def read_manifest(folder: Path) -> Manifest:
             profile=dict(content["profile"]),
             roots=tuple(SourceSpec.from_json(root) for root in content["roots"]),
             skipped=tuple(Skipped(*skip) for skip in content["skipped"]),
-            files=dict(content["files"]),
-            segments=dict(content["segments"]),
+            files=_named(content["files"], GENERATION_FILE),
+            segments=_named(content["segments"], SEGMENT_NAME),
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise DamagedError(
             f"{path} is damaged: {error!r}; remove {folder} and index again"
         ) from None
+
+
+def _named(listed: Json, pattern: re.Pattern[str]) -> Json:
+    """What a manifest lists by name, if no name leads out of the catalog."""
+    for name, about in listed.items():
+        if not pattern.fullmatch(name) or not isinstance(about, dict):
+            raise ValueError(f"{name!r} is no part of a catalog")
+    return dict(listed)
 
 
 def describe(content: bytes) -> Json:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dovetail.catalog.layout import SEGMENTS, require_plain
 from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.manifest import Manifest, describe, read_manifest
 from dovetail.catalog.records import Records
@@ -18,7 +19,6 @@ from dovetail.domain import Skipped, Table, TableId
 from dovetail.errors import CatalogError, DamagedError, NotFoundError
 from dovetail.hashing import Hashes
 
-SEGMENTS = "segments"
 _ATTEMPTS = 20
 _CHUNK = 512
 
@@ -44,6 +44,7 @@ class CatalogReader:
     def open(cls, path: str | Path) -> CatalogReader:
         """Open the catalog in a folder."""
         folder = Path(path)
+        require_plain(folder)
         for attempt in range(_ATTEMPTS):
             manifest = read_manifest(folder)
             try:

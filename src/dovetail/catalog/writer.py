@@ -14,8 +14,18 @@ from pathlib import Path
 import numpy as np
 
 from dovetail.catalog.files import sync_folder, sync_tree
+from dovetail.catalog.layout import (
+    GENERATIONS,
+    LOCK,
+    SEGMENTS,
+    STAGING,
+    is_ours,
+    open_plain,
+    remove_ours,
+    require_plain,
+)
 from dovetail.catalog.manifest import FILE, Manifest, describe
-from dovetail.catalog.reader import SEGMENTS, CatalogReader
+from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import COLUMNS, Records
 from dovetail.catalog.segment import (
     COLUMNS_FILE,
@@ -29,10 +39,6 @@ from dovetail.domain import Skipped
 from dovetail.errors import CatalogError, DamagedError, LockedError, NotFoundError
 from dovetail.ports import Json, SourceSpec
 
-LOCK = "lock"
-GENERATIONS = "generations"
-STAGING = "staging"
-
 # A segment below this size is small; with more small ones than this, they are merged.
 _SMALL_BYTES, _SMALL_SEGMENTS = 8 << 20, 128
 
@@ -42,8 +48,9 @@ def writing(path: Path) -> Iterator[CatalogWriter]:
     """Hold the catalog's lock while it is being updated."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+        require_plain(path)
         _refuse_foreign(path)
-        lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        lock = open_plain(path / LOCK, os.O_RDWR)
         for name in (SEGMENTS, GENERATIONS, STAGING):
             (path / name).mkdir(exist_ok=True)
     except OSError as error:
@@ -103,7 +110,7 @@ class CatalogWriter:
         named = set(self.current.manifest.segments) if self.current else set()
         found = []
         for folder in sorted((self.path / SEGMENTS).iterdir()):
-            if folder.name in named:
+            if folder.name in named or not is_ours(folder.name):
                 continue
             # What is damaged goes with all that is unused, after the commit.
             if _is_intact(folder) and (segment := Segment(folder)).about["profile"] == profile:
@@ -154,7 +161,7 @@ class CatalogWriter:
     def sweep(self) -> None:
         """Remove unfinished work of runs that were killed; the lock says none is running."""
         for folder in (self.path / STAGING).iterdir():
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_ours(folder)
 
     def _remove_unused(self) -> None:
         if self.current is None:
@@ -169,9 +176,11 @@ class CatalogWriter:
 
     def _remove(self, folder: Path) -> None:
         """Take a folder out in one step: half removed, it could be taken for a whole one."""
+        if not is_ours(folder.name):
+            return
         gone = self.path / STAGING / folder.name
         folder.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
+        remove_ours(gone)
 
     def _merge_small(
         self, records: Records, segments: dict[str, Segment], profile: Json
@@ -202,7 +211,8 @@ class CatalogWriter:
 def _refuse_foreign(path: Path) -> None:
     """Keep out of folders that are somebody else's: what a catalog does not need, it removes."""
     present = {entry.name for entry in path.iterdir() if not entry.name.startswith(".")}
-    if present and not present & {LOCK, FILE}:
+    made_here = {LOCK, SEGMENTS, GENERATIONS, STAGING}
+    if FILE not in present and not present <= made_here:
         raise CatalogError(
             f"{path} holds other files and no catalog; choose a new folder for it with -C"
         )

@@ -39,7 +39,7 @@ class CachedLLM:
         """The reply that was kept, with the tokens and seconds it once took, or a new one."""
         key = request_key(self.model_id, messages, schema, max_tokens, logprobs=logprobs)
         path = self._folder / key[:2] / f"{key[2:]}.json"
-        with suppress(OSError, ValueError, TypeError, KeyError):
+        with suppress(OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return _read(path)
         fresh = self._llm.complete(
             messages, schema=schema, max_tokens=max_tokens, logprobs=logprobs

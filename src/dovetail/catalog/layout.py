@@ -1,0 +1,86 @@
+"""What may stand in a catalog's folder, checked before anything in it is read or written.
+
+A catalog may come from someone else. It is made of plain files and folders: a symbolic link in it
+could lead a writer to files of the user's, and a pipe would make a reader wait for ever. Both are
+refused. What is removed from a catalog is only what bears a name that dovetail gives.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from dovetail.errors import CatalogError
+
+LOCK = "lock"
+SEGMENTS, GENERATIONS, STAGING = "segments", "generations", "staging"
+SEGMENT_NAME = re.compile(r"[0-9a-f]{20}")
+GENERATION_FILE = re.compile(r"generations/\d{8}/(?:tables|columns)\.parquet")
+# Names of folders that dovetail makes below the three above: of segments, generations, and
+# unfinished work.
+_OURS = re.compile(r"[0-9a-f]{20}|\d{8}|tmp\w{8}")
+# Below this depth stand replies of language models, a file each: many, and none is written to.
+_DEPTH = 3
+
+
+def require_plain(folder: Path) -> None:
+    """Refuse a catalog that holds anything but plain files and folders."""
+    for entry in _entries(folder, _DEPTH):
+        kind = entry.stat(follow_symlinks=False).st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+            raise CatalogError(
+                f"{entry.path} is {_called(kind)}, and a catalog is made of plain files and "
+                f"folders; remove it, or choose another folder for the catalog"
+            )
+
+
+def _entries(folder: Path | str, depth: int) -> Iterator[os.DirEntry[str]]:
+    try:
+        listed = list(os.scandir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return  # an update may take a folder away at any moment
+    for entry in listed:
+        try:
+            inside = entry.is_dir(follow_symlinks=False)
+            yield entry
+        except FileNotFoundError:
+            continue
+        if inside and depth > 1:
+            yield from _entries(entry.path, depth - 1)
+
+
+def _called(kind: int) -> str:
+    if stat.S_ISLNK(kind):
+        return "a symbolic link"
+    return "a pipe" if stat.S_ISFIFO(kind) else "a device or socket"
+
+
+def open_plain(path: Path, flags: int) -> int:
+    """A descriptor of a plain file that has no other name; made where it is not there."""
+    descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        raise CatalogError(
+            f"{path} is no plain file of the catalog alone; remove it, or choose another folder"
+        )
+    return descriptor
+
+
+def remove_ours(folder: Path) -> None:
+    """Remove a folder that dovetail made below a catalog; one of another name stays."""
+    if _OURS.fullmatch(folder.name) and not folder.is_symlink():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_ours(name: str) -> bool:
+    """Whether a folder of this name, below segments, generations or staging, is dovetail's.
+
+    >>> is_ours("00000012"), is_ours("holiday photos")
+    (True, False)
+    """
+    return bool(_OURS.fullmatch(name))
