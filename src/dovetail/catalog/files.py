@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+import zipfile
 import zlib
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from numpy.lib import format as npy
 
 from dovetail.catalog.layout import open_plain
 from dovetail.ports import Json
 
+# What reading a file of ours can raise where the file is damaged, cut off or tampered with. Things
+# derived from a catalog that raise it are made again.
+DAMAGE = (
+    OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, EOFError,
+    RecursionError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error, pa.ArrowException,
+)  # fmt: skip
 # The length of an .npy header, which leaves room for any number of values.
 HEADER = 128
 
@@ -38,7 +46,8 @@ def sync_tree(folder: Path) -> None:
 def replace_file(path: Path, content: bytes) -> None:
     """Put new content in a file's place: readers see the old or the new, nothing else."""
     beside = path.with_name(f"{path.name}.new")
-    with os.fdopen(open_plain(beside, os.O_WRONLY | os.O_TRUNC), "wb") as stream:
+    with os.fdopen(open_plain(beside, os.O_WRONLY), "wb") as stream:
+        stream.truncate()
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())

@@ -60,7 +60,10 @@ def _called(kind: int) -> str:
 
 
 def open_plain(path: Path, flags: int) -> int:
-    """A descriptor of a plain file that has no other name; made where it is not there."""
+    """A descriptor of a plain file that has no other name; made where it is not there.
+
+    Nothing is truncated before that is known, so `O_TRUNC` must not be among the flags.
+    """
     descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:

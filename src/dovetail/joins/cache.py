@@ -13,8 +13,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
+from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, ColumnArrays, Thresholds
@@ -26,11 +26,14 @@ from dovetail.joins.scoring.registry import DEFAULT_SCORING, SCORINGS, Scoring, 
 from dovetail.joins.scoring.scored_pairs import IncrementalState
 from dovetail.joins.snapshot import Snapshot, read, table_versions, write
 from dovetail.joins.value_index.postings import Postings
+from dovetail.joins.value_index.segment_store import remove_segments
 from dovetail.ports import Embedder
 
 FOLDER = "joins"
 # With a greater share of fresh tables everything is worked out anew.
 _MOST_FRESH = 0.2
+# What arrays that do not belong together raise when they are worked with.
+_CONFUSED = (IndexError, KeyError, OverflowError, TypeError, ValueError)
 
 
 def _ignored(done: int, total: int) -> None:
@@ -50,13 +53,26 @@ def join_edges(
     """
     chosen = scoring(name)
     path = _path(catalog, chosen, thresholds, embedder)
-    with suppress(OSError, pa.ArrowInvalid, KeyError, ValueError):
-        return list(read(path).edges)
-    found, complete = _work_out(catalog, chosen, thresholds, embedder, _newest(path))
+    with suppress(*DAMAGE):
+        return _of_catalog(read(path).edges, catalog)
+    try:
+        found, complete = _work_out(catalog, chosen, thresholds, embedder, _newest(path))
+    except _CONFUSED:  # what was stored for next time may be damaged: once more without any of it
+        remove_segments(catalog.path)
+        found, complete = _work_out(catalog, chosen, thresholds, embedder, None)
     if complete:
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
             write(path, found)
     return list(found.edges)
+
+
+def _of_catalog(edges: Iterable[JoinEdge], catalog: CatalogReader) -> list[JoinEdge]:
+    """Edges that were read; ValueError where one is of a table that the catalog does not have."""
+    found = list(edges)
+    tables = set(catalog.ids)
+    if not all(edge.left in tables and edge.right in tables for edge in found):
+        raise ValueError("edges of other tables")
+    return found
 
 
 def edges_among(
@@ -139,7 +155,11 @@ def bring_up_to_date(
         or _newest(_path(catalog, known, thresholds, None)) is not None
     ]
     on_progress(0, 1 + len(wanted))
-    Postings.of(catalog, compact=True)
+    try:
+        Postings.of(catalog, compact=True)
+    except _CONFUSED:  # a stored segment is damaged
+        remove_segments(catalog.path)
+        Postings.of(catalog, compact=True)
     for done, name in enumerate(wanted, 1):
         on_progress(done, 1 + len(wanted))
         join_edges(catalog, name, thresholds)
@@ -151,7 +171,7 @@ def _remove_others(catalog: CatalogReader) -> None:
     contents = catalog.contents
     with suppress(OSError):
         for file in (catalog.path / FOLDER).iterdir():
-            if not file.name.startswith(contents):
+            if not file.name.startswith(contents) and file.suffix in (".parquet", ".npz"):
                 file.unlink(missing_ok=True)
 
 
@@ -169,6 +189,6 @@ def _newest(path: Path) -> Snapshot | None:
     kind = path.name.partition("-")[2]
     files = path.parent.glob(f"*-{kind}") if path.parent.is_dir() else ()
     for file in sorted(files, key=lambda file: (-file.stat().st_mtime_ns, file.name)):
-        with suppress(OSError, pa.ArrowInvalid, KeyError, ValueError):
+        with suppress(*DAMAGE):
             return read(file)
     return None

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import Ints
@@ -136,8 +137,8 @@ def read(path: Path) -> Snapshot:
     rows = pq.ParquetFile(pa.BufferReader(path.read_bytes())).read(use_threads=False)
     tables = [tuple(table) for table in json.loads(rows.schema.metadata[_TABLES])]
     counted = None
-    with suppress(OSError, ValueError, KeyError):
-        with np.load(path.with_suffix(".npz")) as stored:
+    with suppress(*DAMAGE), path.with_suffix(".npz").open("rb") as file:
+        with np.load(file, allow_pickle=False) as stored:
             *pairs, rarity = (stored[name] for name in _COUNTED)
         counted = CountedPairs(Candidates(*pairs), rarity)
     edges = [

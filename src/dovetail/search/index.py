@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import ModelError
@@ -37,8 +40,10 @@ from dovetail.search.values import forget_others as forget_other_values
 
 FOLDER, VECTORS = "search", "vectors"
 # Raised whenever the same catalog would give another index.
-_VERSION = 2
+_VERSION = 3
 _ABOUT, _DENSE, _HEADERS = "index.json", "dense.faiss", "headers.npy"
+# Names that indexes are kept by, and those of unfinished ones.
+_MADE_HERE = re.compile(r"\.?[0-9a-f]{16}-[0-9a-f]{12}(?:\.\d+)?")
 
 # Called with the number of texts embedded so far and of all that have to be.
 EmbedProgress = Callable[[int, int], None]
@@ -91,7 +96,7 @@ def open_index(
     `on_progress` counts the texts that were never embedded before.
     """
     path = _path(catalog, inputs)
-    with suppress(OSError, ValueError, KeyError, RuntimeError):
+    with suppress(*DAMAGE):
         return _load(catalog, path, inputs)
     if inputs.embedder is not None:  # to go without vectors takes no waiting
         refuse_other_models(catalog, inputs)
@@ -106,10 +111,12 @@ def bring_up_to_date(
 ) -> None:
     """Make the index of a catalog if it is missing, and remove all others; needs the lock."""
     path = _path(catalog, inputs)
-    if not (path / _ABOUT).is_file():
+    try:
+        _load(catalog, path, inputs)
+    except DAMAGE:
         keep(_make(catalog, inputs, on_progress), catalog, inputs)
     for other in path.parent.iterdir():
-        if other != path:
+        if other != path and _MADE_HERE.fullmatch(other.name):
             shutil.rmtree(other, ignore_errors=True)
     forget_other_values(catalog)
 
@@ -125,7 +132,7 @@ def refuse_other_models(catalog: CatalogReader, inputs: IndexInputs) -> None:
     """
     for other in (catalog.path / FOLDER).glob(f"{catalog.contents}-*/{_ABOUT}"):
         model = inputs.model
-        with suppress(OSError, ValueError, KeyError):
+        with suppress(*DAMAGE):
             model = json.loads(other.read_text("utf-8"))["model"]
         if model != inputs.model:
             raise ModelError(
@@ -165,15 +172,20 @@ def _make(catalog: CatalogReader, inputs: IndexInputs, on_progress: EmbedProgres
 
 def _load(catalog: CatalogReader, path: Path, inputs: IndexInputs) -> Index:
     about = json.loads((path / _ABOUT).read_text("utf-8"))
-    if about["model"] != inputs.model or about["files"] != _sizes(path):
+    if about["model"] != inputs.model or about["files"] != _checksums(path):
         raise ValueError(path)
+    headers = None
+    if inputs.embedder is not None:
+        # As a plain array: every slice of a memmap costs more than the slice.
+        headers = np.asarray(np.load(path / _HEADERS, mmap_mode="r", allow_pickle=False))
+        if headers.shape != (len(catalog.records.columns), inputs.embedder.dimension):
+            raise ValueError(path)
     return Index(
         lexical=Lexical.load(path),
         joined=Neighbours.load(path),
         values=ValueIndex.of(catalog),
         dense=Dense.load(path / _DENSE) if inputs.embedder else None,
-        # As a plain array: every slice of a memmap costs more than the slice.
-        headers=np.asarray(np.load(path / _HEADERS, mmap_mode="r")) if inputs.embedder else None,
+        headers=headers,
     )
 
 
@@ -188,7 +200,7 @@ def keep(index: Index, catalog: CatalogReader, inputs: IndexInputs) -> None:
         if index.dense is not None and index.headers is not None:
             index.dense.save(beside / _DENSE)
             np.save(beside / _HEADERS, index.headers)
-        about = {"model": inputs.model, "files": _sizes(beside)}
+        about = {"model": inputs.model, "files": _checksums(beside)}
         (beside / _ABOUT).write_text(json.dumps(about), "utf-8")
         shutil.rmtree(path, ignore_errors=True)
         beside.rename(path)
@@ -196,7 +208,16 @@ def keep(index: Index, catalog: CatalogReader, inputs: IndexInputs) -> None:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _sizes(folder: Path) -> dict[str, int]:
-    """The sizes of all files but the one that lists them, so that a truncated file is noticed."""
+def _checksums(folder: Path) -> dict[str, list[int]]:
+    """Size and CRC-32 of all files but the one that tells them: none that is damaged is read.
+
+    The vectors of headers are mapped into memory and read in small part, so their size must do.
+    """
     files = sorted(path for path in folder.iterdir() if path.name != _ABOUT)
-    return {path.name: path.stat().st_size for path in files}
+    return {
+        path.name: [
+            path.stat().st_size,
+            0 if path.name == _HEADERS else zlib.crc32(path.read_bytes()),
+        ]
+        for path in files
+    }

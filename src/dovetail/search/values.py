@@ -7,6 +7,7 @@ postings: an update makes only those of the segments that it wrote.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -16,13 +17,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.catalog.files import ArrayFile
+from dovetail.catalog.files import DAMAGE, ArrayFile
 from dovetail.catalog.reader import CatalogReader
+from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes
 
 Ints = npt.NDArray[np.int64]
 
 FOLDER = "values"
+_MADE_HERE = re.compile(r"\.?[0-9a-f]{20}-\d+(?:\.\d+)?")
 # Raised whenever the same segment would be written differently.
 _VERSION = 1
 _HASHES, _COLUMNS, _STARTS = "hashes.npy", "columns.npy", "starts.npy"
@@ -72,7 +75,12 @@ class ValueIndex:
             counts = np.searchsorted(postings.hashes, hashes, side="right") - first
             place = np.repeat(np.arange(len(hashes)), counts)
             at = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(len(place))
-            column = number[postings.column[at]]
+            found = postings.column[at]
+            if len(found) and int(found.max()) >= len(number):
+                raise DamagedError(
+                    "the index of values is damaged; remove the folder 'values' of the catalog"
+                )
+            column = number[found]
             places.append(place[column >= 0])
             columns.append(column[column >= 0])
         place, column = np.concatenate(places), np.concatenate(columns)
@@ -98,7 +106,7 @@ def forget_others(catalog: CatalogReader) -> None:
     names = {_path(catalog, name).name for name in catalog.manifest.segments}
     with suppress(OSError):
         for path in (catalog.path / FOLDER).iterdir():
-            if path.name not in names:
+            if path.name not in names and _MADE_HERE.fullmatch(path.name):
                 shutil.rmtree(path, ignore_errors=True)
 
 
@@ -122,13 +130,16 @@ def _by_segment(catalog: CatalogReader) -> Iterator[tuple[str, Ints, Ints]]:
 
 def _load(path: Path, starts: Ints) -> _Postings | None:
     """The postings in a folder, unless they are damaged or lack a column."""
-    with suppress(OSError, ValueError):
+    with suppress(*DAMAGE):
         # As plain arrays: every slice of a memmap costs as much as a small lookup.
         hashes, column, known = (
             np.asarray(np.load(path / name, mmap_mode="r", allow_pickle=False))
             for name in (_HASHES, _COLUMNS, _STARTS)
         )
-        if len(hashes) == len(column) and np.isin(starts, known).all():
+        whole = [array.dtype.str for array in (hashes, column, known)] == ["<u8", "<u4", "<i8"]
+        whole = whole and hashes.shape == column.shape and bool(np.isin(starts, known).all())
+        # Large ones are held against their bounds at each lookup instead.
+        if whole and (len(column) >= _SMALL or np.all(column < len(known))):
             return _Postings(hashes, column, known)
     return None
 

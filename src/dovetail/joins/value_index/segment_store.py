@@ -15,6 +15,7 @@ import json
 import math
 import mmap
 import os
+import re
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.reader import CatalogReader
 from dovetail.joins.column_arrays import Ints
 from dovetail.joins.value_index.index_segment import IndexSegment
@@ -36,6 +38,8 @@ FOLDER = "postings"
 # Raised whenever the same tables would make another segment.
 _VERSION = 4
 _ALIGNMENT = 64
+# Names that segments are stored by, and those of unfinished ones.
+_MADE_HERE = re.compile(r"\.?[0-9a-f]{16,64}(?:-\d+)?(?:\.\d+)?")
 _NESTED = ("sample", "signatures")
 _ARRAYS = {
     "segment": [f.name for f in fields(IndexSegment) if f.name not in ("tables", *_NESTED)],
@@ -138,7 +142,7 @@ def _stored(folder: Path) -> list[IndexSegment]:
     """The stored segments, the largest first; one that cannot be read is as good as missing."""
     found = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        with suppress(OSError, ValueError, KeyError, TypeError):
+        with suppress(*DAMAGE):
             segment = _open(path)
             if path.name == _name(segment.tables):
                 found.append(segment)
@@ -188,11 +192,16 @@ def _aligned(place: int) -> int:
     return -(-place // _ALIGNMENT) * _ALIGNMENT
 
 
+def remove_segments(catalog: Path) -> None:
+    """Remove all index segments of a catalog: they are made again when they are needed."""
+    _remove_others(catalog / FOLDER, ())
+
+
 def _remove_others(folder: Path, segments: Sequence[IndexSegment]) -> None:
     names = {_name(segment.tables) for segment in segments}
     with suppress(OSError):
         for path in folder.iterdir():
-            if path.name in names:
+            if path.name in names or not _MADE_HERE.fullmatch(path.name):
                 continue
             if path.is_dir():  # a segment of an older version
                 shutil.rmtree(path, ignore_errors=True)

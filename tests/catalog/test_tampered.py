@@ -1,0 +1,143 @@
+"""A catalog may come from someone else: it harms no file of the user's and crashes no command."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from dovetail.errors import CatalogError, DamagedError
+from tests.support import tampering
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole")
+    tampering.build(folder)
+    return folder
+
+
+@pytest.fixture
+def place(whole: Path, tmp_path: Path) -> Iterator[Path]:
+    """A folder with a catalog, its source, and files of the user's; the latter must stay."""
+    shutil.copytree(whole, tmp_path / "here")
+    mine = tmp_path / "mine"
+    (mine / "tmpabcdefgh").mkdir(parents=True)
+    for file in (mine / "letter.txt", mine / "tmpabcdefgh" / "photo.jpg"):
+        file.write_text(tampering.CANARY)
+    before = {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()}
+    yield tmp_path / "here"
+    assert {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["staging", "segments", "generations", "joins", "search", "values", "vectors", "postings"],
+)
+def test_a_folder_that_is_a_link_is_refused(place: Path, name: str) -> None:
+    catalog = place / "catalog"
+    shutil.rmtree(catalog / name)
+    (catalog / name).symlink_to(place.parent / "mine", target_is_directory=True)
+    for step in (
+        lambda: dovetail.build(f"shop={place / 'shop.sqlite'}", into=catalog),
+        lambda: dovetail.open(catalog),
+    ):
+        with pytest.raises(CatalogError, match="is a symbolic link, and a catalog"):
+            step()
+
+
+@pytest.mark.parametrize("name", ["lock", "manifest.json.new", "manifest.json", "notes", "a/b/c"])
+@pytest.mark.parametrize("hard", [False, True], ids=["symbolic", "hard"])
+def test_a_file_that_is_a_link_is_refused_or_left_alone(place: Path, name: str, hard: bool) -> None:
+    file = place / "catalog" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    letter = place.parent / "mine" / "letter.txt"
+    if hard:
+        os.link(letter, file)
+    else:
+        file.symlink_to(letter)
+    tampering.use(place / "catalog", place / "shop.sqlite")
+
+
+def test_a_manifest_that_is_a_pipe_does_not_make_a_command_wait(place: Path) -> None:
+    (place / "catalog" / "manifest.json").unlink()
+    os.mkfifo(place / "catalog" / "manifest.json")
+    for command in (["tables"], ["index"], ["ask", "x"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "dovetail", *command, "-C", "catalog"],
+            cwd=place, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert "is a pipe, and a catalog is made of plain files" in done.stderr
+
+
+def test_only_what_dovetail_named_is_removed(place: Path) -> None:
+    """A folder with a file named `lock` is no catalog yet, and what stands in it is not ours."""
+    other = place / "other"
+    for name in ("staging/my work", "segments/mine"):
+        (other / name).mkdir(parents=True)
+        (other / name / "x").write_text("x")
+    (other / "lock").write_text("")
+    dovetail.build(f"shop={place / 'shop.sqlite'}", into=other)
+    dovetail.build(f"shop={place / 'shop.sqlite'}", into=other)
+    assert (other / "staging/my work/x").read_text() == "x"
+    assert (other / "segments/mine/x").read_text() == "x"
+    (place / "project").mkdir()
+    (place / "project" / "lock").write_text("")
+    (place / "project" / "thesis.txt").write_text("x")
+    with pytest.raises(CatalogError, match="holds other files and no catalog"):
+        dovetail.build(f"shop={place / 'shop.sqlite'}", into=place / "project")
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        ("segments", "../../mine"),
+        ("segments", "/etc"),
+        ("files", "../manifest.json"),
+        ("files", "x"),
+    ],
+)
+def test_a_manifest_cannot_name_what_lies_outside(place: Path, part: str, name: str) -> None:
+    file = place / "catalog" / "manifest.json"
+    content = json.loads(file.read_text())
+    content[part][name] = {}
+    file.write_text(json.dumps(content))
+    with pytest.raises(DamagedError, match="is no part of a catalog"):
+        dovetail.open(place / "catalog")
+
+
+@pytest.mark.parametrize("kind", ["joins/*.npz", "joins/*.parquet", "search/*/*", "values/*/*",
+                                  "vectors/*/*", "postings/*"])  # fmt: skip
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_what_is_derived_is_made_again_where_it_is_cut_off(
+    place: Path, kind: str, share: float
+) -> None:
+    files = [path for path in (place / "catalog").glob(kind) if path.is_file()]
+    assert files
+    question = "What did customers in city 3 order?"
+    expected = dovetail.open(place / "catalog").ask(question).to_dict()
+    for path in files:
+        content = path.read_bytes()
+        path.write_bytes(content[: int(len(content) * share)])
+    (place / "new.csv").write_text("city,country\ncity 1,A\ncity 2,B\n")
+    assert dovetail.open(place / "catalog").ask(question).to_dict() == expected
+    dovetail.build(str(place / "new.csv"), into=place / "catalog")
+    assert dovetail.open(place / "catalog").ask("country of a city").tables
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tampered_catalogs_raise_nothing_but_our_errors(place: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    for _ in range(draw.choice((1, 1, 3))):
+        tampering.tamper(place / "catalog", place.parent / "mine", draw)
+    assert tampering.use(place / "catalog", place / "shop.sqlite") >= 0
