@@ -46,12 +46,10 @@ def test_a_folder_that_is_a_link_is_refused(place: Path, name: str) -> None:
     catalog = place / "catalog"
     shutil.rmtree(catalog / name)
     (catalog / name).symlink_to(place.parent / "mine", target_is_directory=True)
-    for step in (
-        lambda: dovetail.build(f"shop={place / 'shop.sqlite'}", into=catalog),
-        lambda: dovetail.open(catalog),
-    ):
-        with pytest.raises(CatalogError, match="is a symbolic link, and a catalog"):
-            step()
+    with pytest.raises(CatalogError, match="is a symbolic link, and a catalog"):
+        dovetail.build(f"shop={place / 'shop.sqlite'}", into=catalog)
+    with pytest.raises(CatalogError, match="is a symbolic link, and a catalog"):
+        dovetail.open(catalog)
 
 
 @pytest.mark.parametrize("name", ["lock", "manifest.json.new", "manifest.json", "notes", "a/b/c"])

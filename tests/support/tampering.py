@@ -72,7 +72,7 @@ def tamper(catalog: Path, outside: Path, draw: random.Random) -> str:
 
 def _flip(file: Path, _: Path, draw: random.Random) -> None:
     content = bytearray(file.read_bytes())
-    for _ in range(draw.choice((1, 3, 40)) if content else 0):
+    for _times in range(draw.choice((1, 3, 40)) if content else 0):
         content[draw.randrange(len(content))] = draw.randrange(256)
     file.write_bytes(content)
 
