@@ -1,4 +1,4 @@
-"""How fast is profiling? Beside the floor of decoding and hashing every cell once, in one run.
+"""How fast is profiling? Beside its lower bound: every cell decoded and hashed once.
 
     python benchmarks/profiling.py [--lakes small,large] [--json]
 
@@ -6,11 +6,11 @@ Lakes of Parquet files are generated from a seed below .bench/ and kept there. E
 seconds (of the process and its children) so that a busy machine does not change it much; each
 measurement runs in a process of its own, so that peak memory is its own.
 
-floor    decode every cell with DuckDB into Arrow and hash it once, and nothing else
-engine   the same floor inside DuckDB with its own hash(): what a compiled engine needs
-profile  dovetail.update into a fresh catalog: everything, including writing it
-again    the same with nothing changed
-one      the same after one table changed
+lower_bound  decode every cell with DuckDB into Arrow and hash it once, and nothing else
+engine       the same inside DuckDB with its own hash(): what a compiled engine needs
+profile      dovetail.update into a fresh catalog: everything, including writing it
+again        the same with nothing changed
+one          the same after one table changed
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def peak_megabytes() -> float:
     return (own + child * (os.cpu_count() or 1)) / 1024
 
 
-def floor(lake: Lake) -> dict[str, Any]:
+def lower_bound(lake: Lake) -> dict[str, Any]:
     """Decode every cell into Arrow and hash it once."""
     from dovetail.hashing import Comparison, drop_missing, hash_values
     from dovetail.ports import SourceSpec
@@ -189,7 +189,7 @@ def _update(lake: Lake) -> dict[str, Any]:
     }
 
 
-STEPS = {step.__name__: step for step in (floor, engine, profile, again, one)}
+STEPS = {step.__name__: step for step in (lower_bound, engine, profile, again, one)}
 
 
 def measure(lake: Lake, step: str) -> dict[str, Any]:
@@ -248,12 +248,12 @@ def help_seconds() -> float:
 
 def report(lake: Lake, result: dict[str, dict[str, Any]]) -> None:
     """Print a lake's figures as a table with ratios."""
-    base, whole = result["floor"]["cpu"], result["profile"]["cpu"]
+    base, whole = result["lower_bound"]["cpu"], result["profile"]["cpu"]
     print(
         f"\n{lake.name}: {lake.tables:,} tables, {lake.tables * lake.columns:,} columns, ", end=""
     )
     print(f"{lake.cells:.0e} cells")
-    print("| step | CPU s | of floor | % of profile | peak MB | tables read |")
+    print("| step | CPU s | of lower bound | % of profile | peak MB | tables read |")
     print("|---|---|---|---|---|---|")
     for step, row in result.items():
         shares = f"{row['cpu'] / base:.2f} | {100 * row['cpu'] / whole:.1f}"

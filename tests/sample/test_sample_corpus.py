@@ -460,7 +460,7 @@ def test_typed_columns_keep_their_types(corpus: Corpus) -> None:
     assert {page["referrer"] for page in pages} == {"search", "mail", "direct"}
 
 
-def test_bridges_link_many_to_many(corpus: Corpus) -> None:
+def test_junction_tables_link_many_to_many(corpus: Corpus) -> None:
     for address in [
         ("hospital.db", "xref"),
         ("exports", "lnk"),
@@ -468,11 +468,11 @@ def test_bridges_link_many_to_many(corpus: Corpus) -> None:
         ("city.duckdb", "r_17"),
         ("lake", "t_rel_2"),
     ]:
-        bridge = corpus[address]
-        assert bridge.columns[:2] == ["a_id", "b_id"]
+        junction = corpus[address]
+        assert junction.columns[:2] == ["a_id", "b_id"]
         for side in ("a_id", "b_id"):
-            assert max(Counter(bridge.column(side)).values()) > 1
-        assert len(set(bridge.keys("a_id", "b_id"))) == len(bridge.rows)
+            assert max(Counter(junction.column(side)).values()) > 1
+        assert len(set(junction.keys("a_id", "b_id"))) == len(junction.rows)
 
 
 def test_order_totals_are_the_sum_of_their_lines(corpus: Corpus) -> None:

@@ -1,4 +1,4 @@
-"""Seeded draws the domains share: names, dates, amounts, skewed references and planted dirt."""
+"""Seeded draws the domains share: names, dates, amounts, skewed references and planted noise."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
