@@ -45,7 +45,7 @@ from dovetail.domain import Table, TableId
 from dovetail.joins.cache import join_edges
 from dovetail.models.embed_minilm import open_minilm
 from dovetail.search.dense import Dense
-from dovetail.search.index import Index, IndexInputs, keep, open_index
+from dovetail.search.index import Index, IndexInputs, open_index, save_index
 from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.searcher import Searcher
@@ -184,7 +184,7 @@ def make(count: int, path: Path) -> None:
         dense=Dense.build(lines),
         headers=around(index.headers.astype(np.float32), columns).astype(np.float16),
     )
-    keep(clones, catalog, IndexInputs(embedder))
+    save_index(clones, catalog, IndexInputs(embedder))
     Searcher(catalog, IndexInputs(embedder)).search("so that all that is kept has been made", K)
 
 

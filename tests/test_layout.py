@@ -16,7 +16,7 @@ MEDIAN_LINES, FUNCTION_LINES, EQUAL_LINES = 130, 60, 12
 # A command of typer lists each of its options in its signature, which counts as none of its work.
 COMMANDS = SRC / "dovetail" / "cli"
 # The public update takes what the one below it takes, and mypy wants both spelled out.
-SIGNATURE = {"dovetail.api", "dovetail.offline.build"}
+SIGNATURE = {"dovetail.api", "dovetail.offline.pipeline"}
 
 
 @cache

@@ -19,7 +19,7 @@ from dovetail.ddl import ddl
 from dovetail.domain import Candidate, Chosen, JoinEdge, Table, TableSet
 from dovetail.errors import UsageError
 from dovetail.markdown import fenced
-from dovetail.offline import build as offline
+from dovetail.offline import pipeline, summary
 from dovetail.offline.progress import ProgressCallback
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
@@ -189,7 +189,7 @@ class Catalog(CatalogReader):
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateSummary(offline.UpdateSummary):
+class UpdateSummary(summary.UpdateSummary):
     """What an update did, with the catalog ready to be asked."""
 
     catalog: Catalog
@@ -204,6 +204,7 @@ def build(
     *sources: str,
     into: str | Path = ".dovetail",
     settings: Settings | None = None,
+    purposes: bool | None = None,
     on_progress: ProgressCallback | None = None,
     watch: ProgressCallback | None = None,
 ) -> Catalog:
@@ -212,7 +213,11 @@ def build(
     Each source is a SQLite or DuckDB file, a CSV, TSV, Parquet or JSON file, a folder or glob of
     them, or a `postgresql://` or `mysql://` URL; `name=…` gives it a label. Their tables are
     added, read again where they changed, or dropped; sources of earlier calls stay. Without any
-    source, all of those are brought up to date. `on_progress` is called with a `Progress` now and
+    source, all of those are brought up to date.
+
+    As with `dovetail index`, a language model writes the purposes of tables if the settings name
+    one (`llm`), and none is asked otherwise; `purposes=False` leaves them out, and `purposes=True`
+    is an error where no model is set. `on_progress` is called with a `Progress` now and
     then; `watch` is its name in earlier versions.
 
     >>> import dovetail
@@ -221,7 +226,8 @@ def build(
     1288
     """
     heard = on_progress or _renamed(watch)
-    return update(sources, into=into, settings=settings, on_progress=heard).catalog
+    summary = update(sources, into=into, settings=settings, purposes=purposes, on_progress=heard)
+    return summary.catalog
 
 
 def update(
@@ -233,16 +239,17 @@ def update(
     check: bool = False,
     joins: bool = True,
     search: bool = True,
+    purposes: bool | None = None,
     on_progress: ProgressCallback | None = None,
     watch: ProgressCallback | None = None,
 ) -> UpdateSummary:
     """Do what `build` does, and say what it came to.
 
     `forget` drops sources by label; `check` reads every table again, whatever its source says.
-    Without `joins`, join evidence is left to whoever asks for it first; without `search`, so is
-    what search needs.
+    Without `joins`, join evidence is left to whoever asks for it first; without `search`, so are
+    embeddings and search index. The summary tells the seconds of each stage.
     """
-    done = offline.update(
+    done = pipeline.update(
         sources,
         into=into,
         settings=settings,
@@ -250,10 +257,24 @@ def update(
         check=check,
         joins=joins,
         search=search,
+        llm=_purpose_model(Path(into), settings or Settings(), purposes),
         on_progress=on_progress or _renamed(watch),
     )
     told = {each.name: getattr(done, each.name) for each in fields(done)}
     return UpdateSummary(**told | {"catalog": Catalog.over(done.catalog, settings)})
+
+
+def _purpose_model(into: Path, settings: Settings, purposes: bool | None) -> LLM | None:
+    """The language model that is to write purposes, or None if none shall."""
+    if purposes is False:
+        return None
+    model = open_model(into, settings)
+    if purposes and model is None:
+        raise UsageError(
+            "to write purposes a language model is asked and none is set: give --llm NAME, or set "
+            "llm in dovetail.toml"
+        )
+    return model
 
 
 def _renamed(watch: ProgressCallback | None) -> ProgressCallback | None:

@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 from dovetail.catalog.reader import CatalogReader
-from dovetail.offline.build import update
+from dovetail.offline.pipeline import update
 from dovetail.ports import (
     LLM,
     Completion,

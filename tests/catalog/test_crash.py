@@ -145,7 +145,7 @@ def test_killed_before_any_change_to_its_files_the_catalog_is_old_or_new(tmp_pat
 # One process gets everything ready, and for each of its children one thing less is let happen.
 KILLED_BEFORE = """
 import os, shutil, signal, sys
-import duckdb, pyarrow.parquet, dovetail.offline.batch, dovetail.offline.build
+import duckdb, pyarrow.parquet, dovetail.offline.batch, dovetail.offline.pipeline
 lake, into, killed = sys.argv[1:]
 changes = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate"}
 
@@ -159,7 +159,7 @@ def run_until(last):
             if seen == last:
                 os.kill(os.getpid(), signal.SIGKILL)
     sys.addaudithook(hook)
-    dovetail.offline.build.update([f"lake={lake}"], into=into)
+    dovetail.offline.pipeline.update([f"lake={lake}"], into=into)
 
 os.mkdir(killed)
 shutil.copytree(into, into + ".before")

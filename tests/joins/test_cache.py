@@ -21,7 +21,7 @@ from dovetail.joins.column_arrays import ColumnArrays, Ints
 from dovetail.joins.inclusion import candidates, count_shared, fresh_candidates
 from dovetail.joins.scoring import foreign_key
 from dovetail.joins.scoring.registry import SCORINGS
-from dovetail.offline.build import update
+from dovetail.offline.pipeline import update
 from dovetail.offline.progress import Progress
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from dovetail.offline.build import update
+from dovetail.offline.pipeline import update
 from dovetail.sample.questions import questions
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher

@@ -14,13 +14,14 @@ import pytest
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import ModelError
-from dovetail.offline.build import update
+from dovetail.offline.pipeline import update
 from dovetail.search import opening
-from dovetail.search.index import FOLDER, IndexInputs, bring_up_to_date
+from dovetail.search.index import FOLDER, IndexInputs
 from dovetail.search.opening import open_searcher
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from tests.support.scripted import HashEmbedder, write_shop
+from tests.support.searchers import bring_up_to_date
 
 QUESTIONS = (
     "Which customers in Oslo ordered product 7001?",

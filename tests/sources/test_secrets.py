@@ -21,7 +21,7 @@ import dovetail
 from dovetail import cli
 from dovetail.domain import TableId
 from dovetail.errors import DovetailError, UsageError
-from dovetail.offline.plan import Wanted
+from dovetail.offline.plan import TableToRead
 from dovetail.ports import Listing
 from dovetail.settings import Settings
 from dovetail.sources import server
@@ -312,7 +312,7 @@ def test_what_is_printed_of_a_source_holds_no_login() -> None:
     assert dict(place.credentials) == {"user": "vyvy", "password": PASSWORD}
     at = server.address(place.location, place.credentials, {"user": "U", "password": "P"})
     assert (at.user, at.password) == ("vyvy", PASSWORD)
-    wanted = Wanted(place, Listing("t", "t", 1))
+    wanted = TableToRead(place, Listing("t", "t", 1))
     shown = [place, replace(place, label="erp"), place.stored(), at, wanted, [wanted]]
     assert_hidden("\n".join(map(repr, shown)) + "\n".join(map(str, shown)), "vyvy", PASSWORD)
     assert at.hide_login(f'role "vyvy" with {PASSWORD}, not vyvyan') == (

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.offline.build import update
+from dovetail.offline.pipeline import update
 from dovetail.ports import Completion, Json, Message
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher

@@ -21,9 +21,10 @@ from dovetail.catalog.manifest import read_manifest
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import CatalogError, DatasetError, NotFoundError, UsageError, VersionError
-from dovetail.offline.build import update
+from dovetail.offline.pipeline import update
 from dovetail.offline.progress import ProgressCallback
-from dovetail.ports import Json
+from dovetail.offline.summary import UpdateSummary
+from dovetail.ports import LLM, Json
 from dovetail.settings import Settings
 
 SAMPLE = "sample"
@@ -99,14 +100,26 @@ class Dataset:
         """
         if not self.sources:
             return CatalogReader.open(self.home)
+        return self.update(settings, on_progress, search=search, variant=variant).catalog
+
+    def update(
+        self,
+        settings: Settings | None = None,
+        on_progress: ProgressCallback | None = None,
+        *,
+        search: bool = True,
+        variant: str = "",
+        llm: LLM | None = None,
+    ) -> UpdateSummary:
+        """Bring the pooled catalog up to date; with a model, its tables are given purposes."""
         chosen = settings or Settings()
         sources = [f"{name}={path}" for name, path in self.sources.items()]
         into = self.home / f".dovetail-{chosen.comparison}{variant}"
         if _moved(into, self.sources):
             shutil.rmtree(into)  # it came along with a copy of the corpus, or is an older one
         return update(
-            sources, into=into, settings=chosen, search=search, on_progress=on_progress
-        ).catalog
+            sources, into=into, settings=chosen, search=search, llm=llm, on_progress=on_progress
+        )
 
 
 def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:

@@ -21,7 +21,7 @@ from dovetail.joins.scoring.scored_pairs import ScoredPairs
 from dovetail.models.vectors import Kept
 from dovetail.offline.progress import ProgressCallback
 from dovetail.plugins import open_embedder
-from dovetail.search.index import VECTORS
+from dovetail.search.embeddings import FOLDER as VECTORS
 from dovetail.settings import Settings
 
 ColumnPairs = frozenset[frozenset[str]]

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from dovetail.bench.datasets import Dataset
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import PendingError, UsageError
-from dovetail.offline.progress import Progress, ProgressCallback
-from dovetail.offline.purpose import write_purposes
+from dovetail.offline.progress import ProgressCallback
 from dovetail.retrieve.opening import needed_model
-from dovetail.search.opening import make_searchable
 from dovetail.settings import Settings
 
 _VARIANT = "-purposes"
@@ -31,14 +29,14 @@ def catalog_with_purposes(
         )
     catalog = dataset.catalog(settings, on_progress, search=False, variant=_VARIANT)
     model = needed_model(catalog, settings, "--purposes")
-    report = write_purposes(catalog, model, on_progress=on_progress, workers=settings.llm_workers)
-    if report.pending:
+    written = dataset.update(
+        settings, on_progress, search=False, variant=_VARIANT, llm=model
+    ).purposes
+    if written and written.pending:
         raise PendingError(
-            f"the purposes of {report.pending} tables wait for replies; have the requests of "
+            f"the purposes of {written.pending} tables wait for replies; have the requests of "
             f"{settings.llm} answered, then run this again"
         )
-    for skipped in report.failed:
+    for skipped in written.failed if written else ():
         note(f"no purpose for {skipped}")
-    seen = on_progress or (lambda _: None)
-    make_searchable(catalog, settings, lambda done, all_: seen(Progress("embed", done, all_)))
-    return catalog
+    return dataset.catalog(settings, on_progress, variant=_VARIANT)

@@ -22,10 +22,9 @@ from dovetail.cli.output import console, plain, print_json, printable, rich_tabl
 from dovetail.cli.progress import progress_bar
 
 if TYPE_CHECKING:
+    from dovetail.api import Catalog, UpdateSummary
     from dovetail.domain import Column, Table
-    from dovetail.offline.build import UpdateSummary
     from dovetail.offline.purpose import PurposeSummary
-    from dovetail.settings import Settings
 
 
 _DEMO_QUESTION = "Which suppliers delivered late to schools in Riverside?"
@@ -82,9 +81,7 @@ def index(
 
     With a language model, tables that have no purpose yet are given one.
     """
-    from dovetail.offline.build import searchable, update
-    from dovetail.offline.purpose import Prices, write_purposes
-    from dovetail.retrieve.opening import open_model
+    from dovetail.api import update
 
     settings = settings_for(
         catalog,
@@ -98,34 +95,22 @@ def index(
         embedder=embedder,
         llm=llm,
     )
-    model = open_model(Path(settings.catalog), settings)
     with progress_bar(show=not (quiet or as_json)) as on_progress:
-        report = update(
+        summary = update(
             sources or settings.sources,
             into=settings.catalog,
             settings=settings,
             forget=forget or (),
             check=check,
-            search=model is None,
             on_progress=on_progress,
         )
-        described = model and write_purposes(
-            report.catalog,
-            model,
-            on_progress=on_progress,
-            workers=settings.llm_workers,
-            prices=Prices(settings.llm_price_in, settings.llm_price_out),
-        )
-        if model is not None:  # what search reads has purposes in it now
-            report = searchable(report, settings, on_progress=on_progress)
     if as_json:
-        purposes = {"purposes": _purposes_json(described)} if described else {}
-        print_json(_report_json(report) | purposes)
+        print_json(_summary_json(summary))
     elif not quiet:
-        _print_summary(report)
-        if described:
-            _print_purposes(described)
-    if any(not skip.table for skip in report.skipped):
+        _print_summary(summary)
+        if summary.purposes:
+            _print_purposes(summary.purposes)
+    if any(not skip.table for skip in summary.skipped):
         raise typer.Exit(1)
 
 
@@ -186,7 +171,7 @@ def demo(
     quiet: QuietOption = False,
 ) -> None:
     """Index the bundled sample corpus and ask it a question: no key, no network."""
-    from dovetail.offline.build import update
+    from dovetail.api import update
     from dovetail.sample import write_corpus
     from dovetail.settings import Settings
 
@@ -198,9 +183,9 @@ def demo(
         unfinished.rename(corpus)
     with progress_bar(show=not quiet) as on_progress:
         sources = [f"{path.name}={path}" for path in sorted(corpus.iterdir())]
-        report = update(sources, into=folder, settings=settings, on_progress=on_progress)
-    _print_overview(report)
-    _print_asked(report, settings)
+        summary = update(sources, into=folder, settings=settings, on_progress=on_progress)
+    _print_overview(summary)
+    _print_asked(summary.catalog)
     console().print(
         f"\nLook closer:  dovetail ask '…' -C {folder}\n"
         f"              dovetail show order_items -C {folder}\n"
@@ -209,11 +194,10 @@ def demo(
     )
 
 
-def _print_asked(report: UpdateSummary, settings: Settings) -> None:
-    from dovetail.api import Catalog
+def _print_asked(catalog: Catalog) -> None:
     from dovetail.cli.ask import print_set
 
-    found = Catalog.over(report.catalog, settings).ask(_DEMO_QUESTION, selector="graph")
+    found = catalog.ask(_DEMO_QUESTION, selector="graph")
     console().print(f"\n{_DEMO_QUESTION}", highlight=False)
     print_set(found)
 
@@ -222,48 +206,48 @@ def _some(values: list[str] | None) -> tuple[str, ...] | None:
     return tuple(values) if values else None
 
 
-def _print_summary(report: UpdateSummary) -> None:
+def _print_summary(summary: UpdateSummary) -> None:
     counts = {
-        "new": len(report.added),
-        "changed": len(report.changed),
-        "dropped": len(report.dropped),
-        "unchanged": report.unchanged,
+        "new": len(summary.added),
+        "changed": len(summary.changed),
+        "dropped": len(summary.dropped),
+        "unchanged": summary.unchanged,
     }
     screen = console()
-    total = f"{len(report.catalog)} tables in {report.catalog.path}"
-    if not (report.added or report.changed or report.dropped):
+    total = f"{len(summary.catalog)} tables in {summary.catalog.path}"
+    if not (summary.added or summary.changed or summary.dropped):
         screen.print(f"Nothing to do: {total} are up to date.", highlight=False)
     else:
         parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        screen.print(f"{total}: {parts} ({report.seconds:.1f} s).", highlight=False)
-    for skip in report.skipped:
+        screen.print(f"{total}: {parts} ({summary.seconds:.1f} s).", highlight=False)
+    for skip in summary.skipped:
         line = printable(f"Skipped {skip}")
         screen.print(line, highlight=False, markup=False, soft_wrap=True)
-    if report.retained:
+    if summary.retained:
         screen.print(
-            f"{len(report.retained)} of these are still in the catalog as they were before."
+            f"{len(summary.retained)} of these are still in the catalog as they were before."
         )
-    if report.note:
-        screen.print(f"Note: {report.note}", highlight=False, markup=False, soft_wrap=True)
+    if summary.note:
+        screen.print(f"Note: {summary.note}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _print_purposes(report: PurposeSummary) -> None:
+def _print_purposes(summary: PurposeSummary) -> None:
     screen = console()
-    counts = {"written": report.written, "kept": report.reused, "pending": report.pending}
+    counts = {"written": summary.written, "kept": summary.reused, "pending": summary.pending}
     parts = [f"{count} {name}" for name, count in counts.items() if count]
-    parts += [f"{len(report.failed)} failed"] if report.failed else []
-    tokens = f"{report.tokens_in:,} tokens in, {report.tokens_out:,} out"
-    cost = f", cost {report.cost:.4f}" if report.cost else ""
-    line = f"Purposes by {report.model}: {', '.join(parts)} ({tokens}{cost})."
+    parts += [f"{len(summary.failed)} failed"] if summary.failed else []
+    tokens = f"{summary.tokens_in:,} tokens in, {summary.tokens_out:,} out"
+    cost = f", cost {summary.cost:.4f}" if summary.cost else ""
+    line = f"Purposes by {summary.model}: {', '.join(parts)} ({tokens}{cost})."
     screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
-    for skip in report.failed:
+    for skip in summary.failed:
         line = printable(f"No purpose for {skip}")
         screen.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _print_overview(report: UpdateSummary) -> None:
-    _print_summary(report)
-    tables = list(report.catalog)
+def _print_overview(summary: UpdateSummary) -> None:
+    _print_summary(summary)
+    tables = list(summary.catalog)
     names = Counter(table.name for table in tables)
     listing = rich_table("source", "tables", "rows", "columns", "unique columns", "empty tables")
     sources = sorted({table.id.source for table in tables})
@@ -316,21 +300,28 @@ def _table_json(table: Table) -> dict[str, Any]:
     }
 
 
-def _purposes_json(report: PurposeSummary) -> dict[str, Any]:
-    return asdict(report) | {"kept": report.reused}  # the older name of `reused`
-
-
-def _report_json(report: UpdateSummary) -> dict[str, Any]:
+def _summary_json(summary: UpdateSummary) -> dict[str, Any]:
+    purposes = summary.purposes
     return {
-        "catalog": str(report.catalog.path),
-        "tables": len(report.catalog),
-        "added": [str(table) for table in report.added],
-        "changed": [str(table) for table in report.changed],
-        "dropped": [str(table) for table in report.dropped],
-        "retained": [str(table) for table in report.retained],
-        "kept": [str(table) for table in report.retained],  # the older name of `retained`
-        "unchanged": report.unchanged,
-        "skipped": [asdict(skip) for skip in report.skipped],
-        "note": report.note,
-        "seconds": round(report.seconds, 3),
+        "catalog": str(summary.catalog.path),
+        "tables": len(summary.catalog),
+        "added": [str(table) for table in summary.added],
+        "changed": [str(table) for table in summary.changed],
+        "dropped": [str(table) for table in summary.dropped],
+        "retained": [str(table) for table in summary.retained],
+        "kept": [str(table) for table in summary.retained],  # the older name of `retained`
+        "unchanged": summary.unchanged,
+        "skipped": [asdict(skip) for skip in summary.skipped],
+        "note": summary.note,
+        "seconds": round(summary.seconds, 3),
+        "stages": [
+            {
+                "stage": stage.stage,
+                "seconds": round(stage.seconds, 3),
+                "cpu_seconds": round(stage.cpu_seconds, 3),
+            }
+            for stage in summary.stages
+        ],
+        # `kept` is the older name of `reused`.
+        **({"purposes": asdict(purposes) | {"kept": purposes.reused}} if purposes else {}),
     }

@@ -29,16 +29,17 @@ def progress_bar(*, show: bool) -> Iterator[ProgressCallback | None]:
         TextColumn("{task.fields[detail]}", markup=False),
     )
     names = {
-        "look": "Looking at sources",
+        "list": "Listing tables",
         "read": "Reading tables",
         "write": "Writing the catalog",
         "describe": "Describing tables",
         "ask": "Asking questions",
         "join": "Finding joins",
         "embed": "Embedding names",
+        "index": "Writing the search index",
     }
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(names["look"], total=None, detail="")
+        task = bar.add_task(names["list"], total=None, detail="")
 
         def on_progress(progress: Progress) -> None:
             bar.update(

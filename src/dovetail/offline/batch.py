@@ -17,7 +17,7 @@ from dovetail.catalog.segment import SegmentWriter
 from dovetail.domain import Column, Kind, Skipped
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import HASH_VERSION
-from dovetail.offline.plan import Wanted, reason
+from dovetail.offline.plan import TableToRead, reason
 from dovetail.offline.profiling import PROFILE_VERSION, ProfileOptions, TableProfiler
 from dovetail.plugins import open_source
 from dovetail.ports import Json, Source, SourceSpec, Tick
@@ -47,19 +47,19 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
     skipped: list[Skipped] = []
     with SegmentWriter(folder) as writer, _sources() as open_once:
         for item in job["tables"]:
-            want = Wanted.from_json(item)
+            table = TableToRead.from_json(item)
             mark = writer.mark()
             try:
-                read, token = _read(open_once(want.spec), want, profiler, tick)
-                records.append(_record(read, want, token, writer))
+                read, token = _read(open_once(table.spec), table, profiler, tick)
+                records.append(_record(read, table, token, writer))
             except (DovetailError, OSError, MemoryError) as error:
                 if isinstance(error, OSError) and error.errno in FULL_DISK:
                     raise
                 writer.rewind(mark)
-                skipped.append(Skipped(want.id.source, want.id.name, reason(error)))
+                skipped.append(Skipped(table.id.source, table.id.name, reason(error)))
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
-            tick({"table": str(want.id), "done": True})
+            tick({"table": str(table.id), "done": True})
         segment = writer.finish_tables(records, profile_key(options)) if records else ""
     return {
         "segment": segment,
@@ -85,24 +85,24 @@ def _sources() -> Iterator[Callable[[SourceSpec], Source]]:
 
 
 def _read(
-    source: Source, want: Wanted, profiler: Callable[[], TableProfiler], tick: Tick
+    source: Source, table: TableToRead, profiler: Callable[[], TableProfiler], tick: Tick
 ) -> tuple[TableProfiler, str]:
     # The fingerprint is taken first: a change during the scan is then found by the next run.
-    token = source.fingerprint(want.listing, None).token
+    token = source.fingerprint(table.listing, None).token
     for _ in range(_RESCANS):
         with suppress(RescanError):
-            return _scan(source, want, profiler(), tick), token
-    return _scan(source, want, profiler(), tick), token
+            return _scan(source, table, profiler(), tick), token
+    return _scan(source, table, profiler(), tick), token
 
 
-def _scan(source: Source, want: Wanted, profiler: TableProfiler, tick: Tick) -> TableProfiler:
-    for rows in profiler.read(source.scan(want.listing)):
-        tick({"table": str(want.id), "rows": rows})
+def _scan(source: Source, table: TableToRead, profiler: TableProfiler, tick: Tick) -> TableProfiler:
+    for rows in profiler.read(source.scan(table.listing)):
+        tick({"table": str(table.id), "rows": rows})
     return profiler
 
 
 def _record(
-    profiler: TableProfiler, want: Wanted, token: str, writer: SegmentWriter
+    profiler: TableProfiler, table: TableToRead, token: str, writer: SegmentWriter
 ) -> TableRecord:
     placed = []
     for column in profiler.columns:
@@ -118,8 +118,8 @@ def _record(
             )
         )
     return TableRecord(
-        id=want.id,
-        root=want.spec.root,
+        id=table.id,
+        root=table.spec.root,
         rows=profiler.rows,
         digest=profiler.digest(),
         token=token,

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,24 +29,20 @@ from dovetail.joins.cache import join_edges
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.naming.name_links import name_links
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
-from dovetail.models.vectors import VectorStore
 from dovetail.ports import Embedder, Json
-from dovetail.search.dense import Dense, Vectors
-from dovetail.search.embedding_text import header_text, table_text
+from dovetail.search.dense import Dense
+from dovetail.search.embeddings import Embeddings, EmbedProgress, embed_catalog
 from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.values import ValueIndex
 from dovetail.search.values import forget_others as forget_other_values
 
-FOLDER, VECTORS = "search", "vectors"
+FOLDER = "search"
 # Raised whenever the same catalog would give another index.
 _VERSION = 3
 _ABOUT, _DENSE, _HEADERS = "index.json", "dense.faiss", "headers.npy"
 # Names that indexes are kept by, and those of unfinished ones.
 _MADE_HERE = re.compile(r"\.?[0-9a-f]{16}-[0-9a-f]{12}(?:\.\d+)?")
-
-# Called with the number of texts embedded so far and of all that have to be.
-EmbedProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,21 +96,24 @@ def open_index(
         return _load(catalog, path, inputs)
     if inputs.embedder is not None:  # to go without vectors takes no waiting
         refuse_other_models(catalog, inputs)
-    made = _make(catalog, inputs, on_progress)
+    embeddings = embed_catalog(catalog, inputs.embedder, inputs.purposes, on_progress)
+    made = make_index(catalog, inputs, embeddings)
     with suppress(OSError):  # a catalog that cannot be written to is read all the same
-        keep(made, catalog, inputs)
+        save_index(made, catalog, inputs)
     return made
 
 
-def bring_up_to_date(
-    catalog: CatalogReader, inputs: IndexInputs, on_progress: EmbedProgress | None = None
-) -> None:
-    """Make the index of a catalog if it is missing, and remove all others; needs the lock."""
+def has_index(catalog: CatalogReader, inputs: IndexInputs) -> bool:
+    """Whether the index of a catalog is there and undamaged."""
+    with suppress(*DAMAGE):
+        _load(catalog, _path(catalog, inputs), inputs)
+        return True
+    return False
+
+
+def remove_other_indexes(catalog: CatalogReader, inputs: IndexInputs) -> None:
+    """Remove the indexes of other contents, embedders and purposes than these."""
     path = _path(catalog, inputs)
-    try:
-        _load(catalog, path, inputs)
-    except DAMAGE:
-        keep(_make(catalog, inputs, on_progress), catalog, inputs)
     for other in path.parent.iterdir():
         if other != path and _MADE_HERE.fullmatch(other.name):
             shutil.rmtree(other, ignore_errors=True)
@@ -148,25 +147,17 @@ def _named(model: Json) -> str:
     return f"the embedder {model['embedder']} of {model['dimension']} numbers"
 
 
-def _make(catalog: CatalogReader, inputs: IndexInputs, on_progress: EmbedProgress | None) -> Index:
+def make_index(catalog: CatalogReader, inputs: IndexInputs, embeddings: Embeddings | None) -> Index:
+    """The index of a catalog, made from its tables, its join evidence and its embeddings."""
     tables = list(catalog)
-    purposes = inputs.purposes
-    dense = headers = None
-    if inputs.embedder is not None:
-        lines = [table_text(table, purposes.get(table.id, "")) for table in tables]
-        headers_of = [header_text(t.name, column.name) for t in tables for column in t.columns]
-        store = VectorStore(catalog.path / VECTORS, inputs.embedder)
-        vectors: Vectors = store.documents([*lines, *headers_of], on_progress)
-        dense = Dense.build(vectors[: len(lines)])
-        headers = vectors[len(lines) :].astype(np.float16)
     places = {table: place for place, table in enumerate(catalog.ids)}
     edges = join_edges(catalog, thresholds=inputs.thresholds)
     return Index(
-        lexical=Lexical.build(tables, purposes),
+        lexical=Lexical.build(tables, inputs.purposes),
         joined=Neighbours.build(places, edges, name_links(tables)),
         values=ValueIndex.of(catalog),
-        dense=dense,
-        headers=headers,
+        dense=Dense.build(embeddings.tables) if embeddings else None,
+        headers=embeddings.columns.astype(np.float16) if embeddings else None,
     )
 
 
@@ -189,7 +180,7 @@ def _load(catalog: CatalogReader, path: Path, inputs: IndexInputs) -> Index:
     )
 
 
-def keep(index: Index, catalog: CatalogReader, inputs: IndexInputs) -> None:
+def save_index(index: Index, catalog: CatalogReader, inputs: IndexInputs) -> None:
     """Save the index of a catalog where `open_index` finds it, as a whole or not at all."""
     path = _path(catalog, inputs)
     beside = path.with_name(f".{path.name}.{os.getpid()}")

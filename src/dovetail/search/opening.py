@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import TableId
 from dovetail.errors import ModelError
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder
-from dovetail.search.index import EmbedProgress, IndexInputs, bring_up_to_date, refuse_other_models
+from dovetail.search.embeddings import EmbedProgress
+from dovetail.search.index import IndexInputs, refuse_other_models
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
@@ -20,8 +18,7 @@ def open_searcher(
     catalog: CatalogReader, settings: Settings, on_progress: EmbedProgress | None = None
 ) -> Searcher:
     """Search over a catalog; what its index lacks is made first."""
-    embedder, note = chosen_embedder(settings)
-    inputs = _index_inputs(catalog, settings, embedder)
+    inputs, note = index_inputs(catalog, settings)
     try:
         if note:
             refuse_other_models(catalog, inputs)
@@ -29,15 +26,6 @@ def open_searcher(
     except ModelError as error:
         # Indexed with the usual embedder, whose weights are missing here: that is what to mend.
         raise ModelError(f"{error}; {note}") if note else error from None
-
-
-def make_searchable(
-    catalog: CatalogReader, settings: Settings, on_progress: EmbedProgress | None = None
-) -> str:
-    """Bring the search index up to date; returns a note for the user, or nothing."""
-    embedder, note = chosen_embedder(settings)
-    bring_up_to_date(catalog, _index_inputs(catalog, settings, embedder), on_progress)
-    return note
 
 
 def chosen_embedder(settings: Settings) -> tuple[Embedder | None, str]:
@@ -54,12 +42,12 @@ def chosen_embedder(settings: Settings) -> tuple[Embedder | None, str]:
         return None, f"search goes by words, values and joins alone: {error}"
 
 
-def _index_inputs(
-    catalog: CatalogReader, settings: Settings, embedder: Embedder | None
-) -> IndexInputs:
+def index_inputs(catalog: CatalogReader, settings: Settings) -> tuple[IndexInputs, str]:
+    """What the search index depends on besides the catalog, as the settings have it.
+
+    With them comes a note for the user on what search has to go without, or nothing.
+    """
+    embedder, note = chosen_embedder(settings)
+    texts = {table: found.text for table, found in purposes(catalog).items() if found.text}
     thresholds = Thresholds(settings.join_rows, settings.join_unique)
-    return IndexInputs(embedder, _texts(catalog), thresholds)
-
-
-def _texts(catalog: CatalogReader) -> Mapping[TableId, str]:
-    return {table: found.text for table, found in purposes(catalog).items() if found.text}
+    return IndexInputs(embedder, texts, thresholds), note

@@ -14,6 +14,7 @@ from dovetail.joins.column_arrays import spans as ranges
 from dovetail.joins.graph import JoinGraph
 from dovetail.ports import Embedder
 from dovetail.search.dense import Dense, Vectors
+from dovetail.search.embeddings import EmbedProgress
 from dovetail.search.fusion import (
     DEFAULT,
     Coverage,
@@ -26,7 +27,7 @@ from dovetail.search.fusion import (
     relevance,
     within_reach,
 )
-from dovetail.search.index import EmbedProgress, IndexInputs, open_index
+from dovetail.search.index import IndexInputs, open_index
 from dovetail.search.lexical import Lexical
 from dovetail.search.query import Query
 from dovetail.search.query_terms import query_words

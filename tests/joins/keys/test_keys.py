@@ -13,7 +13,7 @@ import dovetail
 from dovetail.domain import TableId
 from dovetail.joins.cache import FOLDER
 from dovetail.joins.graph import JoinGraph
-from dovetail.offline.build import update
+from dovetail.offline.pipeline import update
 
 
 @pytest.fixture(scope="module")

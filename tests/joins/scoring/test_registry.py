@@ -13,7 +13,7 @@ import dovetail
 from dovetail.errors import UsageError
 from dovetail.joins.cache import join_edges
 from dovetail.joins.scoring.registry import SCORINGS, scoring
-from dovetail.offline.build import update
+from dovetail.offline.pipeline import update
 
 
 def test_every_scoring_gives_edges_from_zero_to_one(sample: dovetail.Catalog) -> None:

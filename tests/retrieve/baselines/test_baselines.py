@@ -15,7 +15,7 @@ from dovetail.bench.run import record_of
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId, TableSet
 from dovetail.errors import MissingExtraError, UsageError
-from dovetail.offline.build import update
+from dovetail.offline.pipeline import update
 from dovetail.ports import Json, Message, Retriever
 from dovetail.retrieve.baselines import BASELINES, baseline
 from dovetail.retrieve.baselines.connected import Weights

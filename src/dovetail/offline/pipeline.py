@@ -1,0 +1,106 @@
+"""The offline line in one function: from sources to a catalog that can be asked.
+
+    profile → join evidence → purposes → embeddings → search index
+
+Each stage needs only what stands left of it. Join evidence comes before purposes, which do not need
+it, because it takes seconds where a language model may take hours: an update that is interrupted
+over the model leaves a catalog that can be asked. Whatever builds a catalog (the command line, the
+Python API, the benchmarks) calls `update`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from dovetail.catalog.writer import writing
+from dovetail.errors import CatalogError
+from dovetail.joins.cache import bring_up_to_date as update_joins
+from dovetail.joins.column_arrays import Thresholds
+from dovetail.offline.profile_stage import UpdateRequest, profile_stage
+from dovetail.offline.progress import Progress, ProgressCallback
+from dovetail.offline.purpose import Prices, write_purposes
+from dovetail.offline.summary import StageClock, UpdateSummary
+from dovetail.ports import LLM
+from dovetail.search.embeddings import embed_catalog
+from dovetail.search.index import has_index, make_index, remove_other_indexes, save_index
+from dovetail.search.opening import index_inputs
+from dovetail.settings import Settings
+
+
+def update(
+    sources: Sequence[str] = (),
+    *,
+    into: str | Path,
+    settings: Settings | None = None,
+    forget: Sequence[str] = (),
+    check: bool = False,
+    joins: bool = True,
+    search: bool = True,
+    llm: LLM | None = None,
+    on_progress: ProgressCallback | None = None,
+) -> UpdateSummary:
+    """Bring the catalog at `into` up to date with sources, and say what changed.
+
+    Without `sources`, those that the catalog has are brought up to date. `forget` drops sources by
+    label; `check` reads every table again, whatever its source says. Without `joins`, join evidence
+    is left to whoever asks for it first; without `search`, so are embeddings and search index.
+    Purposes are written if an `llm` is given.
+    """
+    path, settings = Path(into), settings or Settings()
+    notify = on_progress or _ignore
+    clock = StageClock()
+    with _told_as_catalog_error(path):
+        with writing(path) as writer:
+            with clock.stage("profile"):
+                request = UpdateRequest(sources, forget, check)
+                summary = profile_stage(writer, request, settings, notify)
+            catalog = summary.catalog
+            if joins:
+                with clock.stage("joins"):
+                    thresholds = Thresholds(settings.join_rows, settings.join_unique)
+                    update_joins(catalog, thresholds, _counter("join", notify))
+
+        if llm is not None:
+            with clock.stage("purposes"):
+                prices = Prices(settings.llm_price_in, settings.llm_price_out)
+                purposes = write_purposes(
+                    catalog, llm, workers=settings.llm_workers, prices=prices, on_progress=notify
+                )
+                summary = replace(summary, purposes=purposes)
+
+        if search:
+            inputs, note = index_inputs(catalog, settings)
+            if not has_index(catalog, inputs):
+                with clock.stage("embeddings"):
+                    done = _counter("embed", notify)
+                    embeddings = embed_catalog(catalog, inputs.embedder, inputs.purposes, done)
+                with clock.stage("search_index"):
+                    notify(Progress("index", 0, 1))
+                    save_index(make_index(catalog, inputs, embeddings), catalog, inputs)
+            remove_other_indexes(catalog, inputs)
+            summary = replace(summary, note=note)
+    return replace(summary, stages=tuple(clock.times))
+
+
+@contextmanager
+def _told_as_catalog_error(path: Path) -> Iterator[None]:
+    """Errors of sources are caught where these are read, so an OSError is about the catalog."""
+    try:
+        yield
+    except OSError as error:
+        raise CatalogError(
+            f"cannot write to {path}: {error.strerror or error}; the catalog is as it was before, "
+            "and what was finished is kept for the next run"
+        ) from None
+
+
+def _counter(phase: str, on_progress: ProgressCallback) -> Callable[[int, int], None]:
+    """A callback that is told how much of how much is done, and passes it on as progress."""
+    return lambda done, total: on_progress(Progress(phase, done, total))
+
+
+def _ignore(progress: Progress) -> None:
+    """Nobody listens."""

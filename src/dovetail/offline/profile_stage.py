@@ -1,0 +1,157 @@
+"""The first stage of the offline line: from sources to profiled tables in a committed catalog.
+
+Only what changed is read; everything else stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import Records
+from dovetail.catalog.segment import Segment
+from dovetail.catalog.writer import CatalogWriter
+from dovetail.domain import Skipped, TableId
+from dovetail.errors import SourceError, UsageError
+from dovetail.hashing import Comparison
+from dovetail.offline.batch import profile_key
+from dovetail.offline.merge import merge_records
+from dovetail.offline.plan import Plan
+from dovetail.offline.previous import EarlierRecords, PreviousCatalog
+from dovetail.offline.profile_tables import Profiled, profile_tables
+from dovetail.offline.profiling import ProfileOptions
+from dovetail.offline.progress import Progress, ProgressCallback
+from dovetail.offline.roots import Roots, resolve_roots
+from dovetail.offline.summary import UpdateSummary
+from dovetail.ports import Json, SourceSpec
+from dovetail.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRequest:
+    """What an update is asked for.
+
+    `sources` are brought up to date (those the catalog has, if none is named), `forget` drops
+    sources by label, and `check` reads every table again, whatever its source says.
+    """
+
+    sources: Sequence[str] = ()
+    forget: Sequence[str] = ()
+    check: bool = False
+
+
+def profile_stage(
+    writer: CatalogWriter,
+    request: UpdateRequest,
+    settings: Settings,
+    on_progress: ProgressCallback,
+) -> UpdateSummary:
+    """Read what changed, commit the catalog, and say what was added, changed and dropped."""
+    options = ProfileOptions(_comparison(settings.comparison), settings.sample_rows, settings.seed)
+    profile = profile_key(options)
+    previous = PreviousCatalog.of(writer, profile)
+    roots = resolve_roots(request.sources, request.forget, previous.roots, settings)
+    visited = roots.to_visit(every=not previous.same_profile)
+    earlier, segments = _earlier(writer, previous, profile)
+
+    plan = Plan()
+    for number, place in enumerate(visited):
+        on_progress(Progress("list", number, len(visited), place.label))
+        plan.inspect(place, earlier, check=request.check)
+
+    profiled = profile_tables(plan.to_read, writer, options, settings, on_progress)
+    plan.skipped += profiled.skipped
+    _refuse_nothing(writer, visited, plan, profiled)
+
+    records, retained = merge_records(
+        plan,
+        earlier,
+        Records.concat(profiled.records),
+        previous,
+        visited={place.label for place in visited},
+        forgotten=roots.forgotten,
+    )
+    skipped = tuple(sorted(plan.skipped, key=lambda skip: (skip.source, skip.table)))
+    catalog = writer.current
+    if catalog is None or not _as_it_was(catalog, previous, records, roots, skipped):
+        on_progress(Progress("write", 0, 1))
+        catalog = writer.commit(
+            records,
+            segments | profiled.segments,
+            profile=profile,
+            roots=roots.all,
+            skipped=skipped,
+        )
+    return _summary(catalog, previous.records, records, retained, skipped)
+
+
+def _earlier(
+    writer: CatalogWriter, previous: PreviousCatalog, profile: Json
+) -> tuple[EarlierRecords, dict[str, Segment]]:
+    """The records that may still hold: the catalog's, and those of interrupted updates."""
+    segments = dict(previous.segments)
+    records = [previous.records] if previous.same_profile else []
+    for segment in writer.leftovers(profile):
+        segments[segment.about["name"]] = segment
+        records.append(segment.records())
+    return EarlierRecords(Records.concat(records)), segments
+
+
+def _refuse_nothing(
+    writer: CatalogWriter, visited: Sequence[SourceSpec], plan: Plan, profiled: Profiled
+) -> None:
+    """A first run that could read nothing leaves no catalog behind, only its reason."""
+    if writer.current is not None:
+        return
+    if plan.skipped and not plan.unchanged and not profiled.records:
+        more = f" (and {len(plan.skipped) - 1} more)" if len(plan.skipped) > 1 else ""
+        raise SourceError(f"{plan.skipped[0]}{more}")
+    if not visited:
+        raise UsageError("there is nothing to index yet; name a source: dovetail index SOURCE...")
+
+
+def _as_it_was(
+    catalog: CatalogReader,
+    previous: PreviousCatalog,
+    records: Records,
+    roots: Roots,
+    skipped: tuple[Skipped, ...],
+) -> bool:
+    """Whether a commit would write what is there already."""
+    return (
+        previous.same_profile
+        and records.tables.equals(previous.records.tables)
+        and [place.stored() for place in roots.all] == [place.stored() for place in previous.roots]
+        and skipped == catalog.skipped
+    )
+
+
+def _summary(
+    catalog: CatalogReader,
+    before: Records,
+    now: Records,
+    retained: tuple[TableId, ...],
+    skipped: tuple[Skipped, ...],
+) -> UpdateSummary:
+    old = dict(zip(before.ids, before.tables["digest"].to_pylist(), strict=True))
+    new = dict(zip(now.ids, now.tables["digest"].to_pylist(), strict=True))
+    changed = tuple(table for table in new if table in old and old[table] != new[table])
+    added = tuple(table for table in new if table not in old)
+    return UpdateSummary(
+        catalog=catalog,
+        added=added,
+        changed=changed,
+        dropped=tuple(table for table in old if table not in new),
+        retained=retained,
+        unchanged=len(new) - len(added) - len(changed) - len(retained),
+        skipped=skipped,
+    )
+
+
+def _comparison(name: str) -> Comparison:
+    try:
+        return Comparison(name)
+    except ValueError:
+        known = ", ".join(Comparison)
+        raise UsageError(f"comparison {name!r} is not known; there are: {known}") from None

@@ -1,0 +1,145 @@
+"""Has an engine read and profile tables, and takes in the segments that its workers write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from dovetail.catalog.records import Records
+from dovetail.catalog.segment import Segment
+from dovetail.catalog.writer import CatalogWriter
+from dovetail.domain import Skipped
+from dovetail.offline.batch import TASK
+from dovetail.offline.plan import TableToRead
+from dovetail.offline.profiling import ProfileOptions
+from dovetail.offline.progress import Progress, ProgressCallback
+from dovetail.plugins import open_engine
+from dovetail.ports import Json, Reply
+from dovetail.settings import Settings
+
+# Tables per job: enough that starting one costs little, few enough that jobs spread evenly. It
+# depends on the number of tables alone, so that every engine and machine makes the same segments.
+_JOBS, _FEWEST, _MOST = 32, 8, 256
+_LARGEST_JOB = 256 << 20
+
+
+@dataclass(slots=True)
+class Profiled:
+    """The tables that were read: their records, the segments of these, and what was skipped."""
+
+    records: list[Records] = field(default_factory=list)
+    segments: dict[str, Segment] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+def profile_tables(
+    tables: Sequence[TableToRead],
+    writer: CatalogWriter,
+    options: ProfileOptions,
+    settings: Settings,
+    on_progress: ProgressCallback,
+) -> Profiled:
+    """Read and profile tables with the engine that is set.
+
+    A job is lost if its worker dies. Its tables are then read one by one, each in a worker of its
+    own, so that only the one to blame is left behind.
+    """
+    run = _EngineRun(writer, options, settings, _ReadProgress(on_progress, len(tables)))
+    lost = run.map(_jobs(tables), apart=False)
+    if lost:
+        run.map([[table] for job in lost for table in job], apart=True)
+    return run.profiled
+
+
+class _EngineRun:
+    """Gives jobs to the engine and collects what comes back."""
+
+    def __init__(
+        self,
+        writer: CatalogWriter,
+        options: ProfileOptions,
+        settings: Settings,
+        progress: _ReadProgress,
+    ) -> None:
+        self._writer = writer
+        self._options = options
+        self._settings = settings
+        self._progress = progress
+        self.profiled = Profiled()
+
+    def map(self, jobs: list[list[TableToRead]], *, apart: bool) -> list[list[TableToRead]]:
+        """Have jobs done; returns those of several tables that were lost with their worker."""
+        if not jobs:
+            return []
+        engine = open_engine(
+            self._settings.engine,
+            workers=self._settings.workers,
+            address=self._settings.ray_address,
+        )
+        requests = [self._request(job) | {"apart": apart} for job in jobs]
+        lost: list[list[TableToRead]] = []
+        with (
+            self._writer.staging() as folder,
+            closing(engine.map(TASK, requests, folder, self._progress.tick)) as replies,
+        ):
+            for reply in replies:
+                job = jobs[reply.job]
+                if reply.lost and len(job) > 1:
+                    lost.append(job)
+                    continue
+                self._take(reply, job)
+                if name := reply.result.get("segment"):
+                    segment = self._writer.adopt(folder / str(reply.job), name)
+                    self.profiled.segments[name] = segment
+                    self.profiled.records.append(segment.records())
+                self._progress.finished(job)
+        return lost
+
+    def _take(self, reply: Reply, job: list[TableToRead]) -> None:
+        skipped = self.profiled.skipped
+        if reply.lost:
+            table = job[0].id
+            skipped.append(Skipped(table.source, table.name, f"{reply.lost} while reading it"))
+        skipped.extend(Skipped(*skip) for skip in reply.result.get("skipped", ()))
+
+    def _request(self, job: list[TableToRead]) -> Json:
+        return {
+            "tables": [table.to_json() for table in job],
+            "options": self._options.to_json(),
+            "weight": sum(table.listing.weight for table in job),
+        }
+
+
+class _ReadProgress:
+    """Turns what workers report into progress."""
+
+    def __init__(self, on_progress: ProgressCallback, total: int) -> None:
+        self._on_progress = on_progress
+        self._total = total
+        self._done: set[str] = set()
+
+    def tick(self, news: Json) -> None:
+        if news.get("done"):
+            self._done.add(news["table"])
+        detail = f"{news['table']}, {news['rows']:,} rows" if "rows" in news else ""
+        self._on_progress(Progress("read", len(self._done), self._total, detail))
+
+    def finished(self, job: list[TableToRead]) -> None:
+        self._done.update(str(table.id) for table in job)
+        self._on_progress(Progress("read", len(self._done), self._total))
+
+
+def _jobs(tables: Sequence[TableToRead]) -> list[list[TableToRead]]:
+    """The tables in jobs of about equal work."""
+    ordered = sorted(tables, key=lambda table: table.id)
+    size = min(_MOST, max(_FEWEST, len(ordered) // _JOBS))
+    jobs: list[list[TableToRead]] = []
+    weight = 0
+    for table in ordered:
+        if not jobs or len(jobs[-1]) == size or weight + table.listing.weight > _LARGEST_JOB:
+            jobs.append([])
+            weight = 0
+        jobs[-1].append(table)
+        weight += table.listing.weight
+    return jobs

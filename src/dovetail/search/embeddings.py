@@ -1,0 +1,47 @@
+"""Embeddings of a catalog: one of each table and one of each column, for search to compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from dovetail.catalog.reader import CatalogReader
+from dovetail.domain import TableId
+from dovetail.models.vectors import VectorStore
+from dovetail.ports import Embedder
+from dovetail.search.dense import Vectors
+from dovetail.search.embedding_text import header_text, table_text
+
+FOLDER = "vectors"
+
+# Called with the number of texts embedded so far and of all that have to be.
+EmbedProgress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """A vector for each table, and one for each column, in the order of the catalog."""
+
+    tables: Vectors
+    columns: Vectors
+
+
+def embed_catalog(
+    catalog: CatalogReader,
+    embedder: Embedder | None,
+    purposes: Mapping[TableId, str],
+    on_progress: EmbedProgress | None = None,
+) -> Embeddings | None:
+    """Embed what was never embedded before, and return all embeddings; None without an embedder.
+
+    A table is embedded by its name, its columns and its purpose, a column by its header.
+    `on_progress` counts the texts that were never embedded before.
+    """
+    if embedder is None:
+        return None
+    tables = list(catalog)
+    lines = [table_text(table, purposes.get(table.id, "")) for table in tables]
+    headers = [header_text(table.name, column.name) for table in tables for column in table.columns]
+    store = VectorStore(catalog.path / FOLDER, embedder)
+    vectors: Vectors = store.documents([*lines, *headers], on_progress)
+    return Embeddings(vectors[: len(lines)], vectors[len(lines) :])
