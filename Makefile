@@ -73,10 +73,10 @@ bench-data: ## unpack the corpora of the evaluation; with ARCHIVES=folder, from 
 	@for archive in $(wildcard $(ARCHIVES)/*.tar.xz); do \
 		echo "$$archive"; tar -xJf "$$archive" -C $(CORPORA) || exit 1; done
 
-bench: $(VENV)/.dev ## all measures that need no language model: report/ and docs/results.md
-	$(BIN)/python benchmarks/results.py $(DATA)
+bench: $(VENV)/.dev ## all measures that need no language model: report/ and docs/results*
+	$(BIN)/python -m benchmarks.results $(DATA)
 
-bench-llm: $(VENV)/.dev ## what the language model LLM adds: sets and answers, into docs/results.md
+bench-llm: $(VENV)/.dev ## what the language model LLM adds: sets and answers, into docs/results*
 	$(BIN)/python -m benchmarks.with_model --llm '$(LLM)' $(DATA)
 
 clean: ## remove what the other tasks made

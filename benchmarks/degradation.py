@@ -1,11 +1,11 @@
 """How much do dirt and other tables cost? Retrieval over a corpus that is made worse step by step.
 
     python benchmarks/degradation.py [DATA ...] [--levels 5,10,20,50] [--times 1,10] [--others DATA]
-        [--share 1/4] [--seed 1] [--into .bench/degraded] [--page docs/results.md] [--json]
+        [--share 1/4] [--seed 1] [--into .bench/degraded] [--pages docs/results] [--json]
 
 DATA are corpora as `dovetail bench retrieval` takes them, by default the sample. Every variant is
 written below --into, indexed and asked; what is there already is neither made nor asked again.
-The chapter of the corpus and its picture are written to the page.
+The chapter of the corpus and its picture are written to its page in docs/results.
 
 noise   orphans, columns renamed and values removed, in percent: see benchmarks/variants.py
 growth  distractors, so many times the tables of the corpus, or the tables of --others, pooled in
@@ -29,8 +29,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.pages import MADE_WORSE, PAGES, write_chapters
 from benchmarks.profiling import cpu_seconds
-from benchmarks.results import PAGE, measured_on, write_page
+from benchmarks.results import environment
 from benchmarks.variants import DIRT, Corpus
 
 from benchmarks import noise_kinds, variants
@@ -38,6 +39,7 @@ from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.questions import Question, stratified
 from dovetail.bench.reporting.as_markdown import table_markdown
+from dovetail.bench.reporting.marking import marked
 from dovetail.bench.reporting.plots import SHARES, STYLES, Curve, Panel, rounded, sheet
 from dovetail.bench.reporting.tabular import Column, Row, Table, cells
 from dovetail.bench.retrieval import bench_retrieval
@@ -279,9 +281,9 @@ def chapter(name: str, command: str, results: Sequence[Measured], picture: str) 
     """What the page says of a corpus."""
     tables = [table for table in (noise_table(results), growth_table(results)) if table.rows]
     parts = [
-        measured_on() + "\n",
+        environment() + "\n",
         f"`{command}`; what is made of the corpus is said in `benchmarks/variants.py`.\n",
-        *map(table_markdown, tables),
+        *(table_markdown(marked(table, name)) for table in tables),
         f"![F1 over noise; F1, PR and time over the number of tables, {name}]({picture})\n",
     ]
     return "\n".join(parts)
@@ -298,17 +300,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--share", type=Fraction, default=Fraction(1), help="of the questions")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--into", type=Path, default=Path(".bench/degraded"))
-    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--pages", type=Path, default=PAGES, help="a folder")
     parser.add_argument("--json", action="store_true", help="print one JSON document besides")
     given = parser.parse_args(arguments)
     plan = Plan(given.levels, given.times, given.others, given.share, given.seed)
     documents: dict[str, list[dict[str, object]]] = {}
     for data in given.data:
         name, results = open_dataset(data).name, measure(data, plan, given.into)
-        picture = given.page.parent / f"degradation-{name}.svg"
+        given.pages.mkdir(parents=True, exist_ok=True)
+        picture = given.pages / f"degradation-{name}.svg"
         picture.write_text(plot(f"Retrieval over {name}, made worse", results), encoding="utf-8")
         text = chapter(name, plan.command(data), results, picture.name)
-        write_page(given.page, {f"{name}, made worse": text})
+        write_chapters(given.pages, {name + MADE_WORSE: text})
         documents[name] = [asdict(each) for each in results]
     if given.json:
         print(json.dumps(documents, indent=1))

@@ -1,10 +1,11 @@
-"""All that can be measured without a language model, and docs/results.md: make bench.
+"""All that can be measured without a language model, and the pages of results: make bench.
 
-    python benchmarks/results.py [DATA ...] [--runs .bench] [--report report] [--page FILE]
+    python -m benchmarks.results [DATA ...] [--runs .bench] [--report report] [--pages F]
 
 DATA are corpora: `sample`, or folders in the layout of docs/evaluation.md; by default the sample
-and whatever lies in .bench/data. What is on disk already is not asked again. A chapter of the page
-is written anew for each corpus that was measured; those of others stay.
+and whatever lies in .bench/data. What is on disk already is not asked again. The chapter of each
+corpus that was measured is written anew on its page in docs/results; then docs/results.md takes its
+figures from there.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ import argparse
 import json
 import os
 import platform
-import re
 import shlex
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
+
+from benchmarks.pages import PAGES, write_chapters, write_headlines
 
 import dovetail
 from dovetail.bench.datasets import SAMPLE, Dataset, open_dataset
@@ -34,8 +36,6 @@ from dovetail.plugins import RETRIEVERS, names
 from dovetail.ports import Json
 from dovetail.settings import Settings
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "results.md"
 # Rankings are asked once, deep enough for the curve over k; JAR's program is slow beyond 5.
 WANTED = {
     "dense": (5, 10, 15), "search": (5, 10, 15), "ppr": (5, 10, 15), "graph": (5, 10),
@@ -45,18 +45,6 @@ SCORINGS = ("keylike", "paper", "jar")
 # The paper's sample of MMQA: a third of each number of gold tables.
 SHARES = {"mmqa": Fraction(1, 3)}
 SHOWN = ("selection", "depth", "paired", "strata", "joinability", "times")
-INTRO = """# Results
-
-What needs no language model is measured by `make bench` (after `make bench-data`, which unpacks the
-corpora); `make bench DATA=sample` measures the sample alone. Chapters that name a model come from
-`make bench-llm LLM=...`, here with replies that were recorded on a GPU; rows that lack many replies
-are left out. Rows marked as published are the paper's, with the models named in the last column:
-other embedders, its own copies of the corpora, and for its selectors a language model. Best in bold
-and second best underlined are among our rows. Chapters of corpora that are made worse come from
-`make bench-degradation`. [Evaluation](evaluation.md) says what the measures are.
-
-All rows are the same in every run, times aside.
-"""
 
 
 def measure(data: str, into: Path, settings: Settings) -> list[Path]:
@@ -67,13 +55,17 @@ def measure(data: str, into: Path, settings: Settings) -> list[Path]:
     rows = [
         row
         for name in sorted(WANTED.keys() & set(names(RETRIEVERS)))
-        for row in told(bench_retrieval(dataset, [name], WANTED[name], question_filter, config))
+        for row in print_rows(
+            bench_retrieval(dataset, [name], WANTED[name], question_filter, config)
+        )
     ]
-    return run_files(rows) + [joined(dataset, data, name, into / "joins") for name in SCORINGS]
+    return run_files(rows) + [
+        measure_joins(dataset, data, name, into / "joins") for name in SCORINGS
+    ]
 
 
-def told(result: Json) -> list[Json]:
-    """The rows of a result, each said in a line."""
+def print_rows(result: Json) -> list[Json]:
+    """The rows of a result, each printed in a line."""
     rows: list[Json] = result["results"]
     for row in rows:
         means = f"F1 {row['f1']:.3f}, PR {row['pr']:.3f}"
@@ -87,7 +79,7 @@ def run_files(rows: Sequence[Json]) -> list[Path]:
     return list(dict.fromkeys(Path(row["run"]) for row in rows))
 
 
-def joined(dataset: Dataset, data: str, scoring: str, folder: Path) -> Path:
+def measure_joins(dataset: Dataset, data: str, scoring: str, folder: Path) -> Path:
     """Measure joinability, in the form of `dovetail bench joins --json`."""
     words = ["dovetail", "bench", "joins", data, "--scoring", scoring]
     result = {**bench_joins(dataset, scoring), "command": shlex.join([*words, "--json"])}
@@ -97,8 +89,8 @@ def joined(dataset: Dataset, data: str, scoring: str, folder: Path) -> Path:
     return file
 
 
-def measured_on() -> str:
-    """When and where."""
+def environment() -> str:
+    """When, on which machine and with which versions it was measured."""
     made = datetime.now(UTC).date().isoformat()
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "faiss-cpu", "duckdb"))
     processor = f"{os.cpu_count()} cores, {platform.machine()}"
@@ -115,7 +107,7 @@ def chapter_text(chapter: Chapter, shown: Collection[str] = SHOWN) -> str:
     tables = [table for table in chapter.filled if table.name in shown]
     commands = [f"{origin.number}. `{origin.command}`" for origin in chapter.origins]
     parts = [
-        measured_on() + "\n",
+        environment() + "\n",
         *map(table_markdown, tables),
         "### Runs\n",
         "\n".join(commands) + "\n",
@@ -123,26 +115,12 @@ def chapter_text(chapter: Chapter, shown: Collection[str] = SHOWN) -> str:
     return "\n".join(parts)
 
 
-def write_page(page: Path, chapters: dict[str, str]) -> None:
-    """Put chapters in the place of those of the same name; the sample comes first."""
-    kept: dict[str, str] = {}
-    if page.is_file():
-        parts = re.split(r"^## (.+)$", page.read_text("utf-8"), flags=re.MULTILINE)
-        kept = {
-            name: text.strip() + "\n" for name, text in zip(parts[1::2], parts[2::2], strict=True)
-        }
-    together = {**kept, **chapters}
-    ordered = sorted(together, key=lambda name: (not name.startswith(SAMPLE), name))
-    text = "\n".join([INTRO, *(f"## {name}\n\n{together[name]}" for name in ordered)])
-    page.write_text(text, encoding="utf-8")
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", nargs="*")
     parser.add_argument("--runs", type=Path, default=Path(".bench"))
     parser.add_argument("--report", type=Path, default=Path("report"))
-    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--pages", type=Path, default=PAGES, help="a folder")
     given = parser.parse_args(arguments)
     found = sorted(str(file.parent) for file in Path(".bench/data").glob("*/questions.json"))
     if not given.data and not found:
@@ -154,7 +132,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         (chapter,) = make_report(made).chapters
         chapters[chapter.dataset] = chapter_text(chapter)
         files += made
-        write_page(given.page, chapters)
+        write_chapters(given.pages, chapters)
+    if given.pages == PAGES:
+        write_headlines()
     print(write_report(make_report(files), given.report)[0])
 
 

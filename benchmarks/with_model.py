@@ -1,6 +1,6 @@
 """What a language model adds: make bench-llm LLM=...
 
-    python benchmarks/with_model.py --llm NAME [DATA ...] [--runs .bench] [--report F] [--page F]
+    python benchmarks/with_model.py --llm NAME [DATA ...] [--runs .bench] [--report F] [--pages F]
 
 Sets by a model (full and compact prompt, asked always or where graph is unsure) and SQL by it over
 these sets, over rankings, graph's sets and the gold tables; single shots, as in the paper.
@@ -16,7 +16,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from benchmarks.results import PAGE, chapter_text, run_files, told, write_page
+from benchmarks.pages import PAGES, write_chapters, write_headlines
+from benchmarks.results import chapter_text, print_rows, run_files
 
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.question_filter import QuestionFilter
@@ -67,9 +68,9 @@ def measure(dataset: Dataset, config: RunConfig) -> Iterator[Json]:
         for ran in experiment.found(experiment.key(name), ks)
         if _enough(len(ran.records), len(experiment.questions))
     ]
-    yield from told({"dataset": dataset.name, "results": rows})
+    yield from print_rows({"dataset": dataset.name, "results": rows})
     for name, ks in ANSWERS.items():
-        for row in told(bench_sql(dataset, [name], ks, question_filter, config)):
+        for row in print_rows(bench_sql(dataset, [name], ks, question_filter, config)):
             if _enough(row["scored"], row["scored"] + row["pending"]):
                 yield row
 
@@ -85,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--llm", required=True, help="openai:NAME, local:FILE or replay:FOLDER")
     parser.add_argument("--runs", type=Path, default=Path(".bench/runs"))
     parser.add_argument("--report", type=Path, default=Path("report/with-model"))
-    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--pages", type=Path, default=PAGES, help="a folder")
     parser.add_argument("--workers", type=int, default=2, help="questions asked at the same time")
     given = parser.parse_args(arguments)
     found = sorted(str(file.parent) for file in Path(".bench/data").glob("*/questions.json"))
@@ -97,8 +98,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         made = run_files(list(measure(open_dataset(data), config)))
         (chapter,) = make_report(made).chapters
         text = chapter_text(chapter, SHOWN)
-        write_page(given.page, {f"{chapter.dataset} with {model}": text})
+        write_chapters(given.pages, {f"{chapter.dataset} with {model}": text})
         files += made
+    if given.pages == PAGES:
+        write_headlines()
     print(write_report(make_report(files), given.report)[0])
 
 

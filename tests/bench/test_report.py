@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from benchmarks.pages import PAGES, read_chapters, unmarked
 from benchmarks.results import WANTED
 from typer.testing import CliRunner
 
@@ -40,7 +41,6 @@ from dovetail.cli import app
 from dovetail.settings import Settings
 from tests.support.runs import asked, record, write_run
 
-PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 HOSTILE = "<script>alert(1)</script>|_&"
 TABLE = Table(
     "small",
@@ -310,17 +310,15 @@ def table_figures(table: Table) -> Iterator[tuple[str, list[str]]]:
 
 
 def committed_figures(dataset: str) -> dict[str, dict[str, list[str]]]:
-    """What docs/results.md says of a dataset: by table and row, the numbers without their marks."""
-    (text,) = re.findall(rf"^## {dataset}$(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.M | re.S)
+    """What docs/results says of a dataset: by table and row, the numbers without their marks."""
     found: dict[str, dict[str, list[str]]] = {}
-    for title, body in re.findall(r"^### (.*?)$(.*?)(?=^### |\Z)", text, re.M | re.S):
-        plain = re.sub(r"<sup>.*?</sup>|\*\*|</?ins>|\\", "", body)
-        rows = [line.strip("| ").split(" | ") for line in plain.splitlines() if "|" in line][2:]
+    for title, rows in read_chapters(PAGES)[dataset].items():
+        cells = [[unmarked(cell)[0] for cell in row.values()] for row in rows]
         if title == "Table-selection performance":
-            rows = [row[1:] for row in rows]
+            cells = [row[1:] for row in cells]
         if title == "Joinability":
-            rows = [[f"{row[0]}, {row[1]}", *row[2:]] for row in rows]
+            cells = [[f"{row[0]}, {row[1]}", *row[2:]] for row in cells]
         if title.startswith("F1 by difficulty"):
-            rows = [row[:-1] for row in rows]
-        found[title] = {row[0]: row[1:-1] for row in rows}
+            cells = [row[:-1] for row in cells]
+        found[title] = {row[0]: row[1:-1] for row in cells}
     return found

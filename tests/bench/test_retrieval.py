@@ -248,7 +248,7 @@ def test_the_json_has_the_promised_shape(folder: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert list(document["results"][0]) == [
         "retriever", "k", "run", "settings", "avg_tables", "p", "r", "f1", "pr", "llm_calls",
-        "tokens_in", "tokens_out", "fallbacks", "timeouts", "seconds_per_question",
+        "tokens_in", "tokens_out", "fallbacks", "timeouts", "seconds_per_question", "in_sample",
     ]  # fmt: skip
     assert document["results"][0]["settings"]["evidence"] is False
 

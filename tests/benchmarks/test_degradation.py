@@ -191,9 +191,9 @@ def test_one_command_from_a_corpus_to_the_page(
 ) -> None:
     monkeypatch.setattr(degradation, "SYSTEMS", {"dense": 2, "graph": 3})
     data = write_dataset(tmp_path / "tiny", 60)
-    page, into = tmp_path / "page.md", tmp_path / "into"
+    pages, into = tmp_path / "pages", tmp_path / "into"
     arguments = [
-        str(data), "--levels", "20", "--times", "1,2", "--into", str(into), "--page", str(page),
+        str(data), "--levels", "20", "--times", "1,2", "--into", str(into), "--pages", str(pages),
         "--json",
     ]  # fmt: skip
     degradation.main(arguments)
@@ -205,13 +205,13 @@ def test_one_command_from_a_corpus_to_the_page(
     }  # fmt: skip
     assert by["clean", 0, "dense@2"]["pr"] == 1
     assert [by["distractors", n, "dense@2"]["tables"] for n in (1, 2)] == [6, 9]
-    text = page.read_text("utf-8")
+    text = (pages / "tiny.md").read_text("utf-8")
     assert "## tiny, made worse" in text
     first = by["orphans", 20, "graph@3"]
     assert f"| orphans | graph@3 | {100 * by['clean', 0, 'graph@3']['f1']:.1f} |" in text
     assert f"{100 * first['f1']:.1f}" in text
     assert "| distractors \N{MULTIPLICATION SIGN}2 | 9 | graph@3 | 2 |" in text
-    ElementTree.fromstring((tmp_path / "degradation-tiny.svg").read_text("utf-8"))
+    ElementTree.fromstring((pages / "degradation-tiny.svg").read_text("utf-8"))
     runs = {file: file.read_bytes() for file in (into / "runs").glob("*.jsonl")}
     made = sorted(into.rglob("dataset.json"))
     assert len(runs) >= len(by)

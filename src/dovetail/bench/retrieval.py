@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from dovetail.bench.datasets import Dataset
+from dovetail.bench.in_sample import in_sample
 from dovetail.bench.measures import retrieval, score
 from dovetail.bench.question_file import write_questions
 from dovetail.bench.question_filter import QuestionFilter
@@ -252,6 +253,7 @@ class Experiment:
             "fallbacks": sum(record.fallback for record in records),
             "timeouts": sum(record.timeout for record in records),
             "seconds_per_question": _mean(record.seconds for record in records),
+            "in_sample": in_sample(retriever, self.dataset) or None,
         }
 
 

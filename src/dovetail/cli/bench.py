@@ -10,6 +10,7 @@ import typer
 
 from dovetail.cli.bench_ablation import ablation, parts
 from dovetail.cli.bench_data import data, export, import_release
+from dovetail.cli.bench_marks import mark_notes, marked_name
 from dovetail.cli.bench_options import (
     DataArgument,
     KOption,
@@ -126,6 +127,8 @@ def _print_retrieval(result: Json) -> None:
     title = f"{result['dataset']}: {result['questions']} questions over {result['tables']} tables"
     screen.print(title, highlight=False)
     screen.print(listing)
+    for line in mark_notes(rows):
+        screen.print(line, highlight=False)
 
 
 def _cells(row: Json, *, paid: bool) -> list[str]:
@@ -133,7 +136,7 @@ def _cells(row: Json, *, paid: bool) -> list[str]:
     costs = [f"{row[name]:,.1f}" for name in ("llm_calls", "tokens_in", "tokens_out")]
     costs.append(str(row["fallbacks"]))
     seconds = f"{1000 * row['seconds_per_question']:,.1f}"
-    head = [row["retriever"], str(row["k"]), f"{row['avg_tables']:.1f}"]
+    head = [marked_name(row), str(row["k"]), f"{row['avg_tables']:.1f}"]
     return [*head, *shares, seconds, *(costs if paid else ())]
 
 

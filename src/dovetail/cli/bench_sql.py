@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dovetail.cli.bench_marks import mark_notes, marked_name
 from dovetail.cli.bench_options import (
     DataArgument,
     KOption,
@@ -84,7 +85,7 @@ def _print(result: Json) -> None:
     wrong = rich_table("retriever", *_ERRORS)
     said = []
     for row in result["results"]:
-        name = plain(f"{row['retriever']}@{row['k']}")
+        name = plain(f"{marked_name(row)}@{row['k']}")
         listing.add_row(
             name,
             f"{row['avg_tables']:.1f}",
@@ -106,5 +107,5 @@ def _print(result: Json) -> None:
     )
     screen.print(listing)
     screen.print(wrong)
-    for line in said:
+    for line in [*said, *mark_notes(result["results"])]:
         screen.print(line, highlight=False)

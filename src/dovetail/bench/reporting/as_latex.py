@@ -19,6 +19,7 @@ _SIGNS = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "Δ": r"$\Delta$", NONE: "--",
+    "\N{DAGGER}": r"\dag{}", "\N{DOUBLE DAGGER}": r"\ddag{}",
 }  # fmt: skip
 # A table that is too wide for the page is made smaller.
 _FITTED = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"

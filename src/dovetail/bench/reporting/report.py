@@ -17,6 +17,7 @@ from dovetail.bench.reporting.costs import (
     tokens,
 )
 from dovetail.bench.reporting.join_quality import JoinResult, joinability, read_join_results
+from dovetail.bench.reporting.marking import marked
 from dovetail.bench.reporting.model_calls import model_calls
 from dovetail.bench.reporting.scored_run import (
     USUAL,
@@ -120,7 +121,9 @@ def _chapter(
     documents = [
         Origin(one.number, one.path, one.command) for one in join_results if one.dataset == dataset
     ]
-    return Chapter(dataset, tuple(tables), (*runs.values(), *documents))
+    return Chapter(
+        dataset, tuple(marked(table, dataset) for table in tables), (*runs.values(), *documents)
+    )
 
 
 def _about_sets(every: Sequence[ScoredRun], options: Options) -> list[Table]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from dovetail.bench.in_sample import KINDS
 from dovetail.bench.reporting.as_html import page
 from dovetail.bench.reporting.as_latex import table_latex
 from dovetail.bench.reporting.as_markdown import chapter_markdown
@@ -51,6 +52,7 @@ def _measured(chapter: Chapter) -> Json:
                     else cell.value
                     for column, cell in zip(table.columns, row.cells, strict=True)
                 },
+                "in_sample": next((KINDS[c.mark] for c in row.cells if c.mark in KINDS), None),
                 "runs": [files[number] for number in row.runs],
             }
             for row in table.rows

@@ -1,0 +1,25 @@
+"""Marks of in-sample rows, as the tables of `dovetail bench` print them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dovetail.ports import Json
+
+
+def marked_name(row: Json) -> str:
+    """The retriever of a result with the mark of how it has seen the corpus, if it has."""
+    from dovetail.bench.in_sample import MARKS
+
+    return str(row["retriever"]) + MARKS.get(row["in_sample"], "")
+
+
+def mark_notes(rows: Iterable[Json]) -> list[str]:
+    """What the marks of these results mean, a line each."""
+    from dovetail.bench.in_sample import NOTES
+
+    used = {row["in_sample"] for row in rows}
+    return [note for kind, note in NOTES.items() if kind in used]
