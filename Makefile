@@ -41,7 +41,7 @@ types: $(VENV)/.dev ## mypy --strict
 imports: $(VENV)/.dev ## import contract: layers point down only
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.dev ## write the generated pages again (docs/cli.md)
+docs: $(VENV)/.dev ## write the generated pages again (docs/cli.md, join-graph.svg, two-lines.svg)
 	$(BIN)/python -m tests.docs.generate
 
 bench-profile: $(VENV)/.dev ## profiling speed against its lower bound, on 1e7 and 1e8 cells

@@ -1,16 +1,26 @@
-"""Writes docs/cli.md from the commands themselves: python -m tests.docs.generate."""
+"""Writes the generated parts of the docs: python -m tests.docs.generate (make docs).
+
+docs/cli.md is the help of the commands; docs/join-graph.svg and docs/two-lines.svg are drawn.
+"""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import dovetail
 from dovetail.cli import app
+from dovetail.joins.graph import JoinGraph
+from dovetail.sample import write_corpus
+from tests.docs.join_graph import join_graph
+from tests.docs.two_lines import two_lines
 
-PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "cli.md"
 
 
 def command_names() -> list[str]:
@@ -35,5 +45,19 @@ def page() -> str:
     return "\n".join(parts)
 
 
+def pictures(graph: JoinGraph) -> dict[str, str]:
+    """The pictures as they should be, by file name, given the join graph of the sample corpus."""
+    return {"join-graph.svg": join_graph(graph), "two-lines.svg": two_lines()}
+
+
+def sample_graph(folder: Path) -> JoinGraph:
+    """The join graph of the sample corpus, written and indexed in a folder."""
+    sources = [f"{path.name}={path}" for path in write_corpus(folder / "corpus")]
+    return JoinGraph.of(dovetail.build(*sources, into=folder / "catalog"))
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as name:
+        for file, picture in pictures(sample_graph(Path(name))).items():
+            (DOCS / file).write_text(picture, encoding="utf-8")

@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 import dovetail
+from dovetail.joins.graph import JoinGraph
 from dovetail.settings import load_settings
-from tests.docs.generate import PAGE, command_names, page
+from tests.docs.generate import DOCS, PAGE, command_names, page, pictures
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md"])
@@ -66,6 +67,11 @@ def test_some_docstrings_have_examples(in_corpus: Path) -> None:
 
 def test_the_command_page_is_the_help_of_the_commands() -> None:
     assert PAGE.read_text("utf-8") == page(), "run: make docs"
+
+
+def test_the_pictures_show_what_is_found(sample: dovetail.Catalog) -> None:
+    for file, picture in pictures(JoinGraph.of(sample)).items():
+        assert (DOCS / file).read_text("utf-8") == picture, "run: make docs"
 
 
 def test_every_command_is_documented() -> None:
