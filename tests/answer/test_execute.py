@@ -111,6 +111,12 @@ def children() -> set[int]:
     return found
 
 
+def _request(sql: str) -> dict[str, Any]:
+    """What a process is sent for a query over no table."""
+    limits = {"seconds": 1}
+    return {"task": "run", "engine": "duckdb", "sql": sql, "relations": [], "limits": limits}
+
+
 # --- what comes back
 
 
@@ -340,7 +346,13 @@ def test_a_query_can_be_called_off(shop_executor: Executor, shop: dovetail.Catal
 @pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL, signal.SIGSEGV])
 def test_a_process_that_stops_or_dies_does_not_hold_up_the_caller(how: signal.Signals) -> None:
     worker = Worker()
-    request = {"engine": "duckdb", "sql": "SELECT 1", "relations": [], "limits": {"seconds": 1}}
+    request = {
+        "task": "run",
+        "engine": "duckdb",
+        "sql": "SELECT 1",
+        "relations": [],
+        "limits": {"seconds": 1},
+    }
     worker.ask(request, 30, 1 << 20, never)
     os.kill(worker._process.pid, how)
     began = time.monotonic()
@@ -353,7 +365,13 @@ def test_a_process_that_stops_or_dies_does_not_hold_up_the_caller(how: signal.Si
 
 def test_a_process_without_a_caller_ends_by_itself() -> None:
     worker = Worker()
-    endless = {"engine": "duckdb", "sql": CONTAINED[0], "relations": [], "limits": {"seconds": 1}}
+    endless = {
+        "task": "run",
+        "engine": "duckdb",
+        "sql": CONTAINED[0],
+        "relations": [],
+        "limits": {"seconds": 1},
+    }
     with pytest.raises(LimitError):
         worker.ask(endless, 2, 1 << 20, never)
     assert worker._process.wait(30) == -signal.SIGALRM
@@ -450,6 +468,8 @@ def test_hostile_statements_that_got_past_the_guard_reach_nothing(
         if len(sql) > 10_000 or any(part in sql for part in slow):
             continue
         request = {
+            "task": "run",
+            "private": [],
             "engine": engine,
             "sql": sql.replace("{folder}", str(den)),
             "relations": described,

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dovetail.answer.guard import DEEPEST, MOST_CHARACTERS, guard
+from dovetail.answer.guard import guard, understand
+from dovetail.answer.parse import DEEPEST, MOST_CHARACTERS
 from dovetail.answer.relations import relations
 from dovetail.answer.scopes import complaints, joins
 from dovetail.answer.sqlite_compat import like_sqlite
@@ -85,11 +86,13 @@ def test_refusals_say_what_is_wrong(sql: str, reason: str) -> None:
         ),
         (
             "WITH orders AS (SELECT * FROM orders) SELECT * FROM orders",
-            'WITH orders AS (SELECT * FROM "orders" AS "orders") SELECT * FROM orders',
+            'WITH "orders" AS (SELECT * FROM "orders" AS "orders") '
+            'SELECT * FROM "orders" AS orders',
         ),
         (
             "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT n FROM r",
-            "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r) SELECT n FROM r",
+            'WITH RECURSIVE "r" AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM "r" AS r) '
+            'SELECT n FROM "r" AS r',
         ),
         ("SELECT 1 /* ; DROP TABLE orders */ -- x", "SELECT 1"),
         ("SELECT 1;;", "SELECT 1"),
@@ -97,7 +100,7 @@ def test_refusals_say_what_is_wrong(sql: str, reason: str) -> None:
     ],
 )
 def test_what_runs_is_written_out_again(sql: str, runs: str) -> None:
-    assert guard(sql, SET).sql == runs
+    assert guard(sql, SET).shown == runs
 
 
 def test_tables_are_called_by_their_place_in_the_engine() -> None:
@@ -140,14 +143,14 @@ def test_nesting_that_is_let_through_does_not_exhaust_the_stack() -> None:
 
 def test_unknown_columns_are_named_with_those_there_are() -> None:
     sql = "SELECT o.city, c.x FROM orders o, customers c WHERE gone = 1 AND EXISTS (SELECT o.name)"
-    assert complaints(guard(sql, SET).tree, SET) == [
+    assert complaints(understand(sql, SET)[0], SET) == [
         "there is no column city in table orders; it has: id, customer, name; "
         "there is one in customers",
         "there is no column x in table customers; it has: id, city",
         "there is no column gone in any table of the query",
     ]
-    alone = guard("SELECT nope FROM customers", SET)
-    assert complaints(alone.tree, SET) == [
+    alone, _ = understand("SELECT nope FROM customers", SET)
+    assert complaints(alone, SET) == [
         "there is no column nope in table customers; it has: id, city"
     ]
 
@@ -166,7 +169,7 @@ def test_unknown_columns_are_named_with_those_there_are() -> None:
     ],
 )
 def test_known_columns_are_not_complained_about(sql: str) -> None:
-    assert complaints(guard(sql, SET).tree, SET) == []
+    assert complaints(understand(sql, SET)[0], SET) == []
 
 
 def test_joins_are_found_wherever_they_are_written() -> None:
@@ -178,9 +181,9 @@ def test_joins_are_found_wherever_they_are_written() -> None:
         "(SELECT 1 FROM orders WHERE orders.customer = customers.id)",
         "WITH x AS (SELECT city FROM orders JOIN customers ON customer = customers.id) SELECT 1",
     ):
-        (join,) = joins(guard(sql, SET).tree, SET)
+        (join,) = joins(understand(sql, SET)[0], SET)
         assert (join.left, join.right, join.columns) == expected, sql
-    (using,) = joins(guard("SELECT 1 FROM orders JOIN customers USING (id)", SET).tree, SET)
+    (using,) = joins(understand("SELECT 1 FROM orders JOIN customers USING (id)", SET)[0], SET)
     assert using.columns == (("id", "id"),)
 
 

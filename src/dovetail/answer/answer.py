@@ -12,8 +12,7 @@ import pyarrow.compute as pc
 
 from dovetail.answer.execute import Execution, Executor
 from dovetail.answer.generate import Generated, generate
-from dovetail.answer.relations import Relation, relations
-from dovetail.answer.scopes import Joined, joins
+from dovetail.answer.relations import Joined, Relation, relations
 from dovetail.domain import JoinEdge, Table, TableId, TableSet
 from dovetail.errors import MissingExtraError
 
@@ -101,18 +100,17 @@ def execute(
     **how: Any,
 ) -> Answer:
     """Run a query over tables; `how` is as `Executor.run` takes it."""
-    ran = executor.run(sql, tables, **how)
+    ran = executor.run(sql, tables, find_joins=True, **how)
     known = relations(tables)
-    joined = tuple(joins(ran.guarded.tree, known))
     return Answer(
         sql=sql,
         ran=ran.sql,
         rows=ran.rows,
         truncated=ran.truncated,
-        tables=ran.guarded.tables,
-        joins=joined,
+        tables=ran.tables,
+        joins=ran.joins,
         names=ran.names,
-        warnings=(*ran.warnings, *_warnings(ran, joined, known, tuple(edges))),
+        warnings=(*ran.warnings, *_warnings(ran, ran.joins, known, tuple(edges))),
         seconds=ran.seconds,
     )
 

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dovetail.answer.guard import Guarded, guard
+from dovetail.answer import check
+from dovetail.answer.identifiers import private_name, reveal
 from dovetail.answer.pool import Cancelled, Pool, never
-from dovetail.answer.relations import Relation, relations
+from dovetail.answer.relations import Joined, Relation, private_places, relations
 from dovetail.answer.results import Limits
-from dovetail.answer.sqlite_compat import like_sqlite
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table, TableId
 from dovetail.errors import DovetailError, NotFoundError, QueryError, UsageError
@@ -37,12 +37,15 @@ _FORMAT_BYTES = 16 << 20
 class Execution:
     """What a query gave: the text that ran, its rows, and what they took.
 
+    `sql` is the text with the names as they were written, for ours mean nothing to anybody.
+    `tables` are those it read, `joins` the columns it joined them by where that was asked for.
     `truncated` says that there were more rows than the limits let through. `names` are what the
     query may call the tables of the set.
     """
 
     sql: str
-    guarded: Guarded
+    tables: tuple[TableId, ...]
+    joins: tuple[Joined, ...]
     rows: pa.Table
     truncated: bool
     seconds: Mapping[str, float]
@@ -84,6 +87,7 @@ class Executor:
         engine: str = "duckdb",
         dialect: str | None = None,
         limits: Limits | None = None,
+        find_joins: bool = False,
         cancelled: Cancelled = never,
     ) -> Execution:
         """Run a query, written in `dialect` (the engine's own unless told), over these tables."""
@@ -92,40 +96,67 @@ class Executor:
         chosen = limits or self._limits
         began = time.perf_counter()
         placed = self._place(relations(tables), engine)
-        spoken = dialect or engine
-        adapt = like_sqlite if (spoken, engine) == ("sqlite", "duckdb") else None
-        guarded = guard(sql, placed, dialect=spoken, engine=engine, adapt=adapt)
+        checked = check.ask(
+            self._pool,
+            sql,
+            placed,
+            dialect=dialect or engine,
+            engine=engine,
+            limits=chosen,
+            find_joins=find_joins,
+            cancelled=cancelled,
+        )
         let_through = time.perf_counter()
-        wanted = [relation for relation in placed if relation.table.id in guarded.tables]
+        wanted = [relation for relation in placed if relation.table.id in checked.tables]
         databases = {relation.table.id.source for relation in wanted}
         if engine == "sqlite" and len(databases) > _MOST_ATTACHED:
             raise QueryError(
                 f"engine sqlite joins at most {_MOST_ATTACHED} databases, not {len(databases)}; "
                 "use engine duckdb"
             )
-        header, body = self._pool.ask(
-            {
-                "engine": engine,
-                "sql": guarded.sql,
-                "relations": [self._described(relation) for relation in wanted],
-                "limits": chosen.to_json(),
-            },
-            seconds=chosen.seconds,
-            most=2 * chosen.bytes + _FORMAT_BYTES,
-            cancelled=cancelled,
-        )
-        rows = _read_rows(body)
+        request = {
+            "task": "run",
+            "engine": engine,
+            "sql": checked.sql,
+            "private": list(checked.private),
+            "relations": [self._described(relation) for relation in wanted],
+            "limits": chosen.to_json(),
+        }
+        originals = {**private_places(placed), **checked.private}
+        try:
+            header, body = self._pool.ask(
+                request,
+                seconds=chosen.seconds,
+                spent=checked.seconds,
+                most=2 * chosen.bytes + _FORMAT_BYTES,
+                cancelled=cancelled,
+            )
+        except QueryError as error:
+            raise type(error)(reveal(str(error), originals)) from None
+        rows = _read_rows(body, originals)
         total = time.perf_counter() - began
         stages = {"guard": let_through - began, **header["seconds"]}
         stages["process"] = max(total - sum(stages.values()), 0.0)
         names = {relation.table.id: relation.name for relation in placed}
         said = tuple(header["warnings"])
-        return Execution(guarded.sql, guarded, rows, header["truncated"], stages, names, said)
+        return Execution(
+            checked.shown,
+            checked.tables,
+            checked.joins,
+            rows,
+            header["truncated"],
+            stages,
+            names,
+            said,
+        )
 
     def _place(self, given: tuple[Relation, ...], engine: str) -> tuple[Relation, ...]:
-        """Tables where the engine has them: in SQLite, in the database they come from."""
+        """Tables where the engine has them: in SQLite, in the database they come from.
+
+        In DuckDB under private names, so that no name of a query can mean one of them by itself.
+        """
         if engine == "duckdb":
-            return given
+            return tuple(relation.at(private_name()) for relation in given)
         sources = sorted({relation.table.id.source for relation in given})
         for source in sources:
             if self._spec(source).kind != "sqlite":
@@ -173,8 +204,11 @@ class Executor:
         return self._specs[source]
 
 
-def _read_rows(body: bytes) -> pa.Table:
+def _read_rows(body: bytes, originals: Mapping[str, str]) -> pa.Table:
+    """The rows; an engine may name a column by the text of a subquery, with our names in it."""
     import pyarrow as pa
 
     with pa.ipc.open_stream(body) as reader:
-        return reader.read_all()
+        rows = reader.read_all()
+    named = [reveal(name, originals) for name in rows.column_names]
+    return rows if named == rows.column_names else rows.rename_columns(named)

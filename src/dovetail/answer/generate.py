@@ -8,18 +8,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from sqlglot import exp
-
-from dovetail.answer.guard import guard
+from dovetail.answer import check as checking
 from dovetail.answer.relations import Relation
-from dovetail.answer.scopes import complaints
+from dovetail.answer.results import Limits
 from dovetail.ddl import ddl
 from dovetail.domain import JoinEdge
-from dovetail.errors import GuardError, ModelError
+from dovetail.errors import GuardError, LimitError, ModelError
 from dovetail.markdown import fenced
 from dovetail.models.reply import LIMIT, fenced_blocks, without_thoughts
 from dovetail.ports import LLM, Completion, Message
 
+# A query that cannot be read in this time is not worth repairing.
+_CHECK_SECONDS = 10.0
 _SPOKEN = {"duckdb": "DuckDB", "sqlite": "SQLite", "postgres": "PostgreSQL", "mysql": "MySQL"}
 _THOUGHT_LEFT_OPEN = re.compile(r"<think(?:ing)?>.*", re.DOTALL | re.IGNORECASE)
 _INLINE = re.compile(r"`{1,3}\s*((?:SELECT|WITH)\b[^`]+)`{1,3}", re.DOTALL | re.IGNORECASE)
@@ -146,18 +146,18 @@ def check(sql: str, relations: Sequence[Relation], dialect: str) -> str:
     if not sql:
         return "there is no SQL in the answer"
     try:
-        guarded = guard(sql, relations, dialect=dialect, engine=dialect)
-    except GuardError as error:
+        checked = checking.ask(
+            checking.shared_pool(),
+            sql,
+            relations,
+            dialect=dialect,
+            engine=dialect,
+            limits=Limits(seconds=_CHECK_SECONDS),
+            complain=True,
+        )
+    except (GuardError, LimitError) as error:
         return str(error)
-    tree = guarded.tree
-    if dialect == "sqlite":  # where a quoted name that is no column is a text
-        tree = tree.transform(_without_quoted)
-    return "\n".join(complaints(tree, relations))
-
-
-def _without_quoted(node: exp.Expr) -> exp.Expr:
-    name = node.this if isinstance(node, exp.Column) and not node.table else None
-    return exp.null() if isinstance(name, exp.Identifier) and name.quoted else node
+    return "\n".join(checked.complaints)
 
 
 def _from_json(text: str) -> list[str]:

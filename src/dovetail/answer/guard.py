@@ -1,38 +1,39 @@
 """The guard: lets one query through that only reads tables of the set, or says why not.
 
 A query is parsed, held against the lists in `functions.py`, and written out again from what was
-understood; only that text is ever run. So what an engine would read differently from us (comments
-that execute, odd quotes, a second statement) never reaches it. The text is then held against the
-lists once more, as the engine's dialect reads it. Whatever is not understood is refused.
+understood, with names of ours for every table (`names.py`); only that text is ever run. So what an
+engine would read differently from us (comments that execute, odd quotes, a second statement, a
+name that it folds in another way) never reaches it. The text is then held against the lists once
+more, as the engine's dialect reads it. Whatever is not understood is refused.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import Token, TokenType
 
 from dovetail.answer.functions import CLASSES, NAMED, SHAPES
-from dovetail.answer.relations import Relation
+from dovetail.answer.identifiers import reveal
+from dovetail.answer.names import nodes_of, only_ours, rename, resolved
+from dovetail.answer.parse import parse
+from dovetail.answer.relations import Relation, private_places
 from dovetail.domain import TableId
 from dovetail.errors import GuardError
 
-MOST_CHARACTERS = 50_000
-MOST_TOKENS = 10_000
-DEEPEST = 40
-
-_BEGINNINGS = {"SELECT", "WITH", "FROM", "VALUES", "("}
-_OPENING = {"(", "[", "{", "CASE"}
-_PREFIXES = {"NOT", "-", "+", "~", "@"}
-_CLOSING = {")", "]", "}", "END"}
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 # A name as it may stand without quotes: anything else might be a parameter, or worse.
 _NAME = re.compile(r"[^\W\d][\w$]*")
+# A word or a number as it may stand in a text that is written out, where nothing quotes it.
+_WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_WORDS = re.compile(r"[\w .]*", re.ASCII)
+_NUMBER = re.compile(r"(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|0[xX][0-9a-fA-F]+", re.ASCII)
+# Nodes whose text is quoted when it is written out.
+_QUOTED = (exp.Identifier, exp.JSONPathKey)
 # How a table may be given besides by name and alias: not sampled, pivoted, versioned or hinted at.
 _TABLE_PARTS = {"this", "db", "catalog", "alias", "joins"}
 
@@ -42,11 +43,16 @@ Adapt = Callable[[exp.Expr, Sequence[Relation]], exp.Expr]
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """A query that may run: the text to run, and of it the tree and the tables it reads."""
+    """A query that may run.
+
+    `sql` is the text to run, `shown` the same text with the names as they were written, `tables`
+    what it reads. `private` are the names drawn for its WITH clauses, with what they stand for.
+    """
 
     sql: str
-    tree: exp.Expr
+    shown: str
     tables: tuple[TableId, ...]
+    private: Mapping[str, str]
 
 
 def guard(
@@ -58,93 +64,61 @@ def guard(
     adapt: Adapt | None = None,
 ) -> Guarded:
     """Let a query through that is written in `dialect`, for `engine` to run."""
+    tree, tables = understand(sql, relations, dialect)
+    return write_out(tree, relations, tables, engine=engine, adapt=adapt)
+
+
+def understand(
+    sql: str, relations: Sequence[Relation], dialect: str = "duckdb"
+) -> tuple[exp.Expr, tuple[TableId, ...]]:
+    """The tree of a query that may run, and the tables of the set that it reads."""
+    tree, _ = _checked(sql, dialect)
     try:
-        tree = _checked(sql, dialect)
-        found = {id(table): _relation(table, relations) for table in base_tables(tree)}
-        read = tuple(dict.fromkeys(relation.table.id for relation in found.values()))
-        understood = tree.copy()
+        found = [meant for _, meant in resolved(tree, relations)]
+    except RecursionError:
+        raise _too_deep() from None
+    read = [meant.table.id for meant in found if isinstance(meant, Relation)]
+    return tree, tuple(dict.fromkeys(read))
+
+
+def write_out(
+    tree: exp.Expr,
+    relations: Sequence[Relation],
+    tables: tuple[TableId, ...],
+    *,
+    engine: str = "duckdb",
+    adapt: Adapt | None = None,
+) -> Guarded:
+    """The text that runs, made from a tree that was understood; the tree is used up."""
+    try:
         if adapt is not None:
             tree = adapt(tree, relations)
-        _put_in_place(tree, relations)
-        text = tree.sql(engine, comments=False)
-        again = _checked(text, engine)
-        places = {relation.place for relation in relations}
-        for table in base_tables(again):
-            if tuple(part.name for part in table.parts) not in places:
-                raise GuardError(f"refused: {table.sql(engine)} is not a table of the set")
+        private = rename(tree, relations)
+        writer = sqlglot.Dialect.get_or_raise(engine)
+        text = writer.generate(tree, copy=False, comments=False)
+        _, again = _checked(text, engine)
+    except SqlglotError:
+        raise GuardError(f"refused: it cannot be written for {engine}; put it simpler") from None
     except RecursionError:
-        raise GuardError("refused: the query is nested too deeply; write it flatter") from None
-    return Guarded(text, understood, read)
+        raise _too_deep() from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        why = type(error).__name__
+        raise GuardError(f"refused: it cannot be written for {engine} ({why})") from None
+    if not only_ours(again, relations, private):
+        raise GuardError("refused: it reads what is not a table of the set")
+    shown = reveal(text, {**private_places(relations), **private})
+    return Guarded(text, shown, tables, private)
 
 
-def parse(sql: str, dialect: str) -> exp.Expr:
-    """The one statement of a text, as sqlglot understands it."""
-    if len(sql) > MOST_CHARACTERS:
-        raise GuardError(
-            f"refused: the query has {len(sql):,} characters, more than {MOST_CHARACTERS:,}"
-        )
-    odd = next((char for char in sql if not (char.isprintable() or char in "\t\r\n\u00a0")), "")
-    if odd:
-        raise GuardError(f"refused: the query holds the invisible character U+{ord(odd):04X}")
-    try:
-        found = sqlglot.Dialect.get_or_raise(dialect).tokenize(sql)
-        _look_over(found)
-        statements = sqlglot.Dialect.get_or_raise(dialect).parser().parse(found, sql)
-    except SqlglotError as error:
-        raise GuardError(f"refused: it does not parse as SQL: {_first_line(error)}") from None
-    whole = [each for each in statements if each and not isinstance(each, exp.Semicolon)]
-    if len(whole) != 1:
-        raise GuardError(f"refused: expected one statement, not {len(whole)}")
-    return whole[0]
-
-
-def base_tables(node: exp.Expr, defined: frozenset[str] = frozenset()) -> Iterator[exp.Table]:
-    """The tables a query reads, without the names that its WITH clauses define where they hold."""
-    clause = node.args.get("with_")
-    if clause is not None:
-        for cte in clause.expressions:
-            own = {cte.alias.casefold()}
-            yield from base_tables(cte, defined | own if clause.recursive else defined)
-            defined = defined | own
-    if isinstance(node, exp.Table) and not (
-        len(node.parts) == 1 and node.name.casefold() in defined
-    ):
-        yield node
-    for child in node.iter_expressions():
-        if child is not clause:
-            yield from base_tables(child, defined)
-
-
-def _look_over(found: Sequence[Token]) -> None:
-    """Refuse by tokens alone what is too much for the parser, or begins like no query."""
-    if not found:
-        raise GuardError("refused: there is no statement")
-    if len(found) > MOST_TOKENS:
-        raise GuardError(f"refused: the query has more than {MOST_TOKENS:,} words")
-    first = found[0].text.upper()
-    if first not in _BEGINNINGS or found[0].token_type in (
-        TokenType.STRING,
-        TokenType.IDENTIFIER,
-    ):
-        raise GuardError(f"refused: {first[:40]} is no query; only SELECT may run")
-    depth = run = 0
-    for token in found:
-        text = token.text.upper()
-        if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
-            text = ""
-        depth += (text in _OPENING) - (text in _CLOSING)
-        run = run + 1 if text in _PREFIXES else 0
-        if max(depth, run) > DEEPEST:
-            raise GuardError("refused: the query is nested too deeply; write it flatter")
-
-
-def _checked(sql: str, dialect: str) -> exp.Expr:
+def _checked(sql: str, dialect: str) -> tuple[exp.Expr, list[exp.Expr]]:
+    """The tree of a query that holds nothing but what is on the lists, and its nodes."""
     tree = parse(sql, dialect)
     if not isinstance(tree, _QUERIES):
         raise GuardError(f"refused: {tree.key.upper()} is no query; only SELECT may run")
-    for node in tree.walk():
+    nodes = nodes_of(tree)
+    for node in nodes:
         _check(node, dialect)
-    return tree
+    return tree, nodes
 
 
 def _check(node: exp.Expr, dialect: str) -> None:
@@ -161,10 +135,29 @@ def _check(node: exp.Expr, dialect: str) -> None:
         raise GuardError("refused: it does not parse as SQL: SELECT of nothing")
     if isinstance(node, exp.In) and node.args.get("field"):
         raise GuardError("refused: IN without brackets may mean a table; put the values in them")
-    if isinstance(node, exp.Identifier) and not (node.quoted or _NAME.fullmatch(node.name)):
-        raise GuardError(f"refused: the name {node.name[:60]} would need quotes")
     if isinstance(node, exp.Table):
         _check_table(node)
+    _check_text(node)
+
+
+def _check_text(node: exp.Expr) -> None:
+    """Refuse what would be written out as it came in: only words and numbers may."""
+    if isinstance(node, exp.Identifier):
+        if not (node.quoted or _NAME.fullmatch(node.name)):
+            raise GuardError(f"refused: the name {node.name[:60]} would need quotes")
+        return
+    if isinstance(node, exp.Literal):
+        if not node.is_string and not _NUMBER.fullmatch(node.this):
+            raise GuardError(f"refused: {node.this[:60]} is not a number")
+        return
+    if isinstance(node, exp.DataTypeParam) and not (
+        isinstance(node.this, exp.Literal) and not node.this.is_string
+    ):
+        raise GuardError("refused: a type takes whole numbers in its brackets")
+    allowed = _WORD if isinstance(node, (exp.Var, exp.DataType)) else _WORDS
+    for value in node.args.values():
+        if type(value) is str and not isinstance(node, _QUOTED) and not allowed.fullmatch(value):
+            raise GuardError(f"refused: {value[:60]!r} is not something a query may hold here")
 
 
 def _check_table(node: exp.Table) -> None:
@@ -177,32 +170,8 @@ def _check_table(node: exp.Table) -> None:
         raise GuardError(f"refused: {odd[0]} is not something a table may be read with")
 
 
-def _relation(table: exp.Table, relations: Sequence[Relation]) -> Relation:
-    """The table of the set that a name in a query means: as it is, or as `schema.table`."""
-    said = ".".join(part.name for part in table.parts)
-    for relation in relations:
-        if relation.name.casefold() == said.casefold():
-            return relation
-    known = ", ".join(relation.name for relation in relations)
-    raise GuardError(f"refused: {said} is not a table of the set, which are: {known or 'none'}")
-
-
-def _put_in_place(tree: exp.Expr, relations: Sequence[Relation]) -> None:
-    """Call every table by its place in the engine, under the name that the query uses for it."""
-    qualified = set()
-    for table in list(base_tables(tree)):
-        relation = _relation(table, relations)
-        if not table.alias:
-            table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name, quoted=True)))
-        if table.args.get("db"):
-            qualified.add((table.db.casefold(), table.name.casefold()))
-        *above, name = relation.place
-        table.set("this", exp.to_identifier(name, quoted=True))
-        table.set("db", exp.to_identifier(above[-1], quoted=True) if above else None)
-        table.set("catalog", None)
-    for column in tree.find_all(exp.Column):
-        if (column.text("db").casefold(), column.table.casefold()) in qualified:
-            column.set("db", None)
+def _too_deep() -> GuardError:
+    return GuardError("refused: the query is nested too deeply; write it flatter")
 
 
 def _shown(node: exp.Expr) -> str:
@@ -214,8 +183,3 @@ def _shown(node: exp.Expr) -> str:
 def _words(kind: str) -> str:
     """A class of nodes in words: TableSample is `table sample`."""
     return "".join(f" {char.lower()}" if char.isupper() else char for char in kind).strip()
-
-
-def _first_line(error: Exception) -> str:
-    text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return text if len(text) <= 200 else text[:199] + "…"

@@ -11,6 +11,7 @@ from dataclasses import replace
 import duckdb
 import pyarrow as pa
 
+from dovetail.answer.identifiers import private_name
 from dovetail.answer.results import Limits, Ran, collect
 from dovetail.answer.streams import TableStream, open_stream, type_for
 from dovetail.errors import DovetailError, LimitError, QueryError, RescanError, SourceError
@@ -62,11 +63,11 @@ def _run(
     streams: list[TableStream] = []
     try:
         connection.execute(f"SET memory_limit = '{limits.memory}B'")
-        for number, relation in enumerate(relations):
+        for relation in relations:
             label = relation["spec"]["label"]
             with _named(f"{label}::{relation['table']}"):
                 source = opened[label]
-                streams.append(_provide(connection, f"stream_{number}", source, relation))
+                streams.append(_provide(connection, source, relation))
         _lock(connection)
         ready = time.perf_counter()
         reader = connection.execute(sql).to_arrow_reader(_BATCH_ROWS)
@@ -102,10 +103,12 @@ def _connect() -> duckdb.DuckDBPyConnection:
     )  # fmt: skip
 
 
-def _provide(
-    connection: duckdb.DuckDBPyConnection, raw: str, source: Source, relation: Json
-) -> TableStream:
-    """Give the engine a table: a copy if it is small, else a stream."""
+def _provide(connection: duckdb.DuckDBPyConnection, source: Source, relation: Json) -> TableStream:
+    """Give the engine a table: a copy if it is small, else a stream.
+
+    The stream goes by a name that no query can know.
+    """
+    raw = private_name()
     types = [type_for(column) for column in relation["columns"]]
     copied = relation["rows"] * len(types) <= _COPIED
     name = duck.identifier(relation["place"][-1])

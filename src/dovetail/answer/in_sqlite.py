@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import pyarrow as pa
 
 from dovetail.answer.functions import SQLITE_FUNCTIONS
+from dovetail.answer.identifiers import fold
 from dovetail.answer.results import Limits, Ran, collect
 from dovetail.errors import LimitError, QueryError, SourceError
 from dovetail.ports import Json
@@ -28,8 +29,11 @@ _MIXED = {int: pa.int64(), float: pa.float64(), str: pa.string(), bytes: pa.bina
 _READ, _SELECT, _FUNCTION, _RECURSIVE = 20, 21, 31, 33
 
 
-def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
-    """Run a query whose tables stand in databases named `s0`, `s1`, ..."""
+def run(sql: str, relations: list[Json], limits: Limits, *, private: Collection[str] = ()) -> Ran:
+    """Run a query whose tables stand in databases named `s0`, `s1`, ...
+
+    `private` are the names of its WITH clauses.
+    """
     began = time.perf_counter()
     with (
         _files(relations) as files,
@@ -37,7 +41,7 @@ def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
     ):
         try:
             _attach(connection, files)
-            _lock(connection, relations)
+            _lock(connection, relations, private)
         except sqlite3.Error as error:
             raise QueryError(f"the tables cannot be read: {error}; index again") from None
         ready = time.perf_counter()
@@ -80,22 +84,28 @@ def _attach(connection: sqlite3.Connection, files: dict[str, Untouched]) -> None
         connection.execute(f"ATTACH {duck.literal(file.uri)} AS {duck.identifier(name)}")
 
 
-def _lock(connection: sqlite3.Connection, relations: list[Json]) -> None:
-    allowed = {(relation["place"][0], relation["place"][1].casefold()) for relation in relations}
+def _lock(connection: sqlite3.Connection, relations: list[Json], private: Collection[str]) -> None:
+    allowed = {(relation["place"][0], fold(relation["place"][1])) for relation in relations}
     beneath = _beneath(connection, allowed)
+    defined = frozenset(private)
+    uncounted = {table for _, _, table in beneath}
 
     def authorize(
         action: int, first: str | None, second: str | None, database: str | None, inside: str | None
     ) -> int:
         if action in (_SELECT, _RECURSIVE):
             return sqlite3.SQLITE_OK
-        if action == _FUNCTION and (second or "").casefold() in SQLITE_FUNCTIONS:
+        if action == _FUNCTION and fold(second or "") in SQLITE_FUNCTIONS:
             return sqlite3.SQLITE_OK
-        named = ((database or ""), (first or "").casefold())
-        # What a WITH clause defines is in no database. `inside` may be its name, or a view's.
-        defined = database is None and second == ""
-        within = inside is not None and named in beneath
-        if action == _READ and (named in allowed or within or defined):
+        if action != _READ:
+            return sqlite3.SQLITE_DENY
+        table = fold(first or "")
+        # A name of which no column is read: SQLite says the database only where the text does,
+        # and of a table beneath a view that became part of the query, not even the view.
+        if database is None and second == "" and (first in defined or table in uncounted):
+            return sqlite3.SQLITE_OK
+        # `inside` is the name of the view, or of the WITH clause, that the table is read by.
+        if (database or "", table) in allowed or (fold(inside or ""), database, table) in beneath:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 
@@ -108,21 +118,28 @@ def _lock(connection: sqlite3.Connection, relations: list[Json]) -> None:
     connection.set_authorizer(authorize)
 
 
-def _beneath(connection: sqlite3.Connection, allowed: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """What the views of the set are made of, as SQLite says when it prepares to read them."""
-    found: set[tuple[str, str]] = set()
+def _beneath(
+    connection: sqlite3.Connection, allowed: set[tuple[str, str]]
+) -> set[tuple[str, str | None, str]]:
+    """What the views of the set are made of, as SQLite says when it prepares to read them.
+
+    Each is a view's name, and the database and the table that are read from inside of it.
+    """
+    found: set[tuple[str, str | None, str]] = set()
 
     def note(
         action: int, first: str | None, _: str | None, database: str | None, inside: str | None
     ) -> int:
         if action == _READ and inside is not None:
-            found.add((database or "", (first or "").casefold()))
+            found.add((fold(inside), database, fold(first or "")))
         return sqlite3.SQLITE_OK
 
     connection.set_authorizer(note)
     for schema, table in allowed:
         place = f"{duck.identifier(schema)}.{duck.identifier(table)}"
         connection.execute(f"EXPLAIN SELECT * FROM {place}").fetchall()
+        if found:
+            connection.execute(f"EXPLAIN SELECT count(*) FROM {place}").fetchall()
     connection.set_authorizer(None)
     return found
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO
 
-from dovetail.errors import DovetailError, LimitError, QueryError, SourceError
+from dovetail.errors import DovetailError, GuardError, LimitError, QueryError, SourceError
 from dovetail.ports import Json
 
 Cancelled = Callable[[], bool]
@@ -27,7 +27,9 @@ _LOOK = 0.05
 _START_SECONDS = 60.0
 _REAP_SECONDS = 5.0
 _MODULE = "dovetail.answer.worker"
-_ERRORS: dict[str, type[DovetailError]] = {"LimitError": LimitError, "SourceError": SourceError}
+_ERRORS: dict[str, type[DovetailError]] = {
+    kind.__name__: kind for kind in (LimitError, SourceError, GuardError)
+}
 
 # What a process says of a query, and the rows.
 Answer = tuple[Json, bytes]
@@ -49,8 +51,19 @@ class Pool:
         self._closed = False
         atexit.register(self.close)
 
-    def ask(self, request: Json, *, seconds: float, most: int, cancelled: Cancelled) -> Answer:
-        """Have a request answered by a process; one that fails to in time is killed."""
+    def ask(
+        self,
+        request: Json,
+        *,
+        seconds: float,
+        most: int,
+        cancelled: Cancelled,
+        spent: float = 0.0,
+    ) -> Answer:
+        """Have a request answered by a process; one that fails to in time is killed.
+
+        Of the `seconds` that the query has in all, so many are `spent` already.
+        """
         while not self._turns.acquire(timeout=_LOOK):
             if cancelled():
                 raise LimitError("the query was called off before it began")
@@ -58,7 +71,7 @@ class Pool:
             worker = self._take()
             keep = False
             try:
-                header, body = worker.ask(request, seconds, most, cancelled)
+                header, body = worker.ask(request, seconds, most, cancelled, spent)
                 keep = not header["last"]
             finally:
                 self._give(worker, keep=keep)
@@ -126,14 +139,21 @@ class Worker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, request: Json, seconds: float, most: int, cancelled: Cancelled) -> Answer:
+    def ask(
+        self,
+        request: Json,
+        seconds: float,
+        most: int,
+        cancelled: Cancelled,
+        spent: float = 0.0,
+    ) -> Answer:
         """Send a request and wait for the answer, `seconds` at most once the process is up."""
         if not self._ready:
             self._exchange(b"", time.monotonic() + _START_SECONDS, 0, cancelled)
             self._ready = True
         line = json.dumps(request).encode() + b"\n"
         try:
-            return self._exchange(line, time.monotonic() + seconds, most, cancelled)
+            return self._exchange(line, time.monotonic() + seconds - spent, most, cancelled)
         except TimeoutError:
             raise LimitError(
                 f"the query ran longer than {seconds:g} seconds; "

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from dovetail.ddl import query_names
-from dovetail.domain import Table
+from dovetail.domain import Table, TableId
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,20 @@ class Relation:
     def at(self, *place: str) -> Relation:
         """The same, elsewhere."""
         return replace(self, place=place)
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Columns of two tables that a query holds equal, the lesser table first."""
+
+    left: TableId
+    right: TableId
+    columns: tuple[tuple[str, str], ...]
+
+
+def private_places(known: Iterable[Relation]) -> dict[str, str]:
+    """The private names that tables have in an engine, with the names that queries give them."""
+    return {each.place[0]: each.name for each in known if len(each.place) == 1}
 
 
 def relations(tables: Iterable[Table]) -> tuple[Relation, ...]:

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from dovetail.answer.relations import Relation
+from dovetail.answer.identifiers import fold
+from dovetail.answer.relations import Joined, Relation
 from dovetail.domain import TableId
 
 _ROW_NAMES = {"rowid", "oid", "_rowid_"}
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """Columns of two tables that a query holds equal, the lesser table first."""
-
-    left: TableId
-    right: TableId
-    columns: tuple[tuple[str, str], ...]
 
 
 def unknown_columns(tree: exp.Expr, relations: Sequence[Relation]) -> list[exp.Column]:
@@ -93,13 +84,13 @@ def _own_columns(scope: Scope) -> Iterator[exp.Column]:
 
 
 def _found(column: exp.Column, scope: Scope, relations: Sequence[Relation]) -> bool:
-    name = column.name.casefold()
+    name = fold(column.name)
     if not column.table and (name in _aliases(scope) or name in _ROW_NAMES):
         return True
     current: Scope | None = scope
     while current is not None:
         for alias, source in current.sources.items():
-            if column.table and alias.casefold() != column.table.casefold():
+            if column.table and fold(alias) != fold(column.table):
                 continue
             names = _columns(source, relations)
             if names is None or name in names or name in _ROW_NAMES:
@@ -111,8 +102,8 @@ def _found(column: exp.Column, scope: Scope, relations: Sequence[Relation]) -> b
 def _aliases(scope: Scope) -> set[str]:
     query = scope.expression
     if isinstance(query, exp.SetOperation):
-        return {name.casefold() for name in query.named_selects}
-    return {each.alias.casefold() for each in getattr(query, "selects", ()) if each.alias}
+        return {fold(name) for name in query.named_selects}
+    return {fold(each.alias) for each in getattr(query, "selects", ()) if each.alias}
 
 
 def _columns(source: exp.Table | Scope, relations: Sequence[Relation]) -> set[str] | None:
@@ -126,12 +117,12 @@ def _columns(source: exp.Table | Scope, relations: Sequence[Relation]) -> set[st
         names = renamed or getattr(query, "named_selects", None)
         if names is not None and ("*" in names or getattr(query, "is_star", False)):
             return None
-    return None if names is None else {name.casefold() for name in names}
+    return None if names is None else {fold(name) for name in names}
 
 
 def _named(table: exp.Table, relations: Sequence[Relation]) -> Relation | None:
-    said = ".".join(part.name for part in table.parts).casefold()
-    return next((each for each in relations if each.name.casefold() == said), None)
+    said = fold(".".join(part.name for part in table.parts))
+    return next((each for each in relations if fold(each.name) == said), None)
 
 
 def _home(
@@ -141,9 +132,9 @@ def _home(
     current: Scope | None = scope
     while current is not None:
         for alias, source in current.sources.items():
-            if column.table and alias.casefold() != column.table.casefold():
+            if column.table and fold(alias) != fold(column.table):
                 continue
-            if column.name.casefold() in (_columns(source, relations) or ()):
+            if fold(column.name) in (_columns(source, relations) or ()):
                 found = _named(source, relations) if isinstance(source, exp.Table) else None
                 return alias, found
         current = current.parent
@@ -151,7 +142,7 @@ def _home(
 
 
 def _has(relation: Relation, name: str) -> bool:
-    return any(column.name.casefold() == name.casefold() for column in relation.table.columns)
+    return any(fold(column.name) == fold(name) for column in relation.table.columns)
 
 
 def _relation_of(column: exp.Column, relations: Sequence[Relation]) -> Relation | None:
@@ -162,7 +153,7 @@ def _relation_of(column: exp.Column, relations: Sequence[Relation]) -> Relation 
         return _named(read[0], relations) if len(read) == 1 else None
     while column.table and select is not None:
         for table in select.find_all(exp.Table):
-            if table.alias_or_name.casefold() == column.table.casefold():
+            if fold(table.alias_or_name) == fold(column.table):
                 return _named(table, relations)
         select = select.find_ancestor(exp.Select)
     return None
@@ -191,6 +182,6 @@ def _equalities(scope: Scope) -> Iterator[tuple[exp.Column, exp.Column]]:
 
 def _spelled(column: exp.Column, relation: Relation) -> str:
     """A column's name as its table spells it."""
-    folded = column.name.casefold()
-    spelled = (each.name for each in relation.table.columns if each.name.casefold() == folded)
+    folded = fold(column.name)
+    spelled = (each.name for each in relation.table.columns if fold(each.name) == folded)
     return next(spelled, column.name)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
+from dovetail.answer.identifiers import fold
 from dovetail.answer.relations import Relation
 from dovetail.answer.scopes import typed_columns, unknown_columns
 
@@ -39,6 +40,16 @@ def like_sqlite(tree: exp.Expr, relations: Sequence[Relation]) -> exp.Expr:
     for select in list(tree.find_all(exp.Select)):
         _settle_bare_columns(select)
     return tree
+
+
+def without_quoted_texts(tree: exp.Expr) -> exp.Expr:
+    """A copy of a query without the quoted names that may be texts to SQLite."""
+
+    def without(node: exp.Expr) -> exp.Expr:
+        name = node.this if isinstance(node, exp.Column) and not node.table else None
+        return exp.null() if isinstance(name, exp.Identifier) and name.quoted else node
+
+    return tree.transform(without)
 
 
 def _meet_numbers(column: exp.Column) -> None:
@@ -96,13 +107,13 @@ def _settle_bare_columns(select: exp.Select) -> None:
     grouped = list(group.expressions) if group else []
     extremes = [each for each in found if isinstance(each, (exp.Min, exp.Max))]
     extreme = extremes[0] if len(extremes) == 1 else None
-    aliases = {each.alias.casefold() for each in select.expressions if each.alias}
+    aliases = {fold(each.alias) for each in select.expressions if each.alias}
     for number, holder in enumerate(holders):
         projected = number < len(select.expressions)
         if projected and _is_grouped(holder, number, grouped):
             continue
         for column in list(_bare(holder)):
-            named = not projected and not column.table and column.name.casefold() in aliases
+            named = not projected and not column.table and fold(column.name) in aliases
             if not named and not any(_same(column, key) for key in grouped):
                 _wrap(column, extreme, projected=projected)
 
@@ -146,7 +157,7 @@ def _is_grouped(projection: exp.Expr, number: int, grouped: list[exp.Expr]) -> b
         if isinstance(key, exp.Literal) and key.is_int and int(key.this) == number + 1:
             return True
         named = isinstance(key, exp.Column) and not key.table
-        if named and projection.alias.casefold() == key.name.casefold():
+        if named and fold(projection.alias) == fold(key.name):
             return True
         if key == value:
             return True
@@ -154,7 +165,7 @@ def _is_grouped(projection: exp.Expr, number: int, grouped: list[exp.Expr]) -> b
 
 
 def _same(column: exp.Column, key: exp.Expr) -> bool:
-    if not isinstance(key, exp.Column) or column.name.casefold() != key.name.casefold():
+    if not isinstance(key, exp.Column) or fold(column.name) != fold(key.name):
         return False
-    tables = {each.table.casefold() for each in (column, key) if each.table}
+    tables = {fold(each.table) for each in (column, key) if each.table}
     return len(tables) < 2

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from dovetail.answer import in_duckdb, in_sqlite
+from dovetail.answer import check, in_duckdb, in_sqlite
 from dovetail.answer.results import Limits, Ran
-from dovetail.errors import DovetailError, LimitError, QueryError, SourceError
+from dovetail.errors import DovetailError, GuardError, LimitError, QueryError, SourceError
 from dovetail.ports import Json
+from dovetail.sources import duck
 
-_ENGINES = {"duckdb": in_duckdb.run, "sqlite": in_sqlite.run}
 # Room for libraries, stacks and what reading the sources takes, beside the query's own memory.
 _ROOM = 1 << 30
 # A process that has grown beyond this is not kept for the next query.
@@ -51,20 +51,28 @@ def main() -> None:
 def _answer(request: Json, limits: Limits) -> tuple[Json, bytes]:
     _bound(limits)
     try:
-        ran = _ENGINES[request["engine"]](request["sql"], request["relations"], limits)
-        body = _arrow(ran)
+        if request["task"] == "check":
+            return check.answer(request), b""
+        body = _arrow(ran := _run(request, limits))
     except (MemoryError, pa.ArrowMemoryError):
         why = "the query needs more memory than it was given; ask for less at a time"
         return {"error": why, "class": LimitError.__name__}, b""
     except DovetailError as error:
-        kinds = (LimitError, QueryError, SourceError)
+        kinds = (LimitError, QueryError, SourceError, GuardError)
         kind = next((kind for kind in kinds if isinstance(error, kind)), QueryError)
         return {"error": str(error), "class": kind.__name__}, b""
     except Exception as error:  # noqa: BLE001 - told to the caller, who decides
-        why = f"the query failed: {type(error).__name__}: {error}"
+        why = f"the query failed: {type(error).__name__}: {duck.one_line(str(error))}"
         return {"error": why, "class": QueryError.__name__}, b""
     seconds = {stage: round(taken, 6) for stage, taken in ran.seconds.items()}
     return {"truncated": ran.truncated, "seconds": seconds, "warnings": list(ran.warnings)}, body
+
+
+def _run(request: Json, limits: Limits) -> Ran:
+    sql, relations = request["sql"], request["relations"]
+    if request["engine"] == "sqlite":
+        return in_sqlite.run(sql, relations, limits, private=request["private"])
+    return in_duckdb.run(sql, relations, limits)
 
 
 def _bound(limits: Limits) -> None:

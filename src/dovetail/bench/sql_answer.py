@@ -12,7 +12,8 @@ from sqlglot import exp
 from dovetail.answer.compare import same_result
 from dovetail.answer.execute import Execution, Executor
 from dovetail.answer.generate import Generated, attempt
-from dovetail.answer.guard import base_tables, parse
+from dovetail.answer.names import base_tables
+from dovetail.answer.parse import parse
 from dovetail.answer.relations import Relation, relations
 from dovetail.bench.run_file import Record, Trace, Written, trace_id
 from dovetail.bench.sql_gold import Gold

@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from dovetail.answer.compare import Order, order_of
 from dovetail.answer.execute import Executor
-from dovetail.answer.guard import base_tables, parse
+from dovetail.answer.names import base_tables
+from dovetail.answer.parse import parse
 from dovetail.bench.questions import Question
 from dovetail.catalog.reader import CatalogReader
 from dovetail.ddl import query_names

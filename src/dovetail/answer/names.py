@@ -1,0 +1,139 @@
+"""Names in a query: what each table name refers to, and names of ours to put in its place.
+
+A query that runs holds no table name that somebody else chose. Each reference is resolved here,
+once, and written as a quoted name that the engine can read in one way only: the place of a table
+of the set, or a name drawn at random for a WITH clause. So it does not matter how an engine would
+have folded or looked up the name that was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from sqlglot import exp
+
+from dovetail.answer.identifiers import fold, private_name
+from dovetail.answer.relations import Relation
+from dovetail.errors import GuardError
+
+
+def nodes_of(tree: exp.Expr) -> list[exp.Expr]:
+    """Every node of a tree."""
+    found = [tree]
+    for node in found:  # which grows meanwhile
+        for value in node.args.values():
+            if isinstance(value, exp.Expr):
+                found.append(value)
+            elif type(value) is list:
+                found += [each for each in value if isinstance(each, exp.Expr)]
+    return found
+
+
+def references(
+    node: exp.Expr, defined: Mapping[str, exp.CTE] | None = None
+) -> Iterator[tuple[exp.Table, exp.CTE | None]]:
+    """Every table name of a query, with the WITH clause that defines it where it stands, if any.
+
+    With RECURSIVE a clause sees itself only where it is a set operation, as an engine that allows
+    recursion nowhere else looks for a table of that name otherwise.
+    """
+    known = defined or {}
+    clause = node.args.get("with_")
+    if clause is not None:
+        known = dict(known)
+        for cte in clause.expressions:
+            own = {fold(cte.alias): cte}
+            recursive = clause.recursive and isinstance(cte.this.unnest(), exp.SetOperation)
+            yield from references(cte, {**known, **own} if recursive else known)
+            known |= own
+    if isinstance(node, exp.Table):
+        yield node, known.get(fold(node.name)) if len(node.parts) == 1 else None
+    for child in node.iter_expressions():
+        if child is not clause:
+            yield from references(child, known)
+
+
+def base_tables(node: exp.Expr) -> Iterator[exp.Table]:
+    """The tables a query reads, without the names that its WITH clauses define where they hold."""
+    return (table for table, cte in references(node) if cte is None)
+
+
+def resolved(
+    tree: exp.Expr, relations: Sequence[Relation]
+) -> list[tuple[exp.Table, Relation | exp.CTE]]:
+    """Every table name of a query with what it means: a table of the set, or a WITH clause.
+
+    A table goes by its name as it is, or as `schema.table`; any other name is refused.
+    """
+    by_name = {fold(relation.name): relation for relation in relations}
+    found: list[tuple[exp.Table, Relation | exp.CTE]] = []
+    for table, cte in references(tree):
+        said = ".".join(part.name for part in table.parts)
+        meant = cte or by_name.get(fold(said))
+        if meant is None:
+            known = ", ".join(relation.name for relation in relations) or "none"
+            raise GuardError(f"refused: {said} is not a table of the set, which are: {known}")
+        found.append((table, meant))
+    return found
+
+
+def rename(tree: exp.Expr, relations: Sequence[Relation]) -> dict[str, str]:
+    """Call every table by its place, and every WITH clause by a private name.
+
+    The name that was written stays as an alias, so that columns are found under it. Returned are
+    the private names, with what they stand for.
+    """
+    found = resolved(tree, relations)
+    private = {}
+    drawn: dict[int, str] = {}
+    for clause in (meant for _, meant in found if isinstance(meant, exp.CTE)):
+        drawn.setdefault(id(clause), private_name())
+    if tree.find(exp.With):
+        for clause in tree.find_all(exp.CTE):
+            name = drawn.get(id(clause)) or private_name()
+            private[name] = clause.alias
+            clause.args["alias"].set("this", exp.to_identifier(name, quoted=True))
+    qualified = set()
+    for table, meant in found:
+        if isinstance(meant, Relation):
+            place = meant.place
+            if table.args.get("db"):
+                qualified.add((fold(table.db), fold(table.name)))
+            alias = exp.to_identifier(table.name, quoted=True)
+        else:
+            place = (drawn[id(meant)],)
+            alias = table.this
+        if not table.alias:
+            columns = table.args.get("alias")
+            said = columns.columns if columns else []
+            table.set("alias", exp.TableAlias(this=alias.copy(), columns=said))
+        _put(table, place)
+    for column in tree.find_all(exp.Column) if qualified else ():
+        if column.args.get("db") and (fold(column.text("db")), fold(column.table)) in qualified:
+            column.set("db", None)
+    return private
+
+
+def only_ours(
+    nodes: Iterable[exp.Expr], relations: Sequence[Relation], drawn: Iterable[str]
+) -> bool:
+    """Whether a query names no table but by the places of the set and the private names drawn."""
+    names = {(name,) for name in drawn}
+    places = names | {relation.place for relation in relations}
+    for node in nodes:
+        if isinstance(node, exp.CTE) and (node.alias,) not in names:
+            return False
+        if isinstance(node, exp.Table):
+            parts = node.parts
+            if tuple(part.name for part in parts) not in places or not all(
+                isinstance(part, exp.Identifier) and part.quoted for part in parts
+            ):
+                return False
+    return True
+
+
+def _put(table: exp.Table, place: tuple[str, ...]) -> None:
+    *above, name = place
+    table.set("this", exp.to_identifier(name, quoted=True))
+    table.set("db", exp.to_identifier(above[-1], quoted=True) if above else None)
+    table.set("catalog", None)
