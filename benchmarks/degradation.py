@@ -1,4 +1,4 @@
-"""How much do dirt and other tables cost? Retrieval over a corpus that is made worse step by step.
+"""How much do noise and other tables cost? Retrieval over a corpus that is made worse step by step.
 
     python benchmarks/degradation.py [DATA ...] [--levels 5,10,20,50] [--times 1,10] [--others DATA]
         [--share 1/4] [--seed 1] [--into .bench/degraded] [--pages docs/results] [--json]
@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.pages import MADE_WORSE, PAGES, write_chapters
 from benchmarks.profiling import cpu_seconds
 from benchmarks.results import environment
-from benchmarks.variants import DIRT, Corpus
+from benchmarks.variants import NOISE, Corpus
 
 from benchmarks import noise_kinds, variants
 from dovetail.bench.datasets import Dataset, open_dataset
@@ -81,7 +81,7 @@ class Plan:
 class Measured:
     """One system over one variant: quality from 0 to 1, CPU milliseconds per question.
 
-    Dirt changes no times, so there they are not taken. `indexed` are CPU seconds to index the
+    Noise changes no times, so there they are not taken. `indexed` are CPU seconds to index the
     variant, embedding included.
     """
 
@@ -127,9 +127,9 @@ def _variants(
         print(f"no orphans: {error}", file=sys.stderr)
         refers = {}
     yield CLEAN, 0, lambda: corpus
-    for kind, dirty in DIRT.items():
+    for kind, add_noise in NOISE.items():
         for level in plan.levels if refers or kind != "orphans" else ():
-            yield kind, level, partial(dirty, corpus, refers, level / 100, plan.seed)
+            yield kind, level, partial(add_noise, corpus, refers, level / 100, plan.seed)
     for times in plan.times:
         yield DISTRACTORS, times, partial(variants.distractors, corpus, refers, times, plan.seed)
     if plan.others:
@@ -148,7 +148,7 @@ def _asked(variant: Dataset, kind: str, level: int, plan: Plan, runs: Path) -> I
         yield Measured(
             kind, level, len(catalog), len(questions), indexed, f"{name}@{k}",
             row["f1"], row["pr"],
-            0.0 if kind in DIRT else _milliseconds(catalog, name, k, questions, settings),
+            0.0 if kind in NOISE else _milliseconds(catalog, name, k, questions, settings),
         )  # fmt: skip
 
 
@@ -177,15 +177,15 @@ def _milliseconds(
 
 
 def noise_table(results: Sequence[Measured]) -> Table:
-    """Quality by kind of dirt, system and share of dirt."""
-    levels = sorted({each.level for each in results if each.kind in DIRT})
+    """Quality by kind of noise, system and share of noise."""
+    levels = sorted({each.level for each in results if each.kind in NOISE})
     clean = {each.system: each for each in results if each.kind == CLEAN}
     at = {(each.kind, each.system, each.level): each for each in results}
     shares = [f"{level}%" for level in (0, *levels)]
     columns = [Column("noise"), Column("system"), *(Column(f"F1 {share}") for share in shares)]
     columns += [Column(f"PR {share}") for share in shares]
     rows = []
-    for kind in (kind for kind in DIRT if any(each.kind == kind for each in results)):
+    for kind in (kind for kind in NOISE if any(each.kind == kind for each in results)):
         for system, first in clean.items():
             line = [first, *(at[kind, system, level] for level in levels)]
             values = [100 * each.f1 for each in line] + [100 * each.pr for each in line]
@@ -221,7 +221,7 @@ def growth_table(results: Sequence[Measured]) -> Table:
 
 def _grown(results: Sequence[Measured]) -> list[Measured]:
     """The corpus as it is and with other tables, the fewest first."""
-    found = [each for each in results if each.kind not in DIRT]
+    found = [each for each in results if each.kind not in NOISE]
     return sorted(found, key=lambda each: (each.tables, each.kind))
 
 
@@ -236,7 +236,7 @@ def plot(title: str, results: Sequence[Measured]) -> str:
     systems = dict(zip(dict.fromkeys(each.system for each in results), STYLES, strict=False))
     panels = [
         panel
-        for kind in DIRT
+        for kind in NOISE
         if any(each.kind == kind for each in results)
         for panel in [_noise_panel(kind, results, systems)]
     ]
@@ -292,7 +292,7 @@ def chapter(name: str, command: str, results: Sequence[Measured], picture: str) 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", nargs="*", default=["sample"])
-    parser.add_argument("--levels", type=_numbers, default=Plan().levels, help="percent of dirt")
+    parser.add_argument("--levels", type=_numbers, default=Plan().levels, help="percent of noise")
     parser.add_argument(
         "--times", type=_numbers, default=Plan().times, help="distractors per table"
     )

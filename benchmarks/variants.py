@@ -1,6 +1,6 @@
-"""Corpora made worse on purpose: dirt in cells and names, and tables that no question is about.
+"""Corpora made worse on purpose: noise in cells and names, and tables that no question is about.
 
-What is drawn follows from the seed and the place it is drawn for: what is dirty at 5% is dirty at
+What is drawn follows from the seed and the place it is drawn for: what is noisy at 5% is noisy at
 10% too, and ten times as many tables have the first ones among them. The tables of the corpus keep
 their names, so gold stays as it is.
 """
@@ -99,8 +99,8 @@ def references(corpus: Corpus, keys: Sequence[ForeignKey]) -> dict[Place, set[Pl
     return found
 
 
-# A corpus with a share of dirt, drawn with a seed.
-Dirty = Callable[[Corpus, Mapping[Place, set[Place]], float, int], Corpus]
+# A corpus with a share of noise, drawn with a seed.
+AddNoise = Callable[[Corpus, Mapping[Place, set[Place]], float, int], Corpus]
 
 
 def with_orphans(
@@ -165,7 +165,7 @@ def with_removed_values(
     return made
 
 
-DIRT: dict[str, Dirty] = {
+NOISE: dict[str, AddNoise] = {
     "orphans": with_orphans,
     "renamed columns": with_renamed_columns,
     "removed values": with_removed_values,

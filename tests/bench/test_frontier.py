@@ -46,7 +46,7 @@ def test_parts_by_confidence_hold_what_was_expected_against_what_came(corpus: Co
     assert [len(corpus.by_confidence(0.6, groups)) for groups in (1, 4, 9)] == [1, 4, 4]
 
 
-def test_the_dial_is_read_off_between_its_points() -> None:
+def test_f1_is_read_off_between_the_points_of_a_curve() -> None:
     points = [Point(r, Retrieval(1, 0, 0, f1, pr)) for r, f1, pr in ((0, 0.9, 0.5), (1, 0.7, 0.9))]
     assert at(points, 0.6) == pytest.approx(0.85)
     assert at(points, 0.95) == pytest.approx(0.7)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from benchmarks.noise_kinds import orphan
 from benchmarks.variants import (
-    DIRT,
+    NOISE,
     Corpus,
     Frame,
     Place,
@@ -64,24 +64,24 @@ def flat(corpus: Corpus) -> list[Any]:
     ]
 
 
-def dirty_cells(corpus: Corpus, kind: str, share: float, seed: int = 1) -> set[Any]:
-    return set(flat(DIRT[kind](corpus, REFERS, share, seed))) - set(flat(corpus))
+def noisy_cells(corpus: Corpus, kind: str, share: float, seed: int = 1) -> set[Any]:
+    return set(flat(NOISE[kind](corpus, REFERS, share, seed))) - set(flat(corpus))
 
 
 @pytest.mark.parametrize("share", [0.05, 0.2])
 def test_so_many_orphans_and_nothing_else(corpus: Corpus, share: float) -> None:
-    dirty = dirty_cells(corpus, "orphans", share)
-    assert {(table, name) for table, name, _, _ in dirty} == set(REFERS)
-    assert len(dirty) == pytest.approx(share * 2 * ROWS, rel=0.15)
-    for table, name, _, value in dirty:
+    noisy = noisy_cells(corpus, "orphans", share)
+    assert {(table, name) for table, name, _, _ in noisy} == set(REFERS)
+    assert len(noisy) == pytest.approx(share * 2 * ROWS, rel=0.15)
+    for table, name, _, value in noisy:
         ((parent, key),) = REFERS[table, name]
         assert value not in corpus[parent].data[key].to_pylist()
-    made = DIRT["orphans"](corpus, REFERS, share, 1)
+    made = NOISE["orphans"](corpus, REFERS, share, 1)
     assert made[VISITS].data.schema == corpus[VISITS].data.schema  # numbers stay numbers
 
 
 def test_so_many_columns_renamed_and_no_cell_changed(corpus: Corpus) -> None:
-    made = DIRT["renamed columns"](corpus, REFERS, 0.2, 1)
+    made = NOISE["renamed columns"](corpus, REFERS, 0.2, 1)
     pairs = [
         (old, new)
         for table in corpus
@@ -97,19 +97,19 @@ def test_so_many_columns_renamed_and_no_cell_changed(corpus: Corpus) -> None:
 
 
 def test_so_many_values_removed(corpus: Corpus) -> None:
-    dirty = dirty_cells(corpus, "removed values", 0.1)
-    assert len(dirty) == pytest.approx(0.1 * len(flat(corpus)), rel=0.1)
-    assert {value for _, _, _, value in dirty} == {None}
+    noisy = noisy_cells(corpus, "removed values", 0.1)
+    assert len(noisy) == pytest.approx(0.1 * len(flat(corpus)), rel=0.1)
+    assert {value for _, _, _, value in noisy} == {None}
 
 
-@pytest.mark.parametrize("kind", DIRT)
-def test_dirt_grows_from_less_dirt_and_follows_the_seed(corpus: Corpus, kind: str) -> None:
-    little, much = (dirty_cells(corpus, kind, share) for share in (0.05, 0.3))
+@pytest.mark.parametrize("kind", NOISE)
+def test_noise_grows_from_less_noise_and_follows_the_seed(corpus: Corpus, kind: str) -> None:
+    little, much = (noisy_cells(corpus, kind, share) for share in (0.05, 0.3))
     assert little < much
-    made = [DIRT[kind](corpus, REFERS, 0.1, seed) for seed in (1, 1, 2)]
+    made = [NOISE[kind](corpus, REFERS, 0.1, seed) for seed in (1, 1, 2)]
     assert list(made[0]) == list(corpus)  # so gold stays
     assert made[0] == made[1] != made[2]
-    assert DIRT[kind](corpus, REFERS, 0, 1) == corpus
+    assert NOISE[kind](corpus, REFERS, 0, 1) == corpus
 
 
 @pytest.mark.parametrize("text", ["usa", "A", "7", "1.5", "-", "", "ß", "2024-01-01"])
