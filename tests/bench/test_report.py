@@ -244,6 +244,7 @@ def test_the_command(written: Path, tmp_path: Path) -> None:
     assert "is no price list" in str(refused.exception)
 
 
+@pytest.mark.slow
 def test_two_runs_give_the_same_figures(sample_dataset: Dataset, tmp_path: Path) -> None:
     made = []
     for name in ("one", "other"):
@@ -260,6 +261,7 @@ def test_two_runs_give_the_same_figures(sample_dataset: Dataset, tmp_path: Path)
 SLOW = "jar"
 
 
+@pytest.mark.slow
 def test_the_committed_figures_are_those_of_a_fresh_run(
     sample_dataset: Dataset, tmp_path: Path
 ) -> None:

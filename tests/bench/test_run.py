@@ -107,6 +107,7 @@ def test_threads_leave_the_file_that_one_thread_leaves(dataset: Dataset, tmp_pat
     assert spent >= 60 * 0.02
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_with_no_question_lost_or_doubled(
     dataset: Dataset, tmp_path: Path
 ) -> None:

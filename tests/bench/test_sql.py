@@ -274,6 +274,7 @@ def test_evidence_reaches_the_retriever_and_the_prompt_apart(
     assert "Known besides" not in played.asked[-3]["messages"][0]["content"]
 
 
+@pytest.mark.slow
 def test_what_is_on_disk_is_not_asked_again_and_a_change_is_another_run(
     folder: Path, tmp_path: Path, scripted: Start
 ) -> None:
@@ -381,6 +382,7 @@ def test_a_retriever_may_wait_as_well(
     assert (row["llm_calls"], row["tokens_in"], row["tokens_out"]) == (2.0, 111.0, 17.0)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_with_no_question_lost_or_doubled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -462,6 +464,7 @@ def test_a_set_may_span_more_databases_than_sqlite_attaches(
     assert (row["avg_tables"], row["ex_all"]) == (11.0, 0.5)
 
 
+@pytest.mark.slow
 def test_the_sample_in_its_own_dialect_over_several_sources(
     sample_dataset: Dataset, tmp_path: Path, scripted: Start
 ) -> None:
@@ -481,6 +484,7 @@ def test_the_sample_in_its_own_dialect_over_several_sources(
     assert row["errors"] == NONE_WRONG | {"result": 1, "schema_linking": 1, "formatting": 1}
 
 
+@pytest.mark.slow
 def test_gold_results_of_the_sample_are_those_of_plain_duckdb(sample_dataset: Dataset) -> None:
     """The slow twin attaches all sources and runs the SQL as it is written."""
     catalog = sample_dataset.catalog()

@@ -17,6 +17,7 @@ from tests.support.scripted import HashEmbedder
 from tests.support.searchers import not_yet_searchable
 
 
+@pytest.mark.slow
 def test_bench_retrieval_of_dense_and_search(tmp_path: Path) -> None:
     done = run(
         "bench", "retrieval", "sample", "--retriever", "dense,search", "--k", "5,10", "--json",

@@ -75,6 +75,7 @@ def reading(lake: Path, into: Path) -> set[str]:
     return read
 
 
+@pytest.mark.slow
 def test_killed_at_any_instant_the_catalog_is_old_or_new(tmp_path: Path) -> None:
     """Two catalogs at once, as a run spends much of its time waiting to start."""
     folders = [tmp_path / name for name in ("one", "two")]
@@ -118,6 +119,7 @@ def kill_again_and_again(folder: Path, seed: int) -> None:
     assert len(list((into / "generations").iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_killed_before_any_change_to_its_files_the_catalog_is_old_or_new(tmp_path: Path) -> None:
     lake, into = tmp_path / "lake", tmp_path / "catalog"
     write_lake(lake, 2, tables=12)
@@ -179,6 +181,7 @@ print(number)
 """
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_finished_is_not_read_again(tmp_path: Path) -> None:
     lake, into = tmp_path / "lake", tmp_path / "catalog"
     write_lake(lake, 2)
@@ -241,6 +244,7 @@ def is_running(process: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.slow
 def test_interrupted_it_says_so_and_leaves_nobody_behind(tmp_path: Path) -> None:
     lake, into = tmp_path / "lake", tmp_path / "catalog"
     write_lake(lake, 2, rows=20_000)
@@ -388,6 +392,7 @@ def test_an_open_catalog_stays_as_it_is(tmp_path: Path) -> None:
     assert contents(opened) == expected
 
 
+@pytest.mark.slow
 def test_readers_never_see_an_update_half_done(tmp_path: Path) -> None:
     lake, into = tmp_path / "lake", tmp_path / "catalog"
     states = []

@@ -112,6 +112,7 @@ def test_the_account_of_a_set(shop: Path) -> None:
     assert "selected by the model; rank 1 of the fused search" in shown.stdout
 
 
+@pytest.mark.slow
 def test_tables_that_do_not_join_are_warned_of(sample: dovetail.Catalog) -> None:
     question = "recalls of products and districts of schools"
     done = run("ask", question, "-C", str(sample.path), DOVETAIL_EMBEDDER="none")
@@ -195,6 +196,7 @@ def test_hybrid_asks_a_model_where_the_graph_is_unsure(shop: Path) -> None:
         assert unsure.ids == other.retrieve(QUESTION).ids
 
 
+@pytest.mark.slow
 def test_rows_come_back_for_a_question(shop: Path, tmp_path: Path) -> None:
     written = "SELECT count(*) AS n\nFROM orders"
     given = ["--selector", "search", "--k", "3", "--llm", "openai:tiny"]
@@ -238,6 +240,7 @@ def answer(folder: Path, count: int) -> None:
     (folder / RESPONSES).write_text("".join(json.dumps(reply) + "\n" for reply in replies))
 
 
+@pytest.mark.slow
 def test_an_evaluation_by_recorded_replies(tmp_path: Path) -> None:
     folder, runs = tmp_path / "record", str(tmp_path / "runs")
     first = bench("--runs", runs, folder=folder)

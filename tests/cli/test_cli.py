@@ -43,6 +43,7 @@ def shop(corpus: tuple[Path, ...], tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_index_tables_show(shop: Path) -> None:
     first = run("index", "shop.sqlite", "exports", cwd=shop)
     assert (first.returncode, first.stderr) == (0, "")
@@ -57,6 +58,7 @@ def test_index_tables_show(shop: Path) -> None:
     assert "product_id" in shown
 
 
+@pytest.mark.slow
 def test_json_is_one_document_and_nothing_else(shop: Path) -> None:
     report = run_json("index", "shop.sqlite", cwd=shop)
     assert report["tables"] == 6
@@ -107,6 +109,7 @@ def test_what_typer_refuses_is_wrong_usage(shop: Path) -> None:
         assert run(*arguments, cwd=shop).returncode == 2
 
 
+@pytest.mark.slow
 def test_an_ambiguous_name_lists_the_choices(sample: dovetail.Catalog) -> None:
     done = run("show", "orders", "-C", str(sample.path))
     assert done.returncode == 2
@@ -121,6 +124,7 @@ def test_a_source_that_is_missing_does_not_stop_the_others(shop: Path) -> None:
     assert run("tables", cwd=shop).returncode == 0
 
 
+@pytest.mark.slow
 def test_settings_come_from_file_then_environment_then_options(shop: Path) -> None:
     (shop / "dovetail.toml").write_text(
         'sources = ["shop.sqlite"]\nexclude = ["status"]\ncatalog = "a"\n'
@@ -154,6 +158,7 @@ def test_a_wrong_variable_is_named(shop: Path) -> None:
     assert "DOVETAIL_WORKERS must be a whole number, not 'many'" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_demo_runs_twice(tmp_path: Path) -> None:
     cold, warm = run("demo", "--into", "d", cwd=tmp_path), run("demo", "--into", "d", cwd=tmp_path)
     assert cold.returncode == warm.returncode == 0
@@ -162,6 +167,7 @@ def test_the_demo_runs_twice(tmp_path: Path) -> None:
     assert "orders (2), people (3)" in " ".join(warm.stdout.split())
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_progress_bar_and_a_pipe_does_not(shop: Path) -> None:
     def on_a_terminal(*arguments: str) -> str:
         ours, theirs = pty.openpty()
@@ -269,6 +275,7 @@ def test_the_public_names_are_these() -> None:
     assert run("--version").stdout == f"dovetail {dovetail.__version__}\n"
 
 
+@pytest.mark.slow
 def test_joins_are_shown_with_their_reasons(sample: dovetail.Catalog) -> None:
     shown = run("joins", "order_items", "-C", str(sample.path), COLUMNS="200").stdout
     assert "shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no" in shown

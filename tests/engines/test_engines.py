@@ -54,6 +54,7 @@ def tree(into: Path) -> dict[str, bytes]:
     return {str(path.relative_to(into)): path.read_bytes() for path in found}
 
 
+@pytest.mark.slow
 def test_ray_gives_the_same_bytes_though_a_worker_is_killed(
     cluster: Any, corpus: tuple[Path, ...], tmp_path: Path
 ) -> None:
@@ -108,6 +109,7 @@ def test_an_error_in_a_worker_is_raised_here(tmp_path: Path) -> None:
         list(engine.map("tests.engines.test_engines:fail", [{}, {}], tmp_path, lambda _: None))
 
 
+@pytest.mark.slow
 def test_a_script_may_build_without_a_main_guard(corpus: tuple[Path, ...], tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

@@ -81,6 +81,7 @@ def contents(draw: st.DrawFn) -> str:
 STEP = st.dictionaries(st.sampled_from(TABLES), st.none() | contents(), min_size=1, max_size=2)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(
     st.dictionaries(st.sampled_from(TABLES), contents(), min_size=2),
@@ -105,6 +106,7 @@ def test_an_update_is_a_rebuild(first: dict[str, str], steps: list[dict[str, str
                 assert join_edges(updated, known.name) == work_out(rebuilt, known.name)
 
 
+@pytest.mark.slow
 def test_what_an_update_keeps_is_not_counted_again(
     corpus: tuple[Path, ...], tmp_path: Path
 ) -> None:

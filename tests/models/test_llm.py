@@ -415,6 +415,7 @@ def test_the_key_of_a_request_is_pinned() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_real_model_runs_in_this_process(smollm: Path) -> None:
     llm = open_llm(f"local:{smollm}")
     assert llm.model_id.startswith("local:SmolLM2-135M-Instruct.Q4_1.gguf@")

@@ -17,6 +17,7 @@ from dovetail.settings import Settings
 TABLES = ("orders", "status")
 
 
+@pytest.mark.slow
 def test_a_real_model_describes_tables_and_selects_among_them(
     smollm: Path, corpus: tuple[Path, ...], tmp_path: Path
 ) -> None:
