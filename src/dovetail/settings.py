@@ -20,6 +20,14 @@ FILE = "dovetail.toml"
 PREFIX = "DOVETAIL_"
 # Old names of settings that are still accepted.
 RENAMED = {"recall": "breadth", "unsure": "ask_below"}
+# The least and the greatest value of settings that are numbers.
+BOUNDS: Mapping[str, tuple[float, float]] = {
+    "sample_rows": (0, 1_000), "seed": (0, (1 << 63) - 1), "join_rows": (0, 1),
+    "join_unique": (0, 1), "workers": (1, 10_000), "breadth": (0, 1), "ask_below": (0, 1),
+    "llm_workers": (1, 10_000), "llm_context": (256, 1 << 31), "llm_price_in": (0, 1e6),
+    "llm_price_out": (0, 1e6), "query_seconds": (0.001, 604_800), "query_memory_mb": (16, 1 << 30),
+    "query_rows": (1, 1 << 40),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,14 @@ class Settings:
     query_rows: int = 100_000
     sql_repair: bool = True
 
+    def __post_init__(self) -> None:
+        for name, (least, greatest) in BOUNDS.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= greatest:  # NaN is in no range
+                raise UsageError(
+                    f"setting {name!r} is {value}; it must be from {least:,} to {greatest:,}"
+                )
+
     def but(self, **given: Any) -> Settings:
         """Return these settings with every given value that is not None in place of its own."""
         wanted = {name: value for name, value in given.items() if value is not None}
@@ -67,6 +83,10 @@ def load_settings(folder: Path | None = None, environ: Mapping[str, str] | None 
             values = tomllib.loads(file.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{file}: {error}") from None
+        except RecursionError:
+            raise UsageError(f"{file} is nested too deeply to be settings") from None
+        except OSError as error:
+            raise UsageError(f"cannot read {file}: {error.strerror}") from None
         settings = _merge(settings, _with_new_names(values, str(file)), where=str(file))
     variables = os.environ if environ is None else environ
     names = (*(field.name for field in fields(Settings)), *RENAMED)

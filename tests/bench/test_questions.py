@@ -32,6 +32,20 @@ def test_a_row_becomes_a_question() -> None:
     assert found.with_evidence().text == "How many cats? cats purr"
 
 
+def test_entries_of_another_shape_are_named_by_their_place() -> None:
+    rows: list[dict[str, object]] = [
+        {"question": "q", "db_id": "farm", "gold_tables": 5},
+        {"question_id": 0, "question": "q", "db_id": "farm", "gold_tables": "dog"},
+        {"question_id": None, "question": "q", "db_id": "farm", "gold_tables": ["dog"]},
+    ]
+    asked = read_questions(rows, ("sqlite",)).over(CATALOG)
+    assert [found.id for found in asked.questions] == ["entry 3"]
+    assert [str(problem) for problem in asked.problems] == [
+        "question entry 1: its gold_tables are no list of names",
+        "question 0: its gold_tables are no list of names",
+    ]
+
+
 def test_gold_is_read_from_sql_where_none_is_given() -> None:
     row = question(1, "q", [], sql="SELECT * FROM Dog JOIN cat ON 1")
     (found,) = read_questions([row], ("sqlite",)).over(CATALOG).questions

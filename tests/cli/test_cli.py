@@ -244,6 +244,14 @@ def test_a_folder_named_like_markup_is_no_markup(shop: Path) -> None:
     assert "tables in new[/b]:" in done.stdout
 
 
+def test_a_demo_that_cannot_be_written_is_an_error_of_one_line(tmp_path: Path) -> None:
+    (tmp_path / "corpus.new" / "civic.sqlite").mkdir(parents=True)
+    done = run("demo", "--into", str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"dovetail: {tmp_path}/corpus.new/civic.sqlite: unable to open")
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_a_full_standard_output_is_an_error_of_one_line(shop: Path) -> None:
     assert run("index", "shop.sqlite", cwd=shop).returncode == 0
     with Path("/dev/full").open("w") as full:

@@ -73,13 +73,16 @@ class Dataset:
         file = self.home / FOREIGN_KEYS
         if not file.is_file():
             raise NotFoundError(f"{self.name} declares no keys: there is no {file}")
-        keys = [
-            ForeignKey(
-                row["db_id"], row["table"], row["column"],
-                row.get("ref_db_id", row["db_id"]), row["ref_table"], row["ref_column"],
-            )
-            for row in read_json(file)
-        ]  # fmt: skip
+        try:
+            keys = [
+                ForeignKey(*map(str, (
+                    row["db_id"], row["table"], row["column"],
+                    row.get("ref_db_id", row["db_id"]), row["ref_table"], row["ref_column"],
+                )))
+                for row in read_json(file)
+            ]  # fmt: skip
+        except (AttributeError, KeyError, TypeError) as error:
+            raise DatasetError(f"{file} is no list of foreign keys: {error!r}") from None
         return [
             key
             for key in keys

@@ -106,8 +106,9 @@ def read_questions(rows: Sequence[Json], dialects: Sequence[str]) -> QuestionSet
     """Questions from the rows of a `questions.json`; without given gold, its SQL is read for it."""
     good: dict[str, Question] = {}
     bad: list[Problem] = []
-    for row in rows:
-        question_id = str(row["question_id"])
+    for number, row in enumerate(rows, 1):
+        given = row.get("question_id")
+        question_id = f"entry {number}" if given is None else str(given)
         try:
             if question_id in good:
                 raise DatasetError("its id is there twice")
@@ -123,6 +124,8 @@ def _question(question_id: str, row: Json, dialects: Sequence[str]) -> Question:
         raise DatasetError("it has no text")
     database, sql = str(row.get("db_id") or ""), str(row.get("sql") or "")
     if given := row.get("gold_tables"):
+        if not isinstance(given, list):
+            raise DatasetError("its gold_tables are no list of names")
         gold = {table_of(str(name), database) for name in given}
     else:
         gold = gold_of(sql, database, dialects)

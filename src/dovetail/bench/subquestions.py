@@ -55,7 +55,7 @@ def read_subquestions(file: Path, rows: Sequence[Json]) -> Subquestions:
         content = json.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise DatasetError(f"{file} is no JSON: {error}") from None
-    ids = [str(row["question_id"]) for row in rows]
+    ids = [str(row.get("question_id")) for row in rows]
     if isinstance(content, list):
         if len(content) != len(ids):
             raise DatasetError(

@@ -1,7 +1,10 @@
 """Draw every domain of the sample corpus and write each table into the file it belongs in."""
 
+import sqlite3
 from pathlib import Path
 from random import Random
+
+import duckdb
 
 from dovetail.sample import render
 from dovetail.sample.estate import estate_tables
@@ -67,7 +70,10 @@ def write_corpus(into: Path, *, seed: int = 7) -> tuple[Path, ...]:
             contents.setdefault(source, []).append(table)
     into.mkdir(parents=True, exist_ok=True)
     for source, drawn in contents.items():
-        _write(into / source, drawn)
+        try:
+            _write(into / source, drawn)
+        except (sqlite3.Error, duckdb.Error) as error:  # a full disk, above all
+            raise OSError(0, str(error).splitlines()[0], str(into / source)) from None
     return tuple(into / source for source in sorted(contents))
 
 
