@@ -186,7 +186,7 @@ def test_a_terminal_gets_a_progress_bar_and_a_pipe_does_not(shop: Path) -> None:
         os.close(ours)
         return seen.decode()
 
-    assert "Looking at sources" in on_a_terminal("index", "shop.sqlite", "-C", "a")
+    assert "Listing tables" in on_a_terminal("index", "shop.sqlite", "-C", "a")
     assert on_a_terminal("index", "shop.sqlite", "-C", "b", "--quiet") == ""
     quiet = run("index", "shop.sqlite", "-C", "c", "--quiet", cwd=shop)
     assert (quiet.stdout, quiet.stderr) == ("", "")
