@@ -46,7 +46,7 @@ from dovetail.bench.retrieval import bench_retrieval
 from dovetail.bench.run_config import RunConfig
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import NotFoundError
-from dovetail.plugins import open_retriever
+from dovetail.retrieve.registry import open_retriever
 from dovetail.settings import Settings
 
 # At the k where each is at its best in F1: rankings are cut short, `graph` chooses from more.

@@ -25,7 +25,8 @@ from dovetail.models.chat import estimate_tokens
 from dovetail.ports import Completion, Json, Message
 from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
 from dovetail.retrieve.opening import searcher_of
-from dovetail.retrieve.select_llm import COMPACT, FORMS, SelectOptions
+from dovetail.retrieve.registry import COMPACT
+from dovetail.retrieve.select_llm import FORMS, SelectOptions
 from dovetail.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -92,7 +93,7 @@ def asked_of(dataset: Dataset, form: str, k: int, limit: int) -> list[Asked]:
     settings = Settings()
     searcher = searcher_of(dataset.catalog(settings), settings)
     listener = Listener()
-    options = CoreTOptions(k, select=SelectOptions(form), adjustment=None)
+    options = CoreTOptions(k, select=SelectOptions(form), adjustment="none")
     retriever = CoreTRetriever(searcher, listener, options)
     found = []
     for question in spaced(dataset.questions(), limit):

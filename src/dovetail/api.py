@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING
 from dovetail.catalog.reader import CatalogReader
 from dovetail.ddl import ddl
 from dovetail.domain import Candidate, Chosen, JoinEdge, Table, TableSet
-from dovetail.errors import UsageError
+from dovetail.errors import MissingModelError, NotFoundError, UsageError
 from dovetail.markdown import fenced
 from dovetail.offline import pipeline, summary
 from dovetail.offline.progress import ProgressCallback
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.opening import open_model
-from dovetail.retrieve.select_llm import COMPACT, SelectOptions
-from dovetail.retrieve.selectors import AUTO, SelectorContext, open_selector
+from dovetail.retrieve.registry import COMPACT, open_selector
 from dovetail.search.opening import open_searcher
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings, deprecated
@@ -63,6 +62,9 @@ class FoundSet:
     @property
     def warning(self) -> str:
         """What to look out for before joining them; empty if nothing."""
+        if not self.tables:
+            nearest = ", ".join(self.set.nearest)
+            return "nothing here seems to answer this" + (f"; nearest: {nearest}" * bool(nearest))
         if self.connected:
             return ""
         parts = " | ".join(", ".join(map(str, part)) for part in self.set.components)
@@ -113,8 +115,8 @@ class Catalog(CatalogReader):
         self,
         question: str,
         *,
-        k: int = 10,
-        selector: str = AUTO,
+        k: int | None = None,
+        selector: str | None = None,
         llm: LLM | str | None = None,
         prompt: str = COMPACT,
         breadth: float | None = None,
@@ -122,12 +124,14 @@ class Catalog(CatalogReader):
     ) -> FoundSet:
         """The set of tables that a question needs, and how they join.
 
-        `k` candidates are searched for, and `selector` chooses among them: `graph` without a
-        language model, by what the question says of them and how they join, `llm` by one call of
-        a model with the prompt `full` or `compact`, `hybrid` asks the model where `graph` is
-        unsure, `search` takes them all, and `auto` is `llm` if there is a model (`llm`, or the one
-        that the settings name), else `graph`. `breadth`, from 0 to 1, is for `graph`: how
-        many tables it takes (`recall` is its old name).
+        `k` candidates are searched for (10; for `graph` 16), and `selector` chooses among them:
+        `graph` without a language model, by what the question says of them and how they join,
+        `llm` by one call of a model with the prompt `full` or `compact`, `hybrid` asks the model
+        where `graph` is not confident, `search` takes them all, and `auto` is `llm` if there is a
+        model (`llm`, or the one that the settings name), else `graph`. Any other retriever goes by
+        the name it has in `bench`, a plug-in's too. `breadth`, from 0 to 1, is for `graph`: how
+        many tables it takes (`recall` is its old name). The set may be empty: a model may say that
+        no table answers the question.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="catalog")
@@ -138,15 +142,14 @@ class Catalog(CatalogReader):
         if not question.strip():
             raise UsageError("the question is empty; ask one")
         model = self._model(llm)
-        options = SelectOptions(prompt, self.settings.llm_context)
         if recall is not None:
             deprecated("recall", "breadth", "ask()")
             breadth = recall if breadth is None else breadth
         settings = self.settings.but(breadth=breadth)
-        context = SelectorContext(
-            self.searcher, model, k, settings.breadth, settings.ask_below, options
+        retriever = open_selector(
+            selector, self, settings=settings, k=k, prompt=prompt, llm=model, searcher=self.searcher
         )
-        found = open_selector(selector, context).retrieve(question)
+        found = retriever.retrieve(question)
         return FoundSet(found, tuple(self[table] for table in found.ids))
 
     def answer(self, found: FoundSet | str, *, llm: LLM | str | None = None) -> Answer:
@@ -159,6 +162,7 @@ class Catalog(CatalogReader):
 
         model = self._needed_model(llm)
         chosen = self.ask(found, llm=model) if isinstance(found, str) else found
+        _refuse_empty(chosen)
         with Executor(self, limits=Limits.of(self.settings), workers=1) as executor:
             repair = self.settings.sql_repair
             return answer(executor, self, model, chosen.set, repair=repair)
@@ -168,6 +172,7 @@ class Catalog(CatalogReader):
         from dovetail.answer.generate import generate
         from dovetail.answer.relations import relations
 
+        _refuse_empty(found)
         repair = self.settings.sql_repair
         shown = relations(found.details)
         model = self._needed_model(llm)
@@ -176,16 +181,19 @@ class Catalog(CatalogReader):
     def _needed_model(self, llm: LLM | str | None) -> LLM:
         model = self._model(llm)
         if model is None:
-            raise UsageError(
-                "to write SQL a language model is asked and none is set: give --llm NAME, or set "
-                "llm in dovetail.toml"
-            )
+            raise MissingModelError("writing SQL")
         return model
 
     def _model(self, llm: LLM | str | None) -> LLM | None:
         if not isinstance(llm, str | None):
             return llm
         return open_model(self.path, self.settings.but(llm=llm))
+
+
+def _refuse_empty(found: FoundSet) -> None:
+    """Refuse to write SQL over no table at all."""
+    if not found.tables:
+        raise NotFoundError(found.warning)
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,11 @@ class Chosen:
     reason: str
 
 
+# The fact of a stage that says: a selector looked, and no table answers the question.
+NOTHING_FITS = "nothing_fits"
+_NEAREST = 3
+
+
 @dataclass(frozen=True, slots=True)
 class TableSet:
     """The tables chosen for a question, in order, and the joins among them.
@@ -205,8 +210,23 @@ class TableSet:
         """Whether the joins connect all tables of the set; an empty set is connected."""
         return len(self.components) <= 1
 
+    @property
+    def nothing_fits(self) -> bool:
+        """Whether the set is empty because a selector says that no table answers the question."""
+        return any(entry.get(NOTHING_FITS) is True for entry in self.trace)
+
+    @property
+    def nearest(self) -> tuple[str, ...]:
+        """The ids of the first candidates of the search, where the trace lists them."""
+        for entry in self.trace:
+            listed = entry.get("candidates")
+            if entry.get("stage") == "search" and isinstance(listed, list):
+                return tuple(str(candidate["table"]) for candidate in listed[:_NEAREST])
+        return ()
+
     def to_dict(self) -> dict[str, object]:
         """The set as JSON has it."""
+        nearest = {NOTHING_FITS: True, "nearest": list(self.nearest)} if self.nothing_fits else {}
         return {
             "question": self.question,
             "tables": [
@@ -222,6 +242,7 @@ class TableSet:
             ],
             "joins": [edge.to_dict() for edge in self.joins],
             "connected": self.connected,
+            **nearest,
             "trace": [dict(entry) for entry in self.trace],
         }
 

@@ -2,7 +2,8 @@
 
     DovetailError
     ├── UsageError          an option or a name that cannot mean anything        (exit code 2)
-    │   └── AmbiguousTableError   a name that several tables have; also a KeyError
+    │   ├── AmbiguousTableError   a name that several tables have; also a KeyError
+    │   └── MissingModelError     a language model is needed and none is set
     ├── NotFoundError       a table or catalog that is not there                 (exit code 1)
     │   └── TableNotFoundError    no table has this name; also a KeyError
     ├── CatalogError        a catalog that cannot be opened or written
@@ -49,6 +50,16 @@ class AmbiguousTableError(UsageError, KeyError):
     """Several tables have this name; the message lists them. It is a KeyError as well."""
 
     __str__ = Exception.__str__
+
+
+class MissingModelError(UsageError):
+    """Something asks a language model, and none is set."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} asks a language model and none is set: pass llm=..., or set llm in "
+            "dovetail.toml"
+        )
 
 
 class CatalogError(DovetailError):

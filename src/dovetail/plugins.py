@@ -1,14 +1,16 @@
-"""Name → object: the built-in parts first, then what other packages offer as entry points."""
+"""Finds a part by its name: built-in parts first, then entry points of other packages.
+
+A built-in part is a reference `package.module:name`, so nothing is imported before it is used.
+"""
 
 from __future__ import annotations
 
 import importlib
-import inspect
 from importlib.metadata import entry_points
 from typing import Any, cast
 
 from dovetail.errors import UsageError
-from dovetail.ports import LLM, Embedder, Engine, Retriever, Source, SourceSpec
+from dovetail.ports import LLM, Embedder, Engine, Source, SourceSpec
 
 SOURCES = "dovetail.sources"
 ENGINES = "dovetail.engines"
@@ -40,20 +42,23 @@ _BUILT_IN = {
         "replay": "dovetail.models.replay:ReplayLLM",
     },
     RETRIEVERS: {
+        "arm": "dovetail.retrieve.baselines.arm:open_arm",
         "core-t": "dovetail.retrieve.core_t:open_core_t",
+        "dense": "dovetail.retrieve.ranking:open_dense",
         "graph": "dovetail.retrieve.graph.selector:open_graph",
         "hybrid": "dovetail.retrieve.hybrid:open_hybrid",
-        **{
-            name: f"dovetail.retrieve.factories:{name.upper()}"
-            for name in ("dense", "search", "react", "arm", "rear", "steiner", "ppr")
-        },
-        "jar": "dovetail.retrieve.factories:open_jar",
+        "jar": "dovetail.retrieve.baselines.jar:open_jar",
+        "ppr": "dovetail.retrieve.baselines.ppr:open_ppr",
+        "react": "dovetail.retrieve.baselines.react:open_react",
+        "rear": "dovetail.retrieve.baselines.rear:open_rear",
+        "search": "dovetail.retrieve.ranking:open_search",
+        "steiner": "dovetail.retrieve.baselines.steiner:open_steiner",
     },
 }
 
 
 def load(group: str, name: str) -> Any:
-    """Find a part by name; an unknown name says which ones there are."""
+    """Find a part of a group by name; the error for an unknown name lists those there are."""
     if name in _BUILT_IN[group]:
         return resolve(_BUILT_IN[group][name])
     offered = {entry.name: entry for entry in entry_points(group=group)}
@@ -64,59 +69,37 @@ def load(group: str, name: str) -> Any:
 
 
 def names(group: str) -> list[str]:
-    """What there is in a group: built in, or offered by another package."""
+    """List the names of a group: built in, or offered by another package."""
     return sorted({*_BUILT_IN[group], *(entry.name for entry in entry_points(group=group))})
 
 
 def resolve(reference: str) -> Any:
-    """The object a reference `package.module:name` stands for."""
+    """Import the object that a reference `package.module:name` stands for."""
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
 def open_source(spec: SourceSpec) -> Source:
-    """Open a source of whatever kind."""
+    """Open a source by its kind."""
     return cast(Source, load(SOURCES, spec.kind)(spec))
 
 
 def open_engine(name: str, *, workers: int | None, address: str | None) -> Engine:
-    """An engine with so many workers (as many as there are processors, unless told)."""
+    """Open an engine; without a number of workers it takes one per processor."""
     return cast(Engine, load(ENGINES, name)(workers=workers, address=address))
 
 
 def open_embedder(name: str) -> Embedder | None:
-    """An embedder: `part` or `part:argument`, as in `st:all-mpnet-base-v2`; `none` is none."""
+    """Open an embedder, `part` or `part:argument` (`st:all-mpnet-base-v2`); `none` gives None."""
     part, _, argument = name.partition(":")
     return cast(Embedder | None, load(EMBEDDERS, part)(argument))
 
 
 def open_llm(name: str, *, workers: int = 8) -> LLM:
-    """A language model by name, `kind:model`; it answers so many calls at once, at most."""
+    """Open a language model by name, `kind:model`, for at most `workers` calls at once."""
     if workers < 1:
         raise UsageError(
             f"a model cannot answer {workers} calls at once; set llm_workers to 1 or more"
         )
     kind, _, model = name.partition(":")
     return cast(LLM, load(LLMS, kind)(model, workers=workers))
-
-
-def open_retriever(
-    name: str, catalog: object, *, k: int, settings: object, **given: object
-) -> Retriever:
-    """A retriever over a catalog, for `k` candidates; `name:argument` hands the argument on.
-
-    A factory is called as `factory(catalog, k=…, settings=…)`, with `argument=…` where the name
-    carries one, and with whatever else is given to it by name.
-    """
-    base, colon, argument = name.partition(":")
-    if colon and not takes(base, "argument"):
-        raise UsageError(f"retriever {base!r} takes no argument; leave out {colon + argument!r}")
-    more = {"argument": argument} if colon else {}
-    factory = load(RETRIEVERS, base)
-    return cast(Retriever, factory(catalog, k=k, settings=settings, **more, **given))
-
-
-def takes(retriever: str, option: str) -> bool:
-    """Whether a retriever can be given something by name, beyond what every one is given."""
-    factory = load(RETRIEVERS, retriever.partition(":")[0])
-    return option in inspect.signature(factory).parameters

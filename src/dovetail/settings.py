@@ -48,6 +48,7 @@ class Settings:
     ray_address: str | None = None
     workers: int | None = None
     embedder: str = "minilm"
+    selector: str = "auto"
     breadth: float = 0.6
     ask_below: float = 0.7
     llm: str | None = None

@@ -22,7 +22,7 @@ from dovetail.bench.run_file import read_run
 from dovetail.cli import app
 from dovetail.domain import TableId
 from dovetail.errors import DatasetError, NotFoundError, PendingError, UsageError
-from dovetail.plugins import open_retriever
+from dovetail.retrieve.registry import open_retriever
 from dovetail.settings import Settings
 from tests.support.corpora import Words, many, question, register, write_corpus
 

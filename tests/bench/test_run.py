@@ -25,7 +25,7 @@ from dovetail.bench.run_file import Record, read_run, resumed, traces_of
 from dovetail.bench.run_key import RunKey, key_of
 from dovetail.domain import Chosen, TableId, TableSet
 from dovetail.errors import DatasetError, LockedError
-from dovetail.plugins import open_retriever
+from dovetail.retrieve.registry import open_retriever
 from dovetail.settings import Settings
 from tests.support.corpora import Words, many, register, write_corpus
 

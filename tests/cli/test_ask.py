@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dovetail
-from dovetail.errors import DovetailError, UsageError
+from dovetail.errors import DovetailError, NotFoundError, UsageError
 from dovetail.models.llm_openai import OpenAILLM
 from dovetail.models.replay import REQUESTS, RESPONSES
 from dovetail.retrieve.core_t import CoreTRetriever
@@ -57,6 +57,26 @@ def test_a_catalog_is_asked(shop: Path) -> None:
     assert found.connected
     assert found.warning == ""
     assert found.question == QUESTION
+
+
+def test_nothing_fits_is_an_answer(shop: Path) -> None:
+    with endpoint(says('{"tables": []}')) as server:
+        shown = ask(shop, "--llm", "openai:tiny", "--run", **server.environ)
+        told = ask(shop, "--llm", "openai:tiny", "--json", "--sql", **server.environ)
+        llm = OpenAILLM("tiny", workers=1, environ=server.environ)
+        catalog = dovetail.open(shop, WORDS)
+        found = catalog.ask(QUESTION, llm=llm)
+        with pytest.raises(NotFoundError, match="nothing here seems to answer this; nearest: "):
+            catalog.answer(found, llm=llm)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    first = catalog.search(QUESTION, 3)
+    nearest = ", ".join(str(candidate.table) for candidate in first)
+    assert shown.stdout == f"Nothing here seems to answer this; nearest: {nearest}.\n"
+    document = json.loads(told.stdout)
+    assert (document["tables"], document["joins"], document["nothing_fits"]) == ([], [], True)
+    assert document["trace"][1]["nothing_fits"] is True
+    assert "sql" not in document
+    assert (names(found), found.ddl(), found.connected) == ([], "", True)
 
 
 def test_a_set_writes_its_schema_and_its_prompt(shop: Path) -> None:
@@ -127,14 +147,14 @@ def test_tables_that_do_not_join_are_warned_of(sample: dovetail.Catalog) -> None
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--selector", "llm"], 2, "this selector asks a language model and none is set: give"),
-        (["--selector", "guess"], 2, "selector 'guess' is not known; there are: auto, graph, llm,"),
+        (["--selector", "llm"], 2, "set llm in dovetail.toml, or give --llm NAME"),
+        (["--selector", "guess"], 2, "retriever 'guess' is not known; there are: arm, core-t,"),
         (["--prompt", "long"], 2, "prompt 'long' is not known; there are: full, compact"),
         (["--llm", "openai:"], 2, "openai: needs the name of a model"),
         (["-C", "nowhere"], 1, "nowhere"),
         (["--csv"], 2, "--csv and --parquet are for rows: add --run"),
         (["--run", "--csv", "--ddl"], 2, "--csv prints rows alone: leave out --trace and --ddl"),
-        (["--run"], 2, "to write SQL a language model is asked and none is set: give --llm NAME"),
+        (["--run"], 2, "writing SQL asks a language model and none is set: pass llm=..."),
     ],
 )
 def test_errors_are_one_line(shop: Path, arguments: list[str], code: int, message: str) -> None:

@@ -18,10 +18,10 @@ from dovetail.domain import TableSet
 from dovetail.errors import UsageError
 from dovetail.models.endpoint import Patience
 from dovetail.models.llm_openai import OpenAILLM
-from dovetail.plugins import open_retriever
 from dovetail.ports import LLM, Completion, Json, Retriever
 from dovetail.retrieve.adjust import AdjustOptions
 from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
+from dovetail.retrieve.registry import open_retriever
 from dovetail.retrieve.select_llm import SelectOptions
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
@@ -32,7 +32,8 @@ from tests.support.ranked import NAMES, Ranked, letters
 from tests.support.scripted import HashEmbedder
 
 QUICK = Patience(attempts=2, attempt_seconds=2.0, deadline=5.0, first_wait=0.01)
-UNADJUSTED = CoreTOptions(adjustment=None)
+AUTO = CoreTOptions(adjustment="auto")
+UNADJUSTED = CoreTOptions(adjustment="none")
 
 
 def groups(selected: object, *members: list[int]) -> str:
@@ -89,12 +90,12 @@ CASES = {
     ),
     "with a lower threshold it is a partner": Case(
         [0.9, 0.1], {"ab": 0.5}, groups(1, [1]), "ab", [1], [("b", "partner", "a", 0.5)],
-        options=CoreTOptions(adjustment=AdjustOptions(threshold=0.4)),
+        options=CoreTOptions(adjust=AdjustOptions(threshold=0.4)),
     ),
     "with weights for relevance alone it stays out": Case(
         # relevance .9 -> .5
         [0.9, 0.1], {"ab": 0.5}, groups(1, [1]), "a", [1],
-        options=CoreTOptions(adjustment=AdjustOptions(coherence=0.0, relevance=1.0)),
+        options=CoreTOptions(adjust=AdjustOptions(coherence=0.0, relevance=1.0)),
     ),
     "expansion follows the chain": Case(
         # b is a's partner (.6); c joins b: compatibility .6 -> 1.5/3, relevance .2 -> .4
@@ -150,6 +151,31 @@ CASES = {
     ),
     "something else in JSON": Case(
         [0.8, 0.7], {}, '{"sql": "SELECT 1"}', "ab", reason="it has no group"
+    ),
+    "by need, a set that joins is left alone": Case(
+        [0.8, 0.7, 0.3], {"ab": 0.6, "ca": 0.9}, groups(1, [1, 2]), "ab", [1, 2], options=AUTO,
+    ),
+    "by need, the candidate that connects most comes in, the more relevant of two": Case(
+        # c joins a alone, d and e join both; the stronger of d's joins is with b.
+        [0.8, 0.7, 0.6, 0.5, 0.4], {"ac": 0.9, "ad": 0.6, "bd": 0.8, "ae": 0.9, "be": 0.9},
+        groups(1, [1, 2]), "abd", [1, 2], [("d", "connector", "b", 0.6)], options=AUTO,
+    ),
+    "by need, weak joins connect nothing": Case(
+        [0.8, 0.7, 0.6], {"ac": 0.5, "bc": 0.9}, groups(1, [1, 2]), "ab", [1, 2], options=AUTO,
+    ),
+    "by need, a reply that names strangers is adjusted as in the paper": Case(
+        [0.8, 0.7, 0.3], {"ab": 0.6, "ca": 0.9}, groups(1, [1, 2, 77]),
+        "abc", [1, 2], [("c", "partner", "a", 0.9)], {"out of range": 1}, options=AUTO,
+    ),
+    "by need, a reply that takes most of the list is adjusted as in the paper": Case(
+        [0.8, 0.7, 0.6, 0.2], {"ab": 0.6, "bc": 0.7, "ad": 0.9}, '{"tables": [1, 2, 3]}',
+        "abcd", [1, 2, 3], [("d", "partner", "a", 0.9)], options=AUTO,
+    ),
+    "by need, an unusable reply still falls back": Case(
+        [0.8, 0.7], {}, "no idea", "ab", reason="there is no JSON in it", options=AUTO,
+    ),
+    "by need, a torn list is no answer": Case(
+        [0.8, 0.7], {}, '{"tables": [', "ab", reason="holds no table of the list", options=AUTO,
     ),
     "a megabyte": Case(
         [0.8, 0.7], {}, '{"tables": [' + "1, " * 400_000 + "1]}", "ab",
@@ -211,6 +237,38 @@ def test_reasons_say_how_a_table_came_in(catalog: dovetail.Catalog) -> None:
     assert [str(edge) for edge in found.joins] == ["s::b.id = s::a.id  (0.80)"]
     assert found.connected
     assert json.loads(json.dumps(found.to_dict()))["connected"] is True
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ['{"tables": []}', 'None fits: {"tables": [ ]}', groups(1, []), '{"groups": []}'],
+)
+def test_an_empty_choice_is_an_answer_by_need_and_none_in_the_paper(
+    reply: str, catalog: dovetail.Catalog
+) -> None:
+    searcher = Ranked(catalog, [0.9, 0.8, 0.7, 0.6], {"ab": 0.9})
+    with endpoint(says(reply)) as server:
+        found = CoreTRetriever(searcher, model(server), AUTO).retrieve("?")
+        paper = CoreTRetriever(searcher, model(server)).retrieve("?")
+    assert (found.tables, found.nothing_fits, found.connected) == ((), True, True)
+    select = stages(found)["select"]
+    assert (select["nothing_fits"], select["fallback"]) == (True, 0)
+    assert select["reason"] == "the model says that no candidate answers the question"
+    assert found.nearest == ("s::a", "s::b", "s::c")
+    told = found.to_dict()
+    assert (told["tables"], told["nothing_fits"]) == ([], True)
+    assert (len(paper.tables), paper.nothing_fits) == (4, False)
+    assert stages(paper)["select"]["fallback"] == 1
+
+
+def test_a_connector_says_what_it_connects(catalog: dovetail.Catalog) -> None:
+    searcher = Ranked(catalog, [0.9, 0.8, 0.1], {"ca": 0.9, "cb": 0.8})
+    with endpoint(says('{"tables": [1, 2]}')) as server:
+        found = CoreTRetriever(searcher, model(server), AUTO).retrieve("?")
+    assert found.tables[2].reason == "connects s::a and s::b: s::c.id = s::a.id  (0.90)"
+    adjust = stages(found)["adjust"]
+    assert (adjust["adjustment"], adjust["why"]) == ("auto", "the chosen tables fall apart")
+    assert adjust["added"][0]["to"] == "s::b"
 
 
 def test_nothing_to_choose_costs_nothing(catalog: dovetail.Catalog) -> None:
@@ -279,6 +337,9 @@ def test_seeds_stay_and_only_candidates_come(
     found = CoreTRetriever(searcher, llm).retrieve("?")
     assert found.ids[: len(bare.ids)] == bare.ids
     assert 0 < len(bare.ids) <= len(set(found.ids)) == len(found.ids)
+    needed = CoreTRetriever(searcher, llm, AUTO).retrieve("?")
+    assert needed.nothing_fits or needed.ids[: len(bare.ids)] == bare.ids
+    assert len(needed.components) <= len(bare.components)
     assert {table.name for table in found.ids} <= set(NAMES[: len(relevances)])
     ends = {end for edge in found.joins for end in (edge.left, edge.right)}
     assert ends <= set(found.ids)
@@ -308,7 +369,7 @@ def test_contract(prompt: str, index: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("tiny", "core-t does not know 'tiny'; it takes full, compact, fused, dense, unadjusted"),
+        ("tiny", "core-t does not know 'tiny'; it takes full, compact, fused, dense, paper, auto,"),
         ("1.5", "core-t does not know '1.5'; .*threshold of adjustment as a number from 0 to 1"),
         ("", "core-t does not know ''"),
     ],
@@ -324,18 +385,23 @@ def test_the_threshold_of_adjustment_is_a_word_of_the_name(
     settings = Settings(embedder="none", llm=f"replay:{tmp_path}")
     found = [
         open_retriever(name, catalog, k=5, settings=settings)
-        for name in ("core-t", "core-t:0.7", "core-t:compact+0.7", "core-t:0.7+unadjusted")
+        for name in ("core-t", "core-t:0.7", "core-t:compact+auto+0.7", "core-t:0.7+unadjusted")
     ]
-    adjustments = [one.options.adjustment for one in found if isinstance(one, CoreTRetriever)]
-    assert adjustments == [AdjustOptions(0.5), AdjustOptions(0.7), AdjustOptions(0.7), None]
+    made = [one.options for one in found if isinstance(one, CoreTRetriever)]
+    assert [one.adjustment for one in made] == ["paper", "paper", "auto", "none"]
+    assert [one.adjust.threshold for one in made] == [0.5, 0.7, 0.7, 0.7]
 
 
 def test_without_a_model_there_is_a_remedy(catalog: dovetail.Catalog) -> None:
-    with pytest.raises(UsageError, match=r"core-t' asks a language model and none is set: give"):
+    with pytest.raises(
+        UsageError, match=r"core-t' asks a language model and none is set: pass llm="
+    ):
         open_retriever("core-t", catalog, k=5, settings=Settings(embedder="none"))
     with pytest.raises(UsageError, match="k is 0; it must be at least 1"):
         CoreTOptions(k=0)
     with pytest.raises(UsageError, match="index 'sparse' is not known; there are: fused, dense"):
         CoreTOptions(index="sparse")
+    with pytest.raises(UsageError, match="adjustment 'much' is not known; there are: paper, auto,"):
+        CoreTOptions(adjustment="much")
     with pytest.raises(UsageError, match="prompt 'long' is not known; there are: full, compact"):
         SelectOptions("long")

@@ -22,8 +22,8 @@ from dovetail.bench.trec import read_trec
 from dovetail.bench.with_purposes import catalog_with_purposes
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageError
-from dovetail.plugins import RETRIEVERS, load, names, open_retriever, takes
 from dovetail.ports import Json
+from dovetail.retrieve.registry import full_name, open_retriever, ranks, retriever_names, takes
 from dovetail.settings import PREFIX, RENAMED, Settings
 
 ALL, TREC = "all", "trec:"
@@ -42,11 +42,13 @@ def bench_retrieval(
     recorded replies have no result yet; the others do.
     """
     experiment = Experiment.of(dataset, question_filter, config)
-    experiment.check_given(names(RETRIEVERS) if ALL in retrievers else retrievers)
+    has_model = bool(config.settings.llm)
+    retrievers = [full_name(name, has_model=has_model) for name in retrievers]
+    experiment.check_given(retriever_names() if ALL in retrievers else retrievers)
     results: list[Json] = []
     waiting: list[PendingError] = []
     for name in retrievers:
-        for each in names(RETRIEVERS) if name == ALL else [name]:
+        for each in retriever_names() if name == ALL else [name]:
             try:
                 results += experiment.results(each, ks)
             except PendingError as error:
@@ -163,7 +165,7 @@ class Experiment:
 
     def found(self, key: RunKey, ks: Sequence[int]) -> Iterator[RunResult]:
         """For each k the records of the chosen questions."""
-        if _ranks(key.retriever):
+        if ranks(key.retriever):
             deepest = self._run(key, key.depth(self.config.runs, max(ks)))
             yield from (_cut(deepest, k) for k in ks)
             return
@@ -172,7 +174,7 @@ class Experiment:
     def _run(self, key: RunKey, k: int) -> RunResult:
         """The records of the chosen questions; a retriever is opened for those that are missing."""
         file = key.file(self.config.runs, k)
-        made = {**self.made(key.retriever, k), "ranks": _ranks(key.retriever)}
+        made = {**self.made(key.retriever, k), "ranks": ranks(key.retriever)}
         with resumed(
             file, key.about(k), made=made, skip_bad=self.question_filter.skip_bad
         ) as writer:
@@ -255,10 +257,6 @@ class Experiment:
             "seconds_per_question": _mean(record.seconds for record in records),
             "in_sample": in_sample(retriever, self.dataset) or None,
         }
-
-
-def _ranks(retriever: str) -> bool:
-    return bool(getattr(load(RETRIEVERS, retriever.partition(":")[0]), "ranks", False))
 
 
 def _cut(ran: RunResult, k: int) -> RunResult:

@@ -21,7 +21,7 @@ from dovetail.settings import Settings
 # Settings that say where things are, how fast they go or how SQL runs, not which tables come out.
 _APART = (
     "catalog", "sources", "include", "exclude", "views", "engine", "ray_address", "workers",
-    "query_seconds", "query_memory_mb", "query_rows", "sql_repair",
+    "selector", "query_seconds", "query_memory_mb", "query_rows", "sql_repair",
 )  # fmt: skip
 # Stands for the gold tables themselves, where a run needs no retriever.
 ORACLE = "oracle"

@@ -16,7 +16,7 @@ from dovetail.cli.joins import joins
 from dovetail.cli.output import printable
 from dovetail.cli.search import search
 from dovetail.cli.sql import sql
-from dovetail.errors import DovetailError, UsageError
+from dovetail.errors import DovetailError, MissingModelError, UsageError
 
 # What a shell takes for the end by Ctrl-C; typer makes it of one, and says nothing.
 _INTERRUPTED = 130
@@ -90,6 +90,8 @@ def _complain(error: DovetailError | OSError) -> int:
     """Say in one line what failed; returns the exit code."""
     if isinstance(error, DovetailError):
         message = str(error)
+        if isinstance(error, MissingModelError):
+            message += ", or give --llm NAME"
     else:
         message = f"{error.filename}: " if error.filename else ""
         message += error.strerror or str(error)

@@ -38,16 +38,19 @@ if TYPE_CHECKING:
 
 def ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.")],
-    k: Annotated[int, typer.Option("--k", min=1, metavar="N", help="Candidates.")] = 10,
+    k: Annotated[
+        int | None,
+        typer.Option("--k", min=1, metavar="N", help="Candidates [10; for graph 16]."),
+    ] = None,
     selector: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
             help="Who chooses among the candidates: graph (no language model), llm, hybrid (llm "
-            "where graph is not confident), search (all of them), or auto: llm if a language "
-            "model is set, else graph.",
+            "where graph is not confident), search (all of them), auto (llm if a language model "
+            "is set, else graph), or any retriever of dovetail bench [auto].",
         ),
-    ] = "auto",
+    ] = None,
     llm: LLMOption = None,
     prompt: Annotated[
         str, typer.Option(metavar="NAME", help="What a language model reads: full or compact.")
@@ -90,8 +93,8 @@ def ask(
         note("--recall is now called --breadth")
         breadth = recall if breadth is None else breadth
     found = opened.ask(question, k=k, selector=selector, prompt=prompt, breadth=breadth)
-    answer = opened.answer(found) if run else None
-    written = answer.sql if answer else opened.write_sql(found) if sql else ""
+    answer = opened.answer(found) if run and found.tables else None
+    written = answer.sql if answer else opened.write_sql(found) if sql and found.tables else ""
     if as_json:
         more: dict[str, Any] = {"ddl": found.ddl()} if ddl else {}
         more |= {"sql": written} if written else {}
@@ -104,7 +107,7 @@ def ask(
         _print_found(found, written, trace=trace, as_ddl=ddl)
     if answer:
         give(answer, form)
-    if found.warning:
+    if found.warning and (found.tables or ddl):  # else it is what was printed
         note(found.warning)
 
 
@@ -127,7 +130,10 @@ def print_set(found: FoundSet) -> None:
     for chosen in found.tables:
         cells = [str(chosen.table), f"{chosen.relevance:.2f}", chosen.stage, chosen.reason]
         tables.add_row(*map(plain, cells))
-    screen.print(tables if found.tables else "No table of the catalog fits.")
+    if found.tables:
+        screen.print(tables)
+    else:
+        print_lines(found.warning[:1].upper() + found.warning[1:] + ".")
     if not found.joins:
         return
     joins = rich_table("join", "score", "kind")

@@ -1,7 +1,8 @@
-"""Additive adjustment: strong partners that the selection left out come back (Section 4.2.3).
+"""The paper's additive adjustment: strong join partners of the selection are added (Section 4.2.3).
 
-Step 1 gives every seed its strongest partner; step 2 adds, one by one, what raises the mean
-compatibility and relevance of the group (Equations 5 to 9). A seed is never dropped.
+Step 1 adds the strongest partner of every selected table (seed). Step 2 adds, one by one, the
+candidate that raises the mean compatibility and relevance of the group most (Equations 5 to 9). A
+seed is never dropped. connectors.py has the adjustment that is applied only where it is needed.
 """
 
 from __future__ import annotations
@@ -26,16 +27,18 @@ class AdjustOptions:
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """A table that came back.
+    """A table that adjustment added.
 
-    `step` is `partner` (of the seed `of`, by the strength `gain`) or `expansion` (joined best to
-    `of`, raising the group by `gain`).
+    `step` is `partner` (of the seed `of`, by the compatibility `gain`), `expansion` (joined best to
+    `of`, raising the group by `gain`) or `connector` (joining `of` and `to`, the weaker of the two
+    joins by `gain`).
     """
 
     table: TableId
     step: str
     of: TableId
     gain: float
+    to: TableId | None = None
 
 
 def adjust(
@@ -44,7 +47,7 @@ def adjust(
     compatibility: Compatibility,
     options: AdjustOptions | None = None,
 ) -> list[Addition]:
-    """What is added to the seeds, in order; all of them are candidates."""
+    """Return what is added to the seeds, in order; all additions are candidates."""
     chosen = options or AdjustOptions()
     # Ties go to the more relevant, then to the smaller id: the first in this order wins.
     ranked = sorted(candidates, key=lambda one: (-one.relevance, one.table))

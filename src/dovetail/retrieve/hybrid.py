@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableSet
 from dovetail.ports import Retriever
 from dovetail.retrieve.core_t import open_core_t
 from dovetail.retrieve.graph.selector import CANDIDATES, GraphRetriever
-from dovetail.retrieve.opening import searcher_of
-from dovetail.retrieve.select_llm import FULL
-from dovetail.settings import Settings
+from dovetail.retrieve.opening import SelectorContext
+from dovetail.retrieve.registry import FULL
 
 # About the F1 of the paper's selectors with a model of 7B: where less is to be expected, one helps.
 ASK_BELOW = 0.7
@@ -49,11 +47,12 @@ def _confidence(stage: Mapping[str, object]) -> float:
     return confidence if isinstance(confidence, float) else 0.0
 
 
-def open_hybrid(
-    catalog: CatalogReader, *, k: int, settings: Settings, argument: str = FULL
-) -> HybridRetriever:
-    """The retriever as `dovetail bench` names it: `hybrid`, or with words of `core-t`."""
-    other = open_core_t(catalog, k=k, settings=settings, argument=argument)
-    searcher = searcher_of(catalog, settings)
-    graph = GraphRetriever(searcher, breadth=settings.breadth, k=max(k, CANDIDATES))
-    return HybridRetriever(graph, other, settings.ask_below)
+def open_hybrid(context: SelectorContext, argument: str = FULL) -> HybridRetriever:
+    """Open the retriever `hybrid`, or with words of `core-t`, `hybrid:compact+auto`.
+
+    `graph` is given at least as many candidates as it takes by itself: more of them cost nothing.
+    """
+    graph = GraphRetriever(
+        context.searcher, breadth=context.settings.breadth, k=max(context.k, CANDIDATES)
+    )
+    return HybridRetriever(graph, open_core_t(context, argument), context.settings.ask_below)

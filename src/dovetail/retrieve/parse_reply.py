@@ -6,6 +6,7 @@ hostile input: whatever it holds, it comes to some tables of the list or to a re
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,14 +16,17 @@ from dovetail.models.reply import parse_json
 # Digits of a number that can stand for a table or a group.
 _DIGITS = 6
 _TOO_MANY = 1_000
+_EMPTY_LIST = re.compile(r"\[\s*\]")
+REPEATED = "repeated"
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A reply as it was understood; tables are numbered from 1, as in the prompt.
+    """What a reply selects; tables are numbered from 1, as in the prompt.
 
-    `groups` are by their own numbers. `dropped` counts what was passed over, by why. `reason` says
-    why nothing is selected; it is empty exactly when something is.
+    `groups` are by their own numbers. `dropped` counts the entries that were passed over, by why.
+    `reason` says why nothing is selected; it is empty exactly when something is. `nothing_fits`
+    says that the reply selects nothing on purpose: it has the asked form, with an empty list.
     """
 
     tables: tuple[int, ...] = ()
@@ -30,15 +34,23 @@ class Selection:
     group: int | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
+    nothing_fits: bool = False
+
+    @property
+    def sound(self) -> bool:
+        """Whether every entry of the reply names a table of the list; repetitions are harmless."""
+        return not (self.reason or set(self.dropped) - {REPEATED})
 
 
 def parse_selection(reply: str, count: int) -> Selection:
-    """What a reply selects from a list of `count` tables.
+    """Return what a reply selects from a list of `count` tables.
 
     >>> parse_selection('{"tables": [3, 1, 3, 9]}', 4).tables
     (3, 1)
     >>> parse_selection("I would need more information.", 4).reason
     'there is no JSON in it'
+    >>> parse_selection('{"tables": []}', 4).nothing_fits
+    True
     """
     said = parse_json(reply)
     if said is None:
@@ -57,10 +69,20 @@ def parse_selection(reply: str, count: int) -> Selection:
         chosen = _selected(wanted, groups)
         if chosen is None:
             why = "it has no group" if not groups else "it selects none of its groups"
-            return Selection(groups=groups, dropped=dict(dropped), reason=why)
+            empty = listed == [] and _written_empty(reply)
+            return Selection((), groups, None, dict(dropped), why, nothing_fits=empty)
         tables = groups[chosen]
-    reason = "" if tables else "what it selects holds no table of the list"
-    return Selection(tables, groups, chosen, dict(dropped), reason)
+    if tables:
+        return Selection(tables, groups, chosen, dict(dropped))
+    reason = "what it selects holds no table of the list"
+    asked = isinstance(said, dict) and (chosen is not None or said["tables"] == [])
+    empty = asked and not dropped and _written_empty(reply)
+    return Selection((), groups, chosen, dict(dropped), reason, nothing_fits=empty)
+
+
+def _written_empty(reply: str) -> bool:
+    """Whether a reply spells out an empty list; a torn list is mended to one without saying so."""
+    return _EMPTY_LIST.search(reply) is not None
 
 
 def _groups(listed: object, count: int, dropped: Counter[str]) -> dict[int, tuple[int, ...]]:
@@ -97,7 +119,7 @@ def _numbers(listed: object, count: int, dropped: Counter[str]) -> tuple[int, ..
         elif not 1 <= number <= count:
             dropped["out of range"] += 1
         elif number in found:
-            dropped["repeated"] += 1
+            dropped[REPEATED] += 1
         else:
             found[number] = None
     return tuple(found)

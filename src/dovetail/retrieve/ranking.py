@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dovetail.domain import Candidate, TableSet
+from dovetail.retrieve.opening import SelectorContext
+from dovetail.retrieve.registry import factory_with
 from dovetail.retrieve.trace import Stage, ranked, require_positive, table_set
 from dovetail.search.searcher import Searcher
 
@@ -34,3 +36,15 @@ class RankingRetriever:
         stage = Stage(name, facts={"k": self.k, "tables": len(found)})
         chosen = ranked(found, "search", f"{name} ranking")
         return table_set(question, self.searcher.joins, chosen, [stage])
+
+
+@factory_with(ranks=True)
+def open_dense(context: SelectorContext) -> RankingRetriever:
+    """Open the retriever `dense`."""
+    return RankingRetriever(context.searcher, context.k)
+
+
+@factory_with(ranks=True)
+def open_search(context: SelectorContext) -> RankingRetriever:
+    """Open the retriever `search`."""
+    return RankingRetriever(context.searcher, context.k, Searcher.search)

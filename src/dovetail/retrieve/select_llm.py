@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dovetail.domain import Candidate
-from dovetail.errors import UsageError
 from dovetail.markdown import cut, escape
 from dovetail.models.chat import estimate_tokens
 from dovetail.ports import LLM, Json, Message
@@ -18,11 +17,11 @@ from dovetail.prompts import Prompt, read_prompt
 from dovetail.retrieve.join_pairs import Pair
 from dovetail.retrieve.parse_reply import Selection, parse_selection
 from dovetail.retrieve.prompt_tables import PromptInput, Rendered, render_compact, render_full
+from dovetail.retrieve.registry import COMPACT, FULL, check_prompt
 from dovetail.retrieve.trace import Stage, clipped
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 
-FULL, COMPACT = "full", "compact"
 # Of a model's context, what a prompt may take by our estimate: tokens of odd texts are shorter.
 _SHARE = 0.75
 _REPLY_KEPT = 1_000
@@ -81,8 +80,7 @@ class SelectOptions:
     structured: bool = True
 
     def __post_init__(self) -> None:
-        if self.prompt not in FORMS:
-            raise UsageError(f"prompt {self.prompt!r} is not known; there are: {', '.join(FORMS)}")
+        check_prompt(self.prompt)
 
     @property
     def budget(self) -> int:

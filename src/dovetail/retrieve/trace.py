@@ -1,4 +1,4 @@
-"""What every baseline hands back: the set with its joins, and what each stage cost."""
+"""Builds what every retriever returns: the set with its joins, and the trace of its stages."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId, TableSet
 from dovetail.errors import MissingExtraError, UsageError
 from dovetail.offline.pipeline import update
-from dovetail.ports import Json, Message, Retriever
-from dovetail.retrieve.baselines import BASELINES, baseline
+from dovetail.ports import LLM, Json, Message, Retriever
 from dovetail.retrieve.baselines.connected import Weights
 from dovetail.retrieve.baselines.jar import JarRetriever
 from dovetail.retrieve.baselines.mip import Limits
@@ -25,11 +24,20 @@ from dovetail.retrieve.baselines.ppr import PprRetriever
 from dovetail.retrieve.baselines.rear import CrossEncoder, RearRetriever
 from dovetail.retrieve.baselines.steiner import SteinerRetriever
 from dovetail.retrieve.ranking import RankingRetriever
+from dovetail.retrieve.registry import open_retriever
 from dovetail.retrieve.trace import Stage
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
+from dovetail.settings import Settings
 from dovetail.testing import check_retriever
 from tests.support.scripted import HashEmbedder, playing
+
+BASELINES = ("dense", "search", "react", "jar", "arm", "rear", "steiner", "ppr")
+
+
+def baseline(name: str, searcher: Searcher, *, k: int, llm: LLM | None = None) -> Retriever:
+    catalog, settings = searcher.catalog, Settings(embedder="none")
+    return open_retriever(name, catalog, settings=settings, k=k, llm=llm, searcher=searcher)
 
 
 def names(found: TableSet) -> list[str]:
@@ -311,7 +319,7 @@ def test_what_needs_a_model_says_so(shop: Searcher, name: str) -> None:
 
 
 def test_an_unknown_name_lists_the_known(shop: Searcher) -> None:
-    with pytest.raises(UsageError, match="there are: dense, search, react, jar, arm, rear"):
+    with pytest.raises(UsageError, match="there are: arm, core-t, dense, graph, hybrid, jar"):
         baseline("magic", shop, k=5)
 
 

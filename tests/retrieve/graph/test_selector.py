@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import dovetail
-from dovetail import plugins
 from dovetail.catalog.reader import CatalogReader
 from dovetail.cli import app
 from dovetail.domain import TableId
@@ -29,6 +28,7 @@ from dovetail.retrieve.graph.selector import (
     pick,
     predict,
 )
+from dovetail.retrieve.registry import open_retriever
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
@@ -300,10 +300,10 @@ def test_the_breadth_is_an_argument_or_a_setting(tmp_path: Path) -> None:
     source, chosen = write_shop(tmp_path / "s.sqlite"), Settings(embedder="none", breadth=0.25)
     catalog = dovetail.build(str(source), into=tmp_path / "catalog", settings=chosen)
     for name, breadth in (("graph", 0.25), ("graph:0.8", 0.8)):
-        made = plugins.open_retriever(name, catalog, k=4, settings=chosen)
+        made = open_retriever(name, catalog, k=4, settings=chosen)
         assert made.retrieve("orders").trace[1]["breadth"] == breadth
     with pytest.raises(UsageError, match="graph:much: the breadth must be a number"):
-        plugins.open_retriever("graph:much", catalog, k=4, settings=chosen)
+        open_retriever("graph:much", catalog, k=4, settings=chosen)
 
 
 def test_bench_measures_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

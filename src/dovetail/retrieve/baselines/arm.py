@@ -31,6 +31,7 @@ from dovetail.retrieve.baselines.connected import Problem, Weights
 from dovetail.retrieve.baselines.jar import Compatibility, fit
 from dovetail.retrieve.baselines.mip import Limits, solve
 from dovetail.retrieve.baselines.prompting import numbers_in, shown, strings_in
+from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.trace import (
     Stage,
     clipped,
@@ -230,3 +231,8 @@ def _probability(reply: Completion, start: int, stop: int) -> float:
             total += logprob
         at += len(token)
     return math.exp(min(total, 0.0))
+
+
+def open_arm(context: SelectorContext) -> ArmRetriever:
+    """Open the retriever `arm`."""
+    return ArmRetriever(context.searcher, context.needed_llm("retriever 'arm'"), k=context.k)

@@ -28,6 +28,7 @@ from dovetail.prompts import read_prompt
 from dovetail.retrieve.baselines.connected import Floats, Pair, Problem, Weights
 from dovetail.retrieve.baselines.mip import Limits, Solution, solve
 from dovetail.retrieve.baselines.prompting import strings_in
+from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.trace import (
     Stage,
     clipped,
@@ -173,3 +174,10 @@ def fit(searcher: Searcher, asked: Sequence[str], tables: Sequence[TableId]) -> 
         if len(columns):
             rows[:, place] = (vectors @ columns.T).max(axis=1)
     return rows
+
+
+def open_jar(
+    context: SelectorContext, subquestions: Mapping[str, Sequence[str]] | None = None
+) -> JarRetriever:
+    """Open the retriever `jar`; `subquestions` are given ones, by question."""
+    return JarRetriever(context.searcher, k=context.k, llm=context.llm, subquestions=subquestions)

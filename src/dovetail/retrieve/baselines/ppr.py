@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.domain import Candidate, Chosen, TableSet
+from dovetail.retrieve.opening import SelectorContext
+from dovetail.retrieve.registry import factory_with
 from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.searcher import Searcher
 
@@ -113,3 +115,9 @@ class PprRetriever:
         lonely = np.ones(len(self._places), dtype=np.bool_)
         lonely[self._arcs[0]] = False
         return lonely
+
+
+@factory_with(ranks=True)
+def open_ppr(context: SelectorContext) -> PprRetriever:
+    """Open the retriever `ppr`."""
+    return PprRetriever(context.searcher, context.k)

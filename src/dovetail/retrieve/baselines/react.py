@@ -21,6 +21,7 @@ from dovetail.models.reply import without_thoughts
 from dovetail.ports import LLM, Message
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.baselines.prompting import numbers_in, shown
+from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.trace import (
     Stage,
     clipped,
@@ -149,3 +150,8 @@ class ReactRetriever:
 def _searched_for(action: re.Match[str]) -> str:
     """The words of an action, without quotes around them."""
     return " ".join(action.group(1).strip().strip("\"'`").split())[:_LONGEST_SEARCH]
+
+
+def open_react(context: SelectorContext) -> ReactRetriever:
+    """Open the retriever `react`."""
+    return ReactRetriever(context.searcher, context.needed_llm("retriever 'react'"), context.k)

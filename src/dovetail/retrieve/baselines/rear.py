@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import MissingExtraError
+from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.trace import Stage, clipped, require_positive, table_set
 from dovetail.search.embedding_text import table_text
 from dovetail.search.searcher import Searcher
@@ -165,3 +166,8 @@ def _scaled(scores: Floats) -> Floats:
         return np.zeros(scores.shape)
     scaled: Floats = (scores - scores.min()) / np.ptp(scores)
     return scaled
+
+
+def open_rear(context: SelectorContext) -> RearRetriever:
+    """Open the retriever `rear`."""
+    return RearRetriever(context.searcher, context.k)

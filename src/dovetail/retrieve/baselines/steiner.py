@@ -13,6 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from dovetail.domain import Chosen, JoinEdge, TableId, TableSet
+from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.searcher import Searcher
 
@@ -78,3 +79,8 @@ def _along(path: list[JoinEdge], start: TableId) -> list[TableId]:
         here = edge.right if edge.left == here else edge.left
         through.append(here)
     return through[:-1]
+
+
+def open_steiner(context: SelectorContext) -> SteinerRetriever:
+    """Open the retriever `steiner`."""
+    return SteinerRetriever(context.searcher, context.k)

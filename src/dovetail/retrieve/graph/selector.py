@@ -14,18 +14,17 @@ from functools import cached_property
 
 import numpy as np
 
-from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import UsageError
 from dovetail.retrieve.graph.connect import ConnectedSet, LinkGraph
 from dovetail.retrieve.graph.features import FEATURES, features
 from dovetail.retrieve.graph.query_match import QueryMatcher
-from dovetail.retrieve.opening import searcher_of
+from dovetail.retrieve.opening import SelectorContext
+from dovetail.retrieve.registry import factory_with
 from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.fusion import Floats
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
-from dovetail.settings import Settings
 
 # What a unit of each feature adds to the logit, the log-odds that a candidate is needed. Fitted by
 # logistic regression on the 2,884 questions of MMQA over databases that are not in Spider's dev
@@ -208,15 +207,14 @@ class GraphRetriever:
         return Stage("select", facts=facts)
 
 
-def open_graph(
-    catalog: CatalogReader, *, k: int, settings: Settings, argument: str = ""
-) -> GraphRetriever:
-    """The retriever as `dovetail bench` names it: `graph`, or with a breadth, `graph:0.8`."""
+@factory_with(candidates=CANDIDATES)
+def open_graph(context: SelectorContext, argument: str = "") -> GraphRetriever:
+    """Open the retriever `graph`, or with another breadth than the setting's, `graph:0.8`."""
     try:
-        breadth = float(argument) if argument else settings.breadth
+        breadth = float(argument) if argument else context.settings.breadth
     except ValueError:
         raise UsageError(f"graph:{argument}: the breadth must be a number from 0 to 1") from None
-    return GraphRetriever(searcher_of(catalog, settings), breadth=breadth, k=k)
+    return GraphRetriever(context.searcher, breadth=breadth, k=context.k)
 
 
 def _named(row: Floats) -> dict[str, float]:
