@@ -186,11 +186,11 @@ def test_without_a_model_the_graph_chooses(shop: Path) -> None:
 
 def test_breadth_is_accepted_by_its_old_name(shop: Path) -> None:
     catalog = dovetail.open(shop, WORDS)
-    with pytest.warns(FutureWarning, match=r"ask\(\): breadth is now called breadth"):
-        every = catalog.ask(QUESTION, breadth=1.0)
+    with pytest.warns(FutureWarning, match=r"ask\(\): recall is now called breadth"):
+        every = catalog.ask(QUESTION, recall=1.0)
     assert names(every) == names(catalog.ask(QUESTION, breadth=1.0))
-    old, new = ask(shop, "--breadth", "1", "--json"), ask(shop, "--breadth", "1", "--json")
-    assert old.stderr == "dovetail: --breadth is now called --breadth\n"
+    old, new = ask(shop, "--recall", "1", "--json"), ask(shop, "--breadth", "1", "--json")
+    assert old.stderr == "dovetail: --recall is now called --breadth\n"
     assert (old.stdout, new.stderr) == (new.stdout, "")
     variable = ask(shop, "--json", DOVETAIL_RECALL="1")
     assert variable.stdout == new.stdout

@@ -98,7 +98,7 @@ NO_TABLE = "what it selects holds no table of the list"
     [
         ('{"tables": [2]}', Selection((2,))),
         ('{"tables": "2"}', Selection(dropped={"not a list": 1}, reason=NO_TABLE)),
-        ('{"tables": [], "groups": []}', Selection(reason=NO_TABLE)),
+        ('{"tables": [], "groups": []}', Selection(reason=NO_TABLE, nothing_fits=True)),
         ("[2, 1]", Selection((2, 1))),
         ("[]", Selection(reason=NO_TABLE)),
         ('{"groups": {"1": [2]}}', Selection(dropped={"not a list": 1}, reason="it has no group")),
