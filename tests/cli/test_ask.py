@@ -61,9 +61,9 @@ def test_a_catalog_is_asked(shop: Path) -> None:
 
 def test_nothing_fits_is_an_answer(shop: Path) -> None:
     with endpoint(says('{"tables": []}')) as server:
-        shown = ask(shop, "--llm", "openai:tiny", "--run", **server.environ)
-        told = ask(shop, "--llm", "openai:tiny", "--json", "--sql", **server.environ)
-        llm = OpenAILLM("tiny", workers=1, environ=server.environ)
+        shown = ask(shop, "--llm", "openai:terse", "--run", **server.environ)
+        told = ask(shop, "--llm", "openai:terse", "--json", "--sql", **server.environ)
+        llm = OpenAILLM("terse", workers=1, environ=server.environ)
         catalog = dovetail.open(shop, WORDS)
         found = catalog.ask(QUESTION, llm=llm)
         with pytest.raises(NotFoundError, match="nothing here seems to answer this; nearest: "):
