@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -126,6 +127,7 @@ class JoinEdge:
     @property
     def survive(self) -> float:
         """Deprecated: the name of `match_rate` before."""
+        warnings.warn("survive is now match_rate", DeprecationWarning, stacklevel=2)
         return self.match_rate
 
     def to_dict(self) -> dict[str, object]:

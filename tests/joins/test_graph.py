@@ -98,3 +98,12 @@ def test_the_surest_path_is_the_greatest_product() -> None:
     assert graph.path(a, c) == [first, second]
     assert graph.path(c, a) == [second, first]
     assert JoinGraph([a, b, c], [first, edge(b, c, 0.65), direct]).path(a, c) == [direct]
+
+
+def test_old_names_still_work_and_warn(graph: JoinGraph) -> None:
+    with pytest.warns(DeprecationWarning, match="now components"):
+        assert graph.groups() == graph.components()
+    with pytest.warns(DeprecationWarning, match="now junction_tables"):
+        assert graph.bridges() == graph.junction_tables()
+    with pytest.warns(DeprecationWarning, match="now match_rate"):
+        assert graph.edges[0].survive == graph.edges[0].match_rate

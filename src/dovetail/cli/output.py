@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 _NUMBERS = (
-    "rows", "columns", "nulls", "distinct", "tables", "unique columns", "count", "rows kept",
+    "rows", "columns", "nulls", "distinct", "tables", "unique columns", "count", "match rate",
 )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import warnings
 from collections.abc import Iterable
 
 from dovetail.catalog.lookup import find_table
@@ -117,10 +118,12 @@ class JoinGraph:
 
     def groups(self, *, least: float = JOINABLE) -> list[list[TableId]]:
         """Deprecated: the name of `components` before."""
+        warnings.warn("groups() is now components()", DeprecationWarning, stacklevel=2)
         return self.components(least=least)
 
     def bridges(self) -> dict[TableId, list[JoinEdge]]:
         """Deprecated: the name of `junction_tables` before."""
+        warnings.warn("bridges() is now junction_tables()", DeprecationWarning, stacklevel=2)
         return self.junction_tables()
 
     def _path_back(
