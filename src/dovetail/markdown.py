@@ -1,4 +1,4 @@
-"""A table as Markdown for a prompt: name, header, a few rows; nothing in it can end its fence."""
+"""Writes a table as Markdown for a prompt; nothing in its cells can end the fence around it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARKS = re.compile(r"(?P<cell>[\\|])|(?P<turn><(?=[^\s|])|\[(?=/?[A-Z]{3}))")
 
 
 def markdown(table: Table, *, width: int = WIDTH, columns: int | None = None) -> str:
-    """A table's name, header row, alignment row and sample.
+    """Write a table's name, header row, alignment row and sample.
 
     Cells are cut to `width` characters; of more than `columns` columns the first are shown, and
     how many there are beyond them.
@@ -37,14 +37,14 @@ def markdown(table: Table, *, width: int = WIDTH, columns: int | None = None) ->
 
 
 def fenced(text: str) -> str:
-    """Text between fences that are longer than any run of backticks in it."""
+    """Put text between fences that are longer than any run of backticks in it."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}"
 
 
 def escape(text: str) -> str:
-    """Text on one line and in one cell: signs that end either are written out.
+    """Escape text so that it stays on one line and in one cell.
 
     Marks by which chat templates tell whose turn it is are broken up: some models obey them
     wherever they stand.
@@ -73,7 +73,7 @@ def one_line(text: str) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """Text of at most so many characters."""
+    """Cut text to at most `width` characters."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 

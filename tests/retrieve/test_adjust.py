@@ -45,7 +45,7 @@ CASES: dict[str, tuple[list[float], dict[str, float], str, list[tuple[str, str, 
     "equal partners, equally relevant: the smaller id": (
         [0.8, 0.2, 0.2], {"ab": 0.9, "ac": 0.9}, "a", [("b", "partner", "a", 0.9)],
     ),
-    "a bridge closes a triangle": (
+    "a connector closes a triangle": (
         # c: compat 0 -> (0+.5+.5)/3, relevance .6 -> .5: (.3333 - .1) / 2
         [0.6, 0.6, 0.3], {"ac": 0.5, "bc": 0.5}, "ab", [("c", "expansion", "a", 0.116667)],
     ),

@@ -61,7 +61,7 @@ class Case:
 
 
 CASES = {
-    "the missing bridge is restored": Case(
+    "the missing connector is restored": Case(
         # a's strongest partner is c; b's is a, a seed. Nothing else is left.
         [0.8, 0.7, 0.3], {"ab": 0.6, "ca": 0.9}, groups(1, [1, 2]),
         "abc", [1, 2], [("c", "partner", "a", 0.9)],

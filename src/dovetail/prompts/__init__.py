@@ -1,4 +1,4 @@
-"""The prompts: Markdown files, one section per message, with {{names}} where data goes."""
+"""Reads prompts from Markdown files: one section per message, with {{names}} where data goes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Prompt:
     digest: str
 
     def fill(self, **data: str) -> tuple[Message, ...]:
-        """The messages, with data in its slots; a slot in the data itself stays as it is.
+        """Return the messages with data in their slots; a slot in the data itself stays as it is.
 
         >>> Prompt((Message("user", "Describe {{table}}"),), "").fill(table="{{x}}")[0].content
         'Describe {{x}}'
@@ -33,7 +33,7 @@ class Prompt:
 
 
 def read_prompt(name: str) -> Prompt:
-    """A prompt of ours, by the name of its file."""
+    """Read a prompt by the name of its file."""
     text = files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8")
     _, *parts = _SECTION.split(text)
     sections = zip(parts[::2], parts[1::2], strict=True)

@@ -1,4 +1,4 @@
-"""The pairs of candidates that can be joined: what a selector is shown, what adjustment goes by."""
+"""The pairs of candidates that can be joined; selectors are shown them, adjustment uses them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dovetail.retrieve.adjust import Compatibility
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two candidates, by their places in the ranking, and their surest join."""
+    """Two candidates, by their places in the ranking, and the join of highest score."""
 
     left: int
     right: int
@@ -21,7 +21,7 @@ class Pair:
 
 
 def joinable_pairs(joins: JoinGraph, candidates: Sequence[Candidate]) -> list[Pair]:
-    """The pairs with a compatibility above 0, in the order of the ranking.
+    """Return the pairs with a compatibility above 0, in the order of the ranking.
 
     `left` is the place of the edge's left table, whichever of the two ranks first.
     """
@@ -35,7 +35,7 @@ def joinable_pairs(joins: JoinGraph, candidates: Sequence[Candidate]) -> list[Pa
 
 
 def compatibility_of(pairs: Sequence[Pair]) -> Compatibility:
-    """The compatibility of two tables: the score of their pair, or 0 if they are none."""
+    """Return the function that gives two tables the score of their pair, or 0 without one."""
     scores: dict[tuple[TableId, TableId], float] = {}
     for pair in pairs:
         edge = pair.edge

@@ -1,7 +1,7 @@
-"""Candidates and their joins as a prompt shows them, cut down to what a model has room for.
+"""Renders candidates and their joins for a prompt, within a budget of tokens.
 
-Each candidate can be written at several levels of detail. What is over the budget is taken from
-the least relevant candidate first, level by level, until at last candidates are left out.
+Each candidate can be written at several levels of detail. Where the budget is exceeded, the least
+relevant candidate loses detail first, level by level, until at last candidates are left out.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _LEAST_SCORE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What a prompt says of candidates and joins, and what it leaves out.
+    """The text of candidates and joins in a prompt, and what it leaves out.
 
-    The first `count` candidates are in it, those numbered in `narrowed` with less than the others.
+    The first `count` candidates are in it, those numbered in `narrowed` with less detail.
     """
 
     tables: str
@@ -44,7 +44,7 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class _Fitted:
-    """The texts of the tables and joins there is room for."""
+    """The texts of the tables and joins that fit the budget."""
 
     tables: list[str]
     pairs: list[str]
@@ -57,7 +57,7 @@ class _Fitted:
 
 @dataclass(frozen=True, slots=True)
 class PromptInput:
-    """All that there is to show."""
+    """What a prompt is rendered from: the query, the candidates and their joinable pairs."""
 
     searcher: Searcher
     query: Query
@@ -66,7 +66,7 @@ class PromptInput:
 
 
 def render_full(prompt_input: PromptInput, room: int) -> Rendered:
-    """Sampled rows and purposes, every table in a fence of its own; and every pair."""
+    """Render sampled rows and purposes, each table in a fence of its own, and every pair."""
 
     def levels(number: int, table: Table) -> list[str]:
         purpose = prompt_input.searcher.purposes.get(table.id, "")
@@ -83,7 +83,7 @@ def render_full(prompt_input: PromptInput, room: int) -> Rendered:
 
 
 def render_compact(prompt_input: PromptInput, room: int) -> Rendered:
-    """One line per table with the columns nearest to the question, one line per likely join."""
+    """Render a line per table with the columns nearest to the question, and a line per join."""
 
     def levels(number: int, table: Table) -> list[str]:
         order = by_relevance(prompt_input.searcher, prompt_input.query, table)
@@ -96,7 +96,7 @@ def render_compact(prompt_input: PromptInput, room: int) -> Rendered:
 
 
 def fit(costs: Sequence[Sequence[int]], room: int) -> list[int]:
-    """The level of each candidate: as detailed as the room allows, the last ones cut first.
+    """Return the level of each candidate: as detailed as fits, the last ones cut first.
 
     `costs` has a row per candidate, with what each level costs; the level after the last leaves
     the candidate out and costs nothing.
@@ -144,7 +144,7 @@ def _fitted(
 
 
 def _strongest(lines: Sequence[tuple[Pair, str]], room: int) -> list[tuple[Pair, str]]:
-    """The joins that there is room for, the surest of them, in the order they came."""
+    """Keep the highest-scored joins that fit, in the order they came."""
     kept = set()
     for place in sorted(range(len(lines)), key=lambda place: -lines[place][0].edge.score):
         room -= estimate_tokens(lines[place][1]) + 1

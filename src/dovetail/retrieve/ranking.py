@@ -1,4 +1,4 @@
-"""The first K tables of a ranking: `dense` is the paper's DR@K, `search` our fused ranking.
+"""Retrievers that take the first K tables of a ranking: `dense` is DR@K, `search` the fused one.
 
 DR embeds a question and every table's text and takes the nearest (Section 5, baselines). The text
 is ours: the schema line, with the table's purpose where the catalog has one; the paper embeds five
@@ -21,7 +21,7 @@ Ranking = Callable[[Searcher, str, int], list[Candidate]]
 
 @dataclass(frozen=True, slots=True)
 class RankingRetriever:
-    """The first `k` tables of a ranking of a searcher."""
+    """Takes the first `k` tables of one of the searcher's rankings."""
 
     searcher: Searcher
     k: int = 10

@@ -1,7 +1,7 @@
-"""Selection by one call of a language model (Section 4.2.2), with a long prompt or a short one.
+"""Selects tables by one call of a language model (Section 4.2.2).
 
-The long one says what the paper's does: sampled rows, purposes, every pair with its score. The
-short one asks for the same decision from a schema line per table and a line per join.
+The prompt `full` shows what the paper's does: sampled rows, purposes, every pair with its score.
+The prompt `compact` asks for the same decision from a schema line per table and a line per join.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _GROUPS: Json = {
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A prompt's file, what it shows, and the shape of the reply to it."""
+    """A prompt's file, the function that renders its tables, and the JSON schema of the reply."""
 
     file: str
     show: Callable[[PromptInput, int], Rendered]
@@ -84,13 +84,13 @@ class SelectOptions:
 
     @property
     def budget(self) -> int:
-        """The tokens a prompt may have, by our estimate."""
+        """The number of tokens a prompt may have, by our estimate."""
         return int(_SHARE * self.context) - self.reply
 
 
 @dataclass(frozen=True, slots=True)
 class LLMSelector:
-    """Has a model choose among candidates; what it was shown and said goes into the stage."""
+    """Asks a model to choose among candidates, and records prompt and reply in the trace."""
 
     searcher: Searcher
     llm: LLM
@@ -99,7 +99,7 @@ class LLMSelector:
     def select(
         self, query: Query, candidates: Sequence[Candidate], pairs: Sequence[Pair], stage: Stage
     ) -> Selection:
-        """The selection of one call; without a selection in the reply, why there is none."""
+        """Return the selection of one call; a reply that cannot be used gives a reason instead."""
         stage.facts |= {"prompt": self.options.prompt, "model": self.llm.model_id}
         if len(candidates) < 2:
             return Selection(tables=tuple(range(1, len(candidates) + 1)))
@@ -135,13 +135,13 @@ class LLMSelector:
 
 
 def _constant(prompt: Prompt, question: str) -> int:
-    """The tokens of a prompt that has nothing to show yet."""
+    """Count the tokens of a prompt without tables and question data."""
     empty = prompt.fill(question=question, tables="", pairs="")
     return sum(estimate_tokens(message.content) for message in empty)
 
 
 def _note_cuts(stage: Stage, shown: Rendered, candidates: Sequence[Candidate]) -> None:
-    """Say what the prompt had no room for, if anything."""
+    """Record in the trace what the prompt had no room for, if anything."""
     cuts = {
         "left_out": [str(candidate.table) for candidate in candidates[shown.count :]],
         "narrowed": [str(candidates[number - 1].table) for number in shown.narrowed],

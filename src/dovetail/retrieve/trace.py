@@ -17,7 +17,7 @@ _LONGEST = 4_000
 
 @dataclass(slots=True)
 class Stage:
-    """One stage of a retrieval while it runs; `entry` is its line in the trace.
+    """One stage of a retrieval while it runs; `entry` is its entry in the trace.
 
     `timeout` counts what a clock ended: where there is any, another run may find something else.
     """
@@ -39,7 +39,7 @@ class Stage:
         max_tokens: int = 512,
         logprobs: bool = False,
     ) -> Completion:
-        """Ask a model and count what it cost."""
+        """Ask a model, and count the call and its tokens."""
         completion = llm.complete(messages, schema=schema, max_tokens=max_tokens, logprobs=logprobs)
         self.llm_calls += 1
         self.tokens_in += completion.tokens_in
@@ -47,7 +47,7 @@ class Stage:
         return completion
 
     def fall_back(self, reason: str) -> None:
-        """Note that the stage could not do its work, and why."""
+        """Record that the stage could not do its work, and why."""
         self.fallback = 1
         self.facts["reason"] = reason
 
@@ -67,7 +67,7 @@ class Stage:
 def table_set(
     question: str, joins: JoinGraph, chosen: Iterable[Chosen], stages: Iterable[Stage]
 ) -> TableSet:
-    """The set of the chosen tables, each once, with the surest join of every two of them."""
+    """Build the set of the chosen tables, each once, with the best join of every two of them."""
     tables: dict[TableId, Chosen] = {}
     for one in chosen:
         tables.setdefault(one.table, one)
@@ -91,13 +91,13 @@ def _joins_among(joins: JoinGraph, tables: Iterable[TableId]) -> Iterator[JoinEd
 
 
 def ranked(candidates: Iterable[Candidate], stage: str, reason: str) -> Iterator[Chosen]:
-    """Candidates as they come, each with its rank: `reason` and the rank say why it is in."""
+    """Choose all candidates in their order; the reason of each is `reason` and its rank."""
     for rank, candidate in enumerate(candidates, start=1):
         yield Chosen(candidate.table, candidate.relevance, stage, f"{reason}, rank {rank}")
 
 
 def clipped(question: str) -> str:
-    """A question as prompts repeat it.
+    """Cut a question to the length that prompts repeat.
 
     >>> len(clipped("x" * 100_000))
     4000

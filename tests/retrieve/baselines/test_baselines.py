@@ -130,7 +130,7 @@ def test_search_takes_the_fused_ranking(shop: Searcher) -> None:
     assert found.trace[0]["stage"] == "search"
 
 
-def test_steiner_bridges_what_is_two_joins_apart(shop: Searcher) -> None:
+def test_steiner_connects_what_is_two_joins_apart(shop: Searcher) -> None:
     question = "customer city and product title"
     ranking = [c.table.name for c in shop.search(question, 7)]
     assert set(ranking[:2]) == {"customers", "products"}
@@ -139,8 +139,8 @@ def test_steiner_bridges_what_is_two_joins_apart(shop: Searcher) -> None:
     stages = {chosen.table.name: chosen.stage for chosen in found.tables}
     assert stages["customers"] == stages["products"] == "search"
     assert stages["orders"] == stages["order_items"] == "connect"
-    assert found.trace[0]["bridges"] == 2
-    # Bridges that do not fit are left out, and the terminal stays.
+    assert found.trace[0]["connectors"] == found.trace[0]["bridges"] == 2
+    # Connectors that do not fit are left out, and the terminal stays.
     assert names(SteinerRetriever(shop, 2, longest=3).retrieve(question)) == ranking[:2]
     # A path that is too long ties nothing together: the next by relevance come instead.
     assert names(SteinerRetriever(shop, 2, longest=2).retrieve(question)) == ranking[:2]

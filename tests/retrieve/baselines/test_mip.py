@@ -10,7 +10,14 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dovetail.retrieve.baselines.connected import Pair, Problem, Weights, Worth, good_set, hopeful
+from dovetail.retrieve.baselines.connected import (
+    Pair,
+    Problem,
+    Weights,
+    Worth,
+    good_set,
+    within_bound,
+)
 from dovetail.retrieve.baselines.mip import Limits, Solution, Status, solve
 
 WEIGHTS = Weights(coarse=3.0, fine=3.0)
@@ -170,7 +177,7 @@ def test_what_is_left_out_is_in_no_set_that_is_as_good() -> None:
         problem = drawn(rng, 9, 3, 2, 0.8)
         worth = Worth(problem, Weights())
         first = good_set(worth)
-        kept, edges = hopeful(worth, first)
+        kept, edges = within_bound(worth, first)
         assert set(first) <= set(kept)
         left_out += 9 - len(kept)
         cut += len(problem.compatibility) - len(edges)

@@ -23,7 +23,7 @@ _RANKS = 60  # how little a place further down costs when ranks are added
 
 
 class Bm25:
-    """Texts as lists of words, and how well words fit each of them."""
+    """A BM25 index over texts that are lists of words."""
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
         try:
@@ -37,21 +37,21 @@ class Bm25:
             self._index.index([list(text) for text in texts], show_progress=False)
 
     def scores(self, words: Iterable[str]) -> npt.NDArray[np.float64]:
-        """A score per text; zero where no word is in it."""
+        """Return a score per text; zero where no word is in it."""
         known = [word for word in words if word in self._words]
         if not known:
             return np.zeros(self._count)
         return np.asarray(self._index.get_scores(known), dtype=np.float64)
 
     def best(self, words: Iterable[str], count: int) -> list[int]:
-        """The places of the best texts that hold any of the words, ties by place."""
+        """Return the places of the best texts that hold any of the words, ties by place."""
         scores = self.scores(words)
         order = np.argsort(-scores, kind="stable")[:count]
         return [int(place) for place in order if scores[place] > 0]
 
 
 class Alignment:
-    """Keywords to n-grams of a corpus, and those to its tables."""
+    """Maps keywords to n-grams of a corpus, and n-grams to its tables."""
 
     def __init__(self, searcher: Searcher, *, nearest: int = 2) -> None:
         self._searcher = searcher
@@ -70,7 +70,7 @@ class Alignment:
         return list(dict.fromkeys([*said, *meant]))
 
     def candidates(self, question: str, ngrams: Sequence[str], count: int) -> list[Candidate]:
-        """The tables that question and n-grams point at; the relevance of the first is 1."""
+        """Rank the tables by question and n-grams; the relevance of the first is 1."""
         tables = self._searcher.tables
         points: dict[int, float] = {}
         words = [word for text in (question, *ngrams) for word in _words(text)]

@@ -1,4 +1,4 @@
-"""Connected sets without a solver: what one is worth, a good one, and what no optimum can hold.
+"""Connected sets without a solver: the objective, a local optimum, and a bound that prunes.
 
 What `mip.py` maximises can be worked out for a given set: its best tree is the maximum spanning
 tree, its best assignments are the largest gains. A set found by exchanging tables bounds the
@@ -64,7 +64,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Worth:
-    """What sets of candidates are worth under some weights."""
+    """The objective of sets of candidates under some weights."""
 
     problem: Problem
     weights: Weights
@@ -108,7 +108,7 @@ class Worth:
 
     @cached_property
     def joins(self) -> list[list[float]]:
-        """What an edge between two candidates counts; -inf where there is none."""
+        """Return what an edge between two candidates adds; -inf where there is none."""
         count = len(self.problem.relevance)
         rows = [[_NEVER] * count for _ in range(count)]
         for (low, high), score in self.problem.compatibility.items():
@@ -117,7 +117,7 @@ class Worth:
 
     @cached_property
     def relevance(self) -> list[float]:
-        """What the relevance of each candidate counts."""
+        """Return what the relevance of each candidate adds."""
         return [self.weights.coarse * value for value in self.problem.relevance.tolist()]
 
     @cached_property
@@ -126,7 +126,7 @@ class Worth:
 
 
 def good_set(worth: Worth) -> tuple[int, ...]:
-    """A connected set that no exchange of one table makes better; empty if none was found."""
+    """Return a connected set that no exchange of one table improves; empty if none was found."""
     inside = _grown(worth)
     if not inside:
         return ()
@@ -143,8 +143,8 @@ def good_set(worth: Worth) -> tuple[int, ...]:
         best, inside = top, trials[values.index(top)]
 
 
-def hopeful(worth: Worth, known: Sequence[int]) -> tuple[list[int], list[Pair]]:
-    """The candidates and the edges that a set worth as much as a known one can hold.
+def within_bound(worth: Worth, known: Sequence[int]) -> tuple[list[int], list[Pair]]:
+    """Keep the candidates and edges whose upper bound reaches the worth of a known set.
 
     Seen from any of its tables, every other table of a tree has one edge towards it. What a table
     adds to the cover is most over the known set and less over others: the cover is submodular. So
@@ -188,7 +188,7 @@ def _with_best_edges(
 
 
 def _most(ranked: Sequence[tuple[float, int]], count: int, *without: int) -> float:
-    """The sum of so many of the largest, without some."""
+    """Return the sum of the `count` largest values, some left out."""
     rest = [value for value, place in ranked[: count + len(without)] if place not in without]
     return sum(rest[:count])
 

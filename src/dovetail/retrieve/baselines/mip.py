@@ -23,7 +23,14 @@ from itertools import count
 import numpy as np
 
 from dovetail.errors import MissingExtraError
-from dovetail.retrieve.baselines.connected import Pair, Problem, Weights, Worth, good_set, hopeful
+from dovetail.retrieve.baselines.connected import (
+    Pair,
+    Problem,
+    Weights,
+    Worth,
+    good_set,
+    within_bound,
+)
 
 try:
     import highspy
@@ -71,12 +78,12 @@ class Solution:
 
 
 def solve(problem: Problem, weights: Weights, limits: Limits | None = None) -> Solution:
-    """The best connected set, or the best found within limits; an equal problem, an equal set."""
+    """Return the best connected set, or the best within limits; equal problems give equal sets."""
     worth = Worth(problem, weights)
     first = good_set(worth) if 1 <= problem.size <= len(problem.relevance) else ()
     if not first:
         return Solution(Status.INFEASIBLE)
-    kept, edges = hopeful(worth, first)
+    kept, edges = within_bound(worth, first)
     start = [kept.index(one) for one in first]
     ended, places = _solved(problem.among(kept, edges), weights, start, limits or Limits())
     tables = tuple(kept[place] for place in places) or first
@@ -92,7 +99,7 @@ def solve(problem: Problem, weights: Weights, limits: Limits | None = None) -> S
 def _solved(
     problem: Problem, weights: Weights, first: Sequence[int], limits: Limits
 ) -> tuple[highspy.HighsModelStatus, list[int]]:
-    """How the search ended, and the best set it knew; it begins with `first`."""
+    """Return how the search ended and its best set; it begins with `first`."""
     model = _Model()
     chosen = [model.binary(weights.coarse * value) for value in problem.relevance.tolist()]
     model.row([(table, 1.0) for table in chosen], problem.size, problem.size)

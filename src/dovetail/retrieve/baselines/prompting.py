@@ -1,4 +1,4 @@
-"""Tables as prompts show them, and lists out of replies."""
+"""Writes tables as lines of a prompt, and reads lists from replies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST_COLUMNS = 60
 
 
 def shown(number: int, table: Table, purpose: str = "") -> str:
-    """A table as one line of a prompt: its number, its name, and columns with an example each."""
+    """Write a table as one line: its number, its name, and columns with an example each."""
     parts = []
     for place, column in enumerate(table.columns[:_MOST_COLUMNS]):
         example = next((row[place] for row in table.sample if row[place]), None)
@@ -34,7 +34,7 @@ def _listed(text: str, key: str) -> object:
 
 
 def strings_in(text: str, key: str) -> list[str]:
-    """The non-empty strings of a list in a reply, each once."""
+    """Read the non-empty strings of a list in a reply, each once."""
     listed = _listed(text, key)
     if not isinstance(listed, list):
         return []
@@ -43,7 +43,7 @@ def strings_in(text: str, key: str) -> list[str]:
 
 
 def numbers_in(text: str, key: str) -> list[int]:
-    """The whole numbers of a list in a reply, each once.
+    """Read the whole numbers of a list in a reply, each once.
 
     >>> numbers_in('{"tables": [3, "1", true, 3, 2.5]}', "tables")
     [3, 1]

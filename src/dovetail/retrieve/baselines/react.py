@@ -108,7 +108,7 @@ class ReactRetriever:
         return table_set(question, self.searcher.joins, chosen, [stage])
 
     def _converse(self, run: _Run) -> list[int]:
-        """The numbers of the final answer; none if there never was one."""
+        """Return the table numbers of the final answer; none if there was no answer."""
         while run.slips <= self.slips:
             text = without_thoughts(run.stage.ask(self.llm, run.messages).text)
             text = _OBSERVATION.split(text, maxsplit=1)[0].strip()
@@ -121,7 +121,7 @@ class ReactRetriever:
         return []
 
     def _step(self, run: _Run, search: str) -> str:
-        """Do what a step asks for; says what came of it."""
+        """Do what a step asks for, and return the observation."""
         slip = ""
         if not search:
             slip = _NO_STEP

@@ -1,4 +1,4 @@
-"""REAR: retrieve, expand by columns that look alike, refine by what fits question and company.
+"""REAR: retrieve, expand by columns that look alike, refine by fit with question and base.
 
 Published as Agarwal and others, "REaR: Retrieve, Expand and Refine for Effective Multitable
 Retrieval" (2025). Base tables are the dense top; every column of theirs looks for its nearest
@@ -123,7 +123,7 @@ class RearRetriever:
         return found
 
     def _refined(self, question: str, pool: Sequence[Candidate], base: int) -> Floats:
-        """Relevance plus weighted company, both on the scale of the pool.
+        """Relevance plus the weighted fit with the base, both scaled over the pool.
 
         Company is the best join with a base table, times how relevant that table is: a column in
         common with a stray member of the base speaks for nothing.

@@ -1,8 +1,8 @@
 """Steiner: the most relevant tables, and whatever else connects them.
 
 Not in the paper; the usual answer to "find the join path". Terminals come by relevance; each is
-tied to the tables already chosen by its surest path over join edges, bridges included, as long as
-the set stays within K. (An exact Steiner tree is out of reach in general; attaching terminals one
+tied to the tables already chosen by its surest path over join edges, connectors included, as long
+as the set stays within K. (An exact Steiner tree is out of reach in general; attaching terminals one
 by one along shortest paths costs at most twice as much.) A terminal that nothing leads to comes in
 by itself: relevance is worth more than a connection that does not exist.
 """
@@ -20,7 +20,7 @@ from dovetail.search.searcher import Searcher
 
 @dataclass(frozen=True, slots=True)
 class SteinerRetriever:
-    """At most `k` tables: terminals of the fused ranking, and the bridges between them.
+    """At most `k` tables: terminals of the fused ranking, and the connectors between them.
 
     A path longer than `longest` edges ties nothing together that a question asks for.
     """
@@ -36,7 +36,7 @@ class SteinerRetriever:
         found = self.searcher.search(question, self.k)
         relevance = {candidate.table: candidate.relevance for candidate in found}
         chosen: dict[TableId, Chosen] = {}
-        bridges = 0
+        added = 0
         for rank, candidate in enumerate(found, start=1):
             if len(chosen) >= self.k:
                 break
@@ -51,15 +51,16 @@ class SteinerRetriever:
             else:
                 between = []
             chosen[candidate.table] = Chosen(candidate.table, candidate.relevance, "search", reason)
-            for bridge in between:
-                bridges += 1
+            for connector in between:
+                added += 1
                 why = f"leads to {candidate.table}"
-                chosen[bridge] = Chosen(bridge, relevance.get(bridge, 0.0), "connect", why)
-        stage = Stage("connect", facts={"terminals": len(chosen) - bridges, "bridges": bridges})
+                chosen[connector] = Chosen(connector, relevance.get(connector, 0.0), "connect", why)
+        facts = {"terminals": len(chosen) - added, "connectors": added}
+        stage = Stage("connect", facts={**facts, "bridges": added})  # the old name of the key
         return table_set(question, self.searcher.joins, chosen.values(), [stage])
 
     def _path(self, terminal: TableId, chosen: Collection[TableId]) -> list[JoinEdge]:
-        """The path from a terminal to a chosen table that is surest as a whole."""
+        """Return the path from a terminal to a chosen table with the highest product of scores."""
         paths = [self.searcher.joins.path(terminal, table) for table in chosen]
         short = [path for path in paths if 0 < len(path) <= self.longest]
         return max(short, key=_surety, default=[])
@@ -73,7 +74,7 @@ def _surety(path: list[JoinEdge]) -> tuple[float, int]:
 
 
 def _along(path: list[JoinEdge], start: TableId) -> list[TableId]:
-    """The tables a path leads through, from its start to its end, both left out."""
+    """List the tables of a path between its start and its end, both left out."""
     here, through = start, []
     for edge in path:
         here = edge.right if edge.left == here else edge.left
