@@ -2,9 +2,9 @@
 
 Not in the paper; the usual answer to "find the join path". Terminals come by relevance; each is
 tied to the tables already chosen by its surest path over join edges, connectors included, as long
-as the set stays within K. (An exact Steiner tree is out of reach in general; attaching terminals one
-by one along shortest paths costs at most twice as much.) A terminal that nothing leads to comes in
-by itself: relevance is worth more than a connection that does not exist.
+as the set stays within K. (An exact Steiner tree is out of reach in general; attaching terminals
+one by one along shortest paths costs at most twice as much.) A terminal that nothing leads to comes
+in by itself: relevance is worth more than a connection that does not exist.
 """
 
 from __future__ import annotations
