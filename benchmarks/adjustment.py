@@ -22,7 +22,7 @@ from dovetail.ports import Json
 from dovetail.settings import Settings
 
 ROWS = {
-    "none": "core-t:compact+unadjusted",
+    "unadjusted": "core-t:compact+unadjusted",
     "paper": "core-t:compact",
     "auto": "core-t:compact+auto",
 }
