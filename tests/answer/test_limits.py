@@ -1,0 +1,143 @@
+"""Limits of rows, bytes, time and memory: queries are cut off or ended, and processes with them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import pytest
+
+import dovetail
+from dovetail.answer.execute import Executor
+from dovetail.answer.pool import Worker, never
+from dovetail.answer.results import Limits
+from dovetail.errors import (
+    LimitError,
+)
+from tests.support.execution import children, pick
+from tests.support.hostile import CONTAINED
+
+
+def _request(sql: str) -> dict[str, Any]:
+    """What a process is sent for a query over no table."""
+    limits = {"seconds": 1}
+    return {"task": "run", "engine": "duckdb", "sql": sql, "relations": [], "limits": limits}
+
+
+def test_rows_beyond_the_limit_are_cut_off(shop_executor: Executor, shop: dovetail.Catalog) -> None:
+    tables = pick(shop, "orders")
+    for engine in ("duckdb", "sqlite"):
+        found = shop_executor.run(
+            "SELECT id FROM orders ORDER BY id", tables, engine=engine, limits=Limits(rows=10)
+        )
+        assert found.tuples() == [(number,) for number in range(10)]
+        assert found.truncated
+        whole = shop_executor.run("SELECT id FROM orders", tables, engine=engine)
+        assert (whole.rows.num_rows, whole.truncated) == (300, False)
+
+
+def test_bytes_beyond_the_limit_are_cut_off(
+    shop_executor: Executor, shop: dovetail.Catalog
+) -> None:
+    sql = "SELECT a.name, b.name FROM orders a, orders b"
+    for engine in ("duckdb", "sqlite"):
+        limits = Limits(bytes=200_000)
+        found = shop_executor.run(sql, pick(shop, "orders"), engine=engine, limits=limits)
+        assert found.truncated
+        assert 1_000 < found.rows.num_rows < 60_000
+        assert found.rows.nbytes < 400_000
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+def test_a_query_that_hangs_is_ended(
+    shop_executor: Executor, shop: dovetail.Catalog, engine: str
+) -> None:
+    began = time.monotonic()
+    with pytest.raises(LimitError, match=r"ran longer than 1 seconds"):
+        shop_executor.run(
+            CONTAINED[0], pick(shop, "orders"), engine=engine, limits=Limits(seconds=1)
+        )
+    assert time.monotonic() - began < 10
+    assert shop_executor.run("SELECT 1 AS a", []).tuples() == [(1,)]
+
+
+def test_a_query_that_needs_too_much_memory_is_ended(
+    shop_executor: Executor, shop: dovetail.Catalog
+) -> None:
+    with pytest.raises(LimitError, match="memory"):
+        shop_executor.run(
+            "SELECT list(a.name || b.name || c.name) FROM orders a, orders b, orders c",
+            pick(shop, "orders"),
+            limits=Limits(memory=100 << 20, seconds=60),
+        )
+
+
+def test_a_query_can_be_called_off(shop_executor: Executor, shop: dovetail.Catalog) -> None:
+    stop = threading.Event()
+    threading.Timer(0.5, stop.set).start()
+    began = time.monotonic()
+    with pytest.raises(LimitError, match="called off"):
+        shop_executor.run(CONTAINED[0], pick(shop, "orders"), cancelled=stop.is_set)
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL, signal.SIGSEGV])
+def test_a_process_that_stops_or_dies_does_not_hold_up_the_caller(how: signal.Signals) -> None:
+    worker = Worker()
+    request = {
+        "task": "run",
+        "engine": "duckdb",
+        "sql": "SELECT 1",
+        "relations": [],
+        "limits": {"seconds": 1},
+    }
+    worker.ask(request, 30, 1 << 20, never)
+    os.kill(worker._process.pid, how)
+    began = time.monotonic()
+    with pytest.raises(LimitError, match=r"ran longer|died"):
+        worker.ask(request, 1, 1 << 20, never)
+    assert time.monotonic() - began < 10
+    worker.kill()
+    assert worker._process.returncode is not None
+
+
+def test_a_process_without_a_caller_ends_by_itself() -> None:
+    worker = Worker()
+    endless = {
+        "task": "run",
+        "engine": "duckdb",
+        "sql": CONTAINED[0],
+        "relations": [],
+        "limits": {"seconds": 1},
+    }
+    with pytest.raises(LimitError):
+        worker.ask(endless, 2, 1 << 20, never)
+    assert worker._process.wait(30) == -signal.SIGALRM
+    worker.kill()
+
+
+def test_many_at_once_with_some_that_hang(shop: dovetail.Catalog) -> None:
+    tables = pick(shop, "orders", "customers")
+    outcomes: list[str] = []
+    before = children()
+
+    def one(number: int) -> None:
+        sql = CONTAINED[0] if number % 20 == 7 else f"SELECT id FROM orders WHERE id = {number}"
+        try:
+            found = running.run(sql, tables, limits=Limits(seconds=6))
+            outcomes.append(str(found.tuples() == [(number,)]))
+        except LimitError as error:
+            outcomes.append(str(error)[:21])
+
+    with Executor(shop, workers=2) as running:
+        threads = [threading.Thread(target=one, args=(number,)) for number in range(40)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+        assert len(children() - before) <= 2
+    assert sorted(outcomes) == ["True"] * 38 + ["the query ran longer "] * 2
+    assert children() == before
