@@ -293,6 +293,7 @@ def run_sql(sample: dovetail.Catalog) -> Any:
     return run
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_or_a_format(run_sql: Any, tmp_path: Path) -> None:
     query = "SELECT status, label FROM status ORDER BY status LIMIT 2"
     tables = ["--tables", "shop.sqlite::status"]

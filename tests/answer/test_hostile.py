@@ -52,6 +52,7 @@ def test_hostile_queries_that_only_read_are_contained(
     assert checksums(den) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
 def test_hostile_statements_that_got_past_the_guard_reach_nothing(
     shop: dovetail.Catalog, den: Path, engine: str

@@ -119,6 +119,7 @@ def test_a_process_without_a_caller_ends_by_itself() -> None:
     worker.kill()
 
 
+@pytest.mark.slow
 def test_many_at_once_with_some_that_hang(shop: dovetail.Catalog) -> None:
     tables = pick(shop, "orders", "customers")
     outcomes: list[str] = []

@@ -77,6 +77,7 @@ def test_the_files_are_readable_without_dovetail(sample: dovetail.Catalog) -> No
     assert np.all(vector[1:] > vector[:-1])
 
 
+@pytest.mark.slow
 def test_the_same_inputs_give_the_same_bytes(corpus: tuple[Path, ...], tmp_path: Path) -> None:
     def files(into: Path, workers: int) -> dict[str, bytes]:
         dovetail.build(*map(str, corpus), into=into, settings=Settings(workers=workers))

@@ -328,6 +328,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", disk], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_full_disk(workers: str, small_disk: Path, tmp_path: Path) -> None:
     lake, into = tmp_path / "lake", small_disk / "catalog"

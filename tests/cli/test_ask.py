@@ -92,6 +92,7 @@ def test_a_set_writes_its_schema_and_its_prompt(shop: Path) -> None:
     assert (joined["left"], joined["right"]) == ("shop.sqlite::order_items", "shop.sqlite::orders")
 
 
+@pytest.mark.slow
 def test_the_json_is_as_documented(shop: Path) -> None:
     done = ask(shop, "--k", "3", "--json")
     found = json.loads(done.stdout)

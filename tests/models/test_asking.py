@@ -38,6 +38,7 @@ def answer(folder: Path, gold: dict[str, list[str]]) -> None:
     (folder / RESPONSES).write_text("".join(lines), "utf-8")
 
 
+@pytest.mark.slow
 def test_calls_saved_at_equal_f1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     dataset, record = open_dataset("sample"), tmp_path / "record"

@@ -232,6 +232,7 @@ def test_a_failure_leaves_one_table_without_and_is_listed(catalog: dovetail.Cata
     assert purposes(catalog)[TableId("a.sqlite", "orders")].text == ""
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_always_fails_is_not_asked_for_every_table(
     sample: dovetail.Catalog, tmp_path: Path
 ) -> None:
@@ -307,6 +308,7 @@ def test_purposes_by_batch(catalog: dovetail.Catalog, tmp_path: Path) -> None:
     assert not (tmp_path / "kept").exists()
 
 
+@pytest.mark.slow
 def test_the_command_writes_purposes_and_says_what_they_took(catalog: dovetail.Catalog) -> None:
     def moody(body: dict[str, Any]) -> Play:
         return fails(400, "no") if asked_about(body) == "empty_" else about(body)

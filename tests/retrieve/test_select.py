@@ -66,6 +66,7 @@ def mutated(draw: random.Random) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_ten_thousand_damaged_replies() -> None:
     draw = random.Random(42)
     usable = 0

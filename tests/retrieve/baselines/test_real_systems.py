@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from dovetail.models.cache import CachedLLM
 from dovetail.plugins import open_llm
 from dovetail.ports import Message
@@ -15,6 +17,7 @@ from dovetail.search.searcher import Searcher
 QUESTION = "Which suppliers delivered to customers in Oslo?"
 
 
+@pytest.mark.slow
 def test_a_local_model_tells_how_sure_it_was(smollm: Path, tmp_path: Path) -> None:
     """Of a reply in the shape that ARM asks for, and of the same reply when it was kept."""
     llm = CachedLLM(open_llm(f"local:{smollm}"), tmp_path)
@@ -26,6 +29,7 @@ def test_a_local_model_tells_how_sure_it_was(smollm: Path, tmp_path: Path) -> No
     assert again == replace(reply, cached=True)
 
 
+@pytest.mark.slow
 def test_react_ends_with_a_model_that_cannot_keep_to_it(shop: Searcher, smollm: Path) -> None:
     found = ReactRetriever(shop, open_llm(f"local:{smollm}"), k=3, slips=0).retrieve(QUESTION)
     (stage,) = found.trace
