@@ -45,6 +45,7 @@ def restricted(tmp_path: Path) -> Run:
     return lambda *arguments: run(*arguments, cwd=tmp_path, before=before)
 
 
+@pytest.mark.slow
 def test_no_permission_to_read(restricted: Run, tmp_path: Path) -> None:
     lake, into = tmp_path / "lake", tmp_path / "catalog"
     put(lake / "good.csv", GOOD)
@@ -74,6 +75,7 @@ def test_no_permission_to_read(restricted: Run, tmp_path: Path) -> None:
     assert set(after) - set(before) == {"lake::new"}
 
 
+@pytest.mark.slow
 def test_no_permission_for_the_catalog(restricted: Run, tmp_path: Path) -> None:
     put(tmp_path / "lake" / "good.csv", GOOD)
     built = update(tmp_path / "lake", into=tmp_path / ".dovetail").catalog.path
@@ -98,6 +100,7 @@ def test_no_permission_for_the_catalog(restricted: Run, tmp_path: Path) -> None:
         assert contents(dovetail.open(built)) == before
 
 
+@pytest.mark.slow
 def test_the_command_line_names_what_it_skipped(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     put(lake / "good.csv", GOOD)

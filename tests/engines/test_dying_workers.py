@@ -44,6 +44,7 @@ def die_in_a_word(job: Json, folder: Path, tick: Tick) -> Json:
     return job
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [2, None], ids=["two workers", "as many as pay off"])
 def test_a_table_that_kills_its_worker_is_the_only_one_lost(
     workers: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -93,6 +93,7 @@ def test_odd_csv_that_is_still_csv(
     assert sorted(table.columns[0].profile.examples) == examples
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet", "sqlite", "duckdb"])
 def test_values_of_ten_megabytes(kind: str, tmp_path: Path) -> None:
     big = [letter * 10 * MEGABYTE for letter in ("x", "y", "y")] + ["é" * 5 * MEGABYTE]
@@ -122,6 +123,7 @@ def test_values_of_ten_megabytes(kind: str, tmp_path: Path) -> None:
     assert (profile.minimum, profile.maximum) == ("x" * 199 + "…", "é" * 199 + "…")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "parquet", "sqlite"])
 def test_two_thousand_columns(kind: str, tmp_path: Path) -> None:
     columns = {f"c{number}": pa.array([str(number), str(number + 1)]) for number in range(2000)}

@@ -276,6 +276,7 @@ def test_messages_about_a_server_that_lets_nobody_in(
             assert_hidden(written, user, PASSWORD)
 
 
+@pytest.mark.slow
 @service
 def test_workers_get_the_login_by_no_argument(
     my: tuple[MysqlDatabase, str], tmp_path: Path
