@@ -39,6 +39,7 @@ def connected(dataset: Dataset) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+@pytest.mark.slow
 def test_every_gold_sql_runs_and_returns_rows(sample_dataset: Dataset) -> None:
     returned: dict[str, list[tuple[Any, ...]]] = {}
     with closing(connected(sample_dataset)) as connection:

@@ -109,6 +109,7 @@ def test_the_json_is_as_documented(shop: Path) -> None:
     assert "ddl" in json.loads(ask(shop, "--k", "3", "--json", "--ddl").stdout)
 
 
+@pytest.mark.slow
 def test_what_is_shown(shop: Path) -> None:
     shown = ask(shop, "--k", "3", "--selector", "search", COLUMNS="200")
     assert shown.returncode == 0
@@ -119,6 +120,7 @@ def test_what_is_shown(shop: Path) -> None:
     assert ask(shop, "--k", "2", "--ddl").stdout.startswith("CREATE TABLE ")
 
 
+@pytest.mark.slow
 def test_the_account_of_a_set(shop: Path) -> None:
     with endpoint(says('{"tables": [1, 99]}', usage=(321, 5))) as server:
         shown = ask(shop, "--llm", "openai:tiny", "--trace", COLUMNS="250", **server.environ)

@@ -116,6 +116,7 @@ def test_an_ambiguous_name_lists_the_choices(sample: dovetail.Catalog) -> None:
     assert "shop.sqlite::orders, warehouse.duckdb::orders" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_source_that_is_missing_does_not_stop_the_others(shop: Path) -> None:
     done = run("index", "shop.sqlite", "gone.csv", cwd=shop)
     assert done.returncode == 1
@@ -262,6 +263,7 @@ def test_a_full_standard_output_is_an_error_of_one_line(shop: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "dovetail: No space left on device\n")
 
 
+@pytest.mark.slow
 def test_cell_values_do_not_steer_the_terminal(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("name,n\n\x1b[31mred[/bold],1\n[link=x]y,2\n")
     run("index", "t.csv", cwd=tmp_path)

@@ -60,6 +60,7 @@ def test_docstring_examples_run(name: str, in_corpus: Path) -> None:
     assert results.failed == 0
 
 
+@pytest.mark.slow
 def test_some_docstrings_have_examples(in_corpus: Path) -> None:
     tried = sum(doctest.testmod(importlib.import_module(name)).attempted for name in modules())
     assert tried >= 15

@@ -66,6 +66,7 @@ def test_a_table_that_kills_its_worker_is_the_only_one_lost(
     )
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_in_the_middle_of_a_word(tmp_path: Path) -> None:
     jobs: list[Json] = [{"die": True}, {"n": 1}]
     task = "tests.engines.test_dying_workers:die_in_a_word"

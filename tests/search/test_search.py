@@ -118,6 +118,7 @@ def test_the_same_in_every_thread(searcher: Searcher) -> None:
         assert list(pool.map(lambda text: searcher.search(text, 10), texts * 3)) == alone * 3
 
 
+@pytest.mark.slow
 def test_the_same_in_every_process(tmp_path: Path) -> None:
     update([str(write_shop(tmp_path / "shop.sqlite"))], into=tmp_path / "catalog", search=False)
     code = (
