@@ -9,15 +9,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dovetail.answer.answer import Answer
     from dovetail.api import (
+        AskResult,
         Catalog,
-        FoundSet,
         UpdateSummary,
         build,
         open,  # noqa: A004 - dovetail.open reads like open
         update,
     )
     from dovetail.domain import (
+        Alternative,
         Candidate,
         Chosen,
         Column,
@@ -36,13 +38,15 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Alternative",
+    "Answer",
+    "AskResult",
     "Candidate",
     "Catalog",
     "Chosen",
     "Column",
     "ColumnProfile",
     "DovetailError",
-    "FoundSet",
     "JoinEdge",
     "JoinGraph",
     "Kind",
@@ -60,8 +64,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "dovetail.api": ("Catalog", "FoundSet", "UpdateSummary", "build", "open", "update"),
+    "dovetail.answer.answer": ("Answer",),
+    "dovetail.api": ("AskResult", "Catalog", "UpdateSummary", "build", "open", "update"),
     "dovetail.domain": (
+        "Alternative",
         "Candidate",
         "Chosen",
         "Column",
@@ -81,7 +87,7 @@ _HOMES = {
 
 
 # Names of earlier versions, and what they are called now.
-_DEPRECATED = {"Report": "UpdateSummary"}
+_DEPRECATED = {"FoundSet": "AskResult", "Report": "UpdateSummary"}
 
 
 def __getattr__(name: str) -> Any:

@@ -67,7 +67,7 @@ class Column:
     profile: ColumnProfile
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Table:
     """A table as the catalog knows it.
 
@@ -81,8 +81,12 @@ class Table:
     sample: tuple[tuple[str | None, ...], ...]
     digest: str
 
+    def __repr__(self) -> str:
+        return f"<Table {self.id}: {self.rows:,} rows, {len(self.columns)} columns>"
+
     @property
     def name(self) -> str:
+        """The table's name in its source."""
         return self.id.name
 
     def column(self, name: str) -> Column:
@@ -171,6 +175,19 @@ class Chosen:
     stage: str
     reason: str
 
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self.table.name
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another set of tables that a question could mean, and the F1 to expect of it (0 to 1)."""
+
+    tables: tuple[TableId, ...]
+    confidence: float
+
 
 # The fact of a stage that says: a selector looked, and no table answers the question.
 NOTHING_FITS = "nothing_fits"
@@ -182,12 +199,16 @@ class TableSet:
     """The tables chosen for a question, in order, and the joins among them.
 
     `trace` holds one JSON-ready entry per stage: what went in, what came out, what it cost.
+    `confidence` is the F1 to expect of the set, where the retriever knows it; `alternatives` are
+    other sets that the question could mean, the likeliest first.
     """
 
     question: str
     tables: tuple[Chosen, ...]
     joins: tuple[JoinEdge, ...]
     trace: tuple[Mapping[str, object], ...] = ()
+    confidence: float | None = None
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def ids(self) -> tuple[TableId, ...]:
@@ -245,6 +266,11 @@ class TableSet:
             "joins": [edge.to_dict() for edge in self.joins],
             "connected": self.connected,
             **nearest,
+            "confidence": self.confidence,
+            "alternatives": [
+                {"tables": list(map(str, other.tables)), "confidence": other.confidence}
+                for other in self.alternatives
+            ],
             "trace": [dict(entry) for entry in self.trace],
         }
 

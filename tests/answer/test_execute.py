@@ -359,16 +359,19 @@ def test_where_rows_cannot_go(
 def test_rows_as_a_data_frame(
     executor: Executor, sample: dovetail.Catalog, library: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if library == "polars":
-        monkeypatch.setitem(sys.modules, "pandas", None)
     sql = "SELECT status, label, 7 AS status FROM status ORDER BY status LIMIT 2"
     found = execute(executor, sql, pick(sample, "shop.sqlite::status"))
-    frame = found.df()
+    frame = found.to_pandas() if library == "pandas" else found.to_polars()
     assert type(frame).__module__.split(".")[0] == library
     assert list(frame.columns) == ["status", "label", "status_"]
     rows = [tuple(row.values()) for row in found.rows.rename_columns(["a", "b", "c"]).to_pylist()]
     told = frame.itertuples(index=False) if library == "pandas" else frame.iter_rows()
     assert [tuple(row) for row in told] == rows
+    assert [tuple(row.values()) for row in found.to_arrow().to_pylist()] == rows
+    if library == "polars":
+        monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.warns(DeprecationWarning, match=r"use to_pandas\(\), to_polars\(\)"):
+        assert type(found.df()) is type(frame)
 
 
 def test_a_data_frame_needs_a_library(
@@ -377,8 +380,11 @@ def test_a_data_frame_needs_a_library(
     for library in ("pandas", "polars"):
         monkeypatch.setitem(sys.modules, library, None)
     found = execute(executor, "SELECT 1 AS a", [])
-    with pytest.raises(MissingExtraError, match=r"Answer\.df\(\) needs .* 'dovetail\[pandas\]'"):
-        found.df()
+    with pytest.raises(MissingExtraError, match=r"to_pandas\(\) needs .* 'dovetail\[pandas\]'"):
+        found.to_pandas()
+    with pytest.raises(MissingExtraError, match=r"to_polars\(\) needs .* 'dovetail\[polars\]'"):
+        found.to_polars()
+    assert found.to_arrow().to_pylist() == [{"a": 1}]
 
 
 def test_the_command_refuses_and_limits(run_sql: Any) -> None:

@@ -40,7 +40,7 @@ def ask(shop: Path, *arguments: str, **environ: str) -> Any:
     return run("ask", QUESTION, "-C", str(shop), *arguments, **variables)
 
 
-def names(found: dovetail.FoundSet) -> list[str]:
+def names(found: dovetail.AskResult) -> list[str]:
     return [chosen.table.name for chosen in found.tables]
 
 
@@ -55,7 +55,7 @@ def test_a_catalog_is_asked(shop: Path) -> None:
     assert names(found)[:3] == ["products", "orders", "order_items"]
     assert [chosen.stage for chosen in found.tables][:3] == ["select", "select", "adjust"]
     assert found.connected
-    assert found.warning == ""
+    assert found.warnings == ()
     assert found.question == QUESTION
 
 
@@ -96,7 +96,10 @@ def test_a_set_writes_its_schema_and_its_prompt(shop: Path) -> None:
 def test_the_json_is_as_documented(shop: Path) -> None:
     done = ask(shop, "--k", "3", "--json")
     found = json.loads(done.stdout)
-    assert list(found) == ["question", "tables", "joins", "connected", "trace"]
+    assert list(found) == [
+        "question", "tables", "joins", "connected", "confidence", "alternatives", "warnings",
+        "trace",
+    ]  # fmt: skip
     assert found["question"] == QUESTION
     table, edge = found["tables"][0], found["joins"][0]
     assert list(table) == ["id", "name", "source", "score", "stage", "reason"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -10,24 +11,40 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dovetail import notebook
 from dovetail.answer.execute import Execution, Executor
 from dovetail.answer.generate import Generated, generate
 from dovetail.answer.relations import Joined, Relation, relations
 from dovetail.domain import JoinEdge, Table, TableId, TableSet
 from dovetail.errors import MissingExtraError
+from dovetail.markdown import cut
 
 if TYPE_CHECKING:
     from dovetail.catalog.reader import CatalogReader
     from dovetail.ports import LLM
 
 _HALF = 0.5
+# Characters of the SQL in a `repr`, and rows in a notebook.
+_WIDTH, _SHOWN = 60, 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer:
-    """What ran and what it gave.
+    """The result of a query: the SQL, its rows, and what to know before trusting them.
 
-    `sql` is as it was asked for, `ran` as the guard let it through. `seconds` is by stage.
+    `sql` is the query as it was asked for, `ran` the text that the guard let through. `rows` is an
+    Arrow table; `to_pandas`, `to_polars` and `to_arrow` give it as a frame. `tables` and `joins`
+    are those that the query reads, `names` what it calls them. `warnings` are sentences: a join
+    that multiplies rows, a column that is mostly null, rows left out (`truncated`). `seconds` is
+    by stage; tokens are those of the language model that wrote the SQL (`generated`), if any.
+
+    >>> import dovetail
+    >>> catalog = dovetail.build("shop.sqlite", into="shop")
+    >>> answer = catalog.sql("SELECT count(*) AS orders FROM orders")
+    >>> answer
+    <Answer: 1 row of orders; SELECT count(*) AS orders FROM orders>
+    >>> answer.to_arrow().to_pylist()
+    [{'orders': 600}]
     """
 
     sql: str
@@ -47,17 +64,57 @@ class Answer:
     def columns(self) -> tuple[str, ...]:
         return tuple(self.rows.column_names)
 
-    def df(self) -> Any:
-        """The rows as a data frame of pandas, or of Polars where only that is installed."""
-        rows = plain_rows(self.rows)
-        rows = rows.rename_columns(_told_apart(rows.column_names))
-        if find_spec("pandas"):
-            return rows.to_pandas()
-        if find_spec("polars"):
-            import polars
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table that every format can hold.
 
-            return polars.from_arrow(rows)
-        raise MissingExtraError("Answer.df()", "pandas")
+        Columns of equal names are told apart, and columns that mix types become text; `rows` has
+        both as the query gave them.
+        """
+        rows = plain_rows(self.rows)
+        return rows.rename_columns(_told_apart(rows.column_names))
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas data frame; pandas must be installed."""
+        if not _installed("pandas"):
+            raise MissingExtraError("Answer.to_pandas()", "pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """The rows as a Polars data frame; Polars must be installed."""
+        if not _installed("polars"):
+            raise MissingExtraError("Answer.to_polars()", "polars")
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+    def df(self) -> Any:
+        """Deprecated: the type it returns depends on what is installed."""
+        warnings.warn(
+            "Answer.df() is deprecated: use to_pandas(), to_polars() or to_arrow()",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        if not _installed("pandas") and _installed("polars"):
+            return self.to_polars()
+        return self.to_pandas()
+
+    def __repr__(self) -> str:
+        sql = cut(" ".join(self.sql.split()), _WIDTH)
+        return (
+            f"<Answer: {notebook.count(len(self.rows), 'row')} of {', '.join(self.columns)}; {sql}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook."""
+        shown = plain_rows(self.rows.slice(0, _SHOWN))
+        cells = zip(*(column.to_pylist() for column in shown.columns), strict=True)
+        more = f", the first {_SHOWN} shown" if len(self.rows) > _SHOWN else ""
+        return notebook.block(
+            f"{notebook.count(len(self.rows), 'row')}{more}",
+            notebook.table(self.columns, cells),
+            *(notebook.note(warning) for warning in self.warnings),
+            notebook.code(self.sql),
+        )
 
 
 def answer(
@@ -94,7 +151,7 @@ def answer(
 def execute(
     executor: Executor,
     sql: str,
-    tables: Sequence[Table],
+    tables: Sequence[Table | Relation],
     *,
     edges: Iterable[JoinEdge] = (),
     **how: Any,
@@ -122,6 +179,13 @@ def plain_rows(rows: pa.Table) -> pa.Table:
             cells = [None if cell is None else _text(cell) for cell in rows.column(at).to_pylist()]
             rows = rows.set_column(at, field.name, pa.array(cells, pa.string()))
     return rows
+
+
+def _installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ValueError:  # it was taken out of sys.modules
+        return False
 
 
 def _text(cell: Any) -> str:

@@ -82,7 +82,7 @@ class Executor:
     def run(
         self,
         sql: str,
-        tables: Sequence[Table],
+        tables: Sequence[Table | Relation],
         *,
         engine: str = "duckdb",
         dialect: str | None = None,
@@ -90,7 +90,10 @@ class Executor:
         find_joins: bool = False,
         cancelled: Cancelled = never,
     ) -> Execution:
-        """Run a query, written in `dialect` (the engine's own unless told), over these tables."""
+        """Run a query, written in `dialect` (the engine's own unless told), over these tables.
+
+        The query calls them as `relations` names them; a `Relation` has its name already.
+        """
         if engine not in ENGINES:
             raise UsageError(f"engine {engine!r} is not known; there are: {', '.join(ENGINES)}")
         chosen = limits or self._limits

@@ -36,8 +36,15 @@ def private_places(known: Iterable[Relation]) -> dict[str, str]:
     return {each.place[0]: each.name for each in known if len(each.place) == 1}
 
 
-def relations(tables: Iterable[Table]) -> tuple[Relation, ...]:
-    """Tables under their own names; those that share one (but for case) get an alias each."""
-    given = tuple({table.id: table for table in tables}.values())
-    names = query_names(table.id for table in given)
-    return tuple(Relation(table, names[table.id], (names[table.id],)) for table in given)
+def relations(tables: Iterable[Table | Relation]) -> tuple[Relation, ...]:
+    """Tables under their own names; those that share one (but for case) get an alias each.
+
+    What is a relation already keeps the name it has.
+    """
+    given = list(tables)
+    named = tuple(one for one in given if isinstance(one, Relation))
+    unnamed = {one.id: one for one in given if isinstance(one, Table)}
+    names = query_names(unnamed)
+    return named + tuple(
+        Relation(table, names[table.id], (names[table.id],)) for table in unnamed.values()
+    )

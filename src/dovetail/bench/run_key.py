@@ -28,7 +28,7 @@ ORACLE = "oracle"
 _PACKAGE = Path(__file__).parents[1]
 _ANSWER = "answer"
 # Parts of the package that no retriever reaches.
-_BESIDE = ("api.py", "bench", "cli", "sample", "server", _ANSWER, "testing.py")
+_BESIDE = ("api", "bench", "cli", "notebook.py", "sample", "server", _ANSWER, "testing.py")
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from dovetail.cli.rows import Form, answer_json, give
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
-    from dovetail.api import FoundSet
+    from dovetail.api import AskResult
 
 
 def ask(
@@ -107,23 +107,24 @@ def ask(
         _print_found(found, written, trace=trace, as_ddl=ddl)
     if answer:
         give(answer, form)
-    if found.warning and (found.tables or ddl):  # else it is what was printed
-        note(found.warning)
+    if found.tables or ddl:  # else it is what was printed
+        for warning in found.warnings:
+            note(warning)
 
 
-def _print_found(found: FoundSet, written: str, *, trace: bool, as_ddl: bool) -> None:
+def _print_found(found: AskResult, written: str, *, trace: bool, as_ddl: bool) -> None:
     if as_ddl:
         write(found.ddl())
     else:
         if trace:
-            for entry in found.set.trace:
+            for entry in found.trace:
                 _print_stage(entry)
         print_set(found)
     if written:
         print_lines(written)
 
 
-def print_set(found: FoundSet) -> None:
+def print_set(found: AskResult) -> None:
     """The tables with why they are in the set, and how they join."""
     screen = console()
     tables = rich_table("table", "score", "stage", "why")

@@ -122,14 +122,20 @@ class LinkGraph:
         dropped = tuple(table for table in chosen if table in left_out)
         return ConnectedSet(kept, tuple(connectors), dropped)
 
-    def components(self, chosen: Iterable[TableId]) -> list[list[TableId]]:
-        """The connected components that some tables form among themselves, in their order."""
+    def components(
+        self, chosen: Iterable[TableId], *, least: float = _LEAST
+    ) -> list[list[TableId]]:
+        """The connected components that some tables form among themselves, in their order.
+
+        Edges that score above `least` connect them.
+        """
         left = list(chosen)
         found = []
         while left:
             component = [left.pop(0)]
             for table in component:
-                near = [other for other in left if other in self.joined[table]]
+                around = self.joined[table]
+                near = [other for other in left if around.get(other, 0.0) > least]
                 component += near
                 left = [other for other in left if other not in near]
             found.append(component)

@@ -9,13 +9,14 @@ the method and has its figures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import UsageError
+from dovetail.retrieve.graph.alternatives import alternatives
 from dovetail.retrieve.graph.connect import ConnectedSet, LinkGraph
 from dovetail.retrieve.graph.features import FEATURES, features
 from dovetail.retrieve.graph.query_match import QueryMatcher
@@ -137,7 +138,12 @@ class GraphRetriever:
             for one in found.connectors
         ]
         stages = [Stage("search", facts={"k": self._k}), self._stage(scored, found)]
-        return table_set(question, self._searcher.joins, chosen, stages)
+        others = alternatives(self._links, probabilities, found.ids, cut(self._breadth))
+        return replace(
+            table_set(question, self._searcher.joins, chosen, stages),
+            confidence=round(self.confidence(scored, found), 4),
+            alternatives=others,
+        )
 
     def score(self, question: Query | str) -> ScoredCandidates:
         """The candidates of a question with their probabilities; the same at every breadth."""

@@ -1,0 +1,180 @@
+"""The result of `ask`: tables, why each is there, how they join, and what to look out for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from dovetail import notebook
+from dovetail.catalog.lookup import matches
+from dovetail.ddl import ddl, quoted
+from dovetail.domain import Alternative, Chosen, JoinEdge, Table, TableId, TableSet
+from dovetail.markdown import cut, fenced
+from dovetail.ports import Json
+from dovetail.prompts import read_prompt
+
+# Characters of the question in a `repr`, and tables named there.
+_WIDTH, _NAMED = 60, 6
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AskResult:
+    """The tables that a question needs, and how they join.
+
+    Iterating gives the tables in order, each with its stage of entry and the reason for it; `len`
+    counts them, and `"orders" in found` looks one up by name. Where no table of the catalog fits,
+    the result is empty and false. `table_set` is the same result by ids alone, to be kept,
+    compared or sent; `details` are the profiles of its tables.
+
+    >>> import dovetail
+    >>> catalog = dovetail.build("shop.sqlite", into="shop")
+    >>> found = catalog.ask("Which products are in which orders?")
+    >>> [table.name for table in found]
+    ['products', 'order_items', 'orders']
+    >>> print(found.joins[0])
+    shop.sqlite::order_items.product_id = shop.sqlite::products.product_id  (0.98)
+    >>> len(found), "orders" in found, bool(found), found.connected, found.warnings
+    (3, True, True, True, ())
+    """
+
+    table_set: TableSet
+    details: tuple[Table, ...]
+
+    @property
+    def question(self) -> str:
+        """The question that was asked."""
+        return self.table_set.question
+
+    @property
+    def tables(self) -> tuple[Chosen, ...]:
+        """The tables in order, each with its stage of entry and why it is here."""
+        return self.table_set.tables
+
+    @property
+    def ids(self) -> tuple[TableId, ...]:
+        """The ids of the tables, in order."""
+        return self.table_set.ids
+
+    @property
+    def joins(self) -> tuple[JoinEdge, ...]:
+        """How the tables join: by which columns, how surely, and on what evidence."""
+        return self.table_set.joins
+
+    @property
+    def connected(self) -> bool:
+        """Whether the joins connect all of the tables."""
+        return self.table_set.connected
+
+    @property
+    def confidence(self) -> float | None:
+        """The F1 to expect of this set, from 0 to 1, where the selector `graph` chose it.
+
+        None where it is not known: a language model chose, or all candidates were taken.
+        """
+        return self.table_set.confidence
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on what to look out for before using the tables; empty if nothing."""
+        if not self:
+            nearest = ", ".join(self.table_set.nearest)
+            more = f"; nearest: {nearest}" if nearest else ""
+            return (f"nothing here seems to answer this{more}",)
+        if self.connected:
+            return ()
+        parts = " | ".join(", ".join(map(str, part)) for part in self.table_set.components)
+        return (f"no joins are known between these parts of the set: {parts}",)
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """Other sets that the question could mean, the likeliest first.
+
+        They are the connected groups that compete for the question among the candidates of the
+        selector `graph`, each with the F1 to expect of it. Empty where one group stands out, and
+        where another selector chose.
+        """
+        return self.table_set.alternatives
+
+    @property
+    def trace(self) -> tuple[Mapping[str, object], ...]:
+        """One JSON-ready entry per stage: what went in, what came out, what it cost."""
+        return self.table_set.trace
+
+    def ddl(self) -> str:
+        """A compact schema of the tables: example values in comments, and how they join."""
+        return ddl(self.details, self.joins)
+
+    def prompt(self) -> str:
+        """The schema and the question, for a language model that writes SQL."""
+        filled = read_prompt("set").fill(schema=fenced(self.ddl().strip()), question=self.question)
+        return filled[0].content
+
+    def to_dict(self) -> Json:
+        """The result as JSON has it: what `dovetail ask --json` prints."""
+        found = self.table_set.to_dict()
+        trace = found.pop("trace")
+        return found | {"warnings": list(self.warnings), "trace": trace}
+
+    def __iter__(self) -> Iterator[Chosen]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def __contains__(self, table: object) -> bool:
+        if isinstance(table, Chosen):
+            return table in self.tables
+        name = table.id if isinstance(table, Table) else table
+        return isinstance(name, str | TableId) and bool(matches(self.ids, name))
+
+    def __repr__(self) -> str:
+        names = [chosen.name for chosen in self.tables[:_NAMED]]
+        names += [f"{len(self) - _NAMED} more"] if len(self) > _NAMED else []
+        sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
+        found = f"{', '.join(names)}; {notebook.count(len(self.joins), 'join')}{sure}"
+        return f"<AskResult {cut(self.question, _WIDTH)!r}: {found if self else 'no table fits'}>"
+
+    def _repr_html_(self) -> str:
+        """The tables with reasons, the joins, and a drawing of both, for a notebook."""
+        if not self:
+            return notebook.block(self.question, *map(notebook.note, self.warnings))
+        place = {table: number for number, table in enumerate(self.ids)}
+        edges = [(place[edge.left], place[edge.right], _condition(edge)) for edge in self.joins]
+        parts = [
+            notebook.join_graph([table.name for table in self.ids], edges),
+            notebook.table(
+                ["table", "source", "score", "stage", "why"],
+                ((t.name, t.table.source, f"{t.relevance:.2f}", t.stage, t.reason) for t in self),
+            ),
+        ]
+        if self.joins:
+            rows = (
+                (_condition(edge), f"{edge.score:.2f}", edge.cardinality) for edge in self.joins
+            )
+            parts.append(notebook.table(["join", "score", "cardinality"], rows))
+        parts += [notebook.note(warning) for warning in self.warnings]
+        if self.alternatives:
+            others = (
+                (", ".join(map(str, other.tables)), f"{other.confidence:.2f}")
+                for other in self.alternatives
+            )
+            parts.append(notebook.table(["could also mean", "confidence"], others))
+        return notebook.block(self.question, *parts)
+
+    @property
+    def set(self) -> TableSet:
+        """Deprecated: the name of `table_set` in earlier versions."""
+        warnings.warn("AskResult.set is now table_set", DeprecationWarning, stacklevel=2)
+        return self.table_set
+
+    @property
+    def warning(self) -> str:
+        """Deprecated: `warnings` as one text."""
+        warnings.warn("AskResult.warning is now warnings", DeprecationWarning, stacklevel=2)
+        return "; ".join(self.warnings)
+
+
+def _condition(edge: JoinEdge) -> str:
+    left, right = quoted(edge.left.name), quoted(edge.right.name)
+    return " AND ".join(f"{left}.{quoted(a)} = {right}.{quoted(b)}" for a, b in edge.columns)

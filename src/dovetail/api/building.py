@@ -1,0 +1,159 @@
+"""Building a catalog, bringing it up to date, and opening it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from dovetail.api.catalog import Catalog
+from dovetail.api.update_summary import UpdateSummary
+from dovetail.catalog.writer import writing
+from dovetail.errors import UsageError
+from dovetail.offline import pipeline
+from dovetail.offline.progress import ProgressCallback
+from dovetail.ports import LLM
+from dovetail.retrieve.opening import open_model
+from dovetail.settings import Settings, load_settings
+from dovetail.sources.frames import LABEL, is_frame, write_frames
+
+# What can be named as a source: a path, glob or URL, or a mapping of names to frames or to those.
+SourceArgument = str | os.PathLike[str] | Mapping[str, Any]
+
+
+class UpdateOptions(TypedDict, total=False):
+    """What `update` can be told besides; `dovetail.update` says what each does."""
+
+    forget: Sequence[str]
+    check: bool
+    joins: bool
+    search: bool
+
+
+def open(path: str | Path | None = None, settings: Settings | None = None) -> Catalog:  # noqa: A001 - as dovetail.open
+    """Open the catalog in a folder; without one, in the folder that the settings name.
+
+    Without `settings`, those of `dovetail.toml` in the current folder and of the environment hold
+    (`load_settings`). As a context manager the catalog ends its SQL workers on leaving.
+
+    >>> import dovetail
+    >>> _ = dovetail.build("shop.sqlite", into="shop")
+    >>> with dovetail.open("shop") as catalog:
+    ...     len(catalog), "orders" in catalog
+    (6, True)
+    """
+    return Catalog.open(path, settings)
+
+
+def build(
+    *sources: SourceArgument,
+    into: str | Path | None = None,
+    settings: Settings | None = None,
+    purposes: bool | None = None,
+    on_progress: ProgressCallback | None = None,
+    watch: ProgressCallback | None = None,
+) -> Catalog:
+    """Bring the catalog at `into` up to date with sources, and open it.
+
+    Each source is a SQLite or DuckDB file, a CSV, TSV, Parquet or JSON file, a folder or glob of
+    them, or a `postgresql://` or `mysql://` URL; `name=…` gives it a label. A mapping holds tables
+    in memory by name: pandas, Polars or Arrow. They are written as Parquet into the catalog's
+    folder, under `memory`, so that updates and SQL work as with any source. A path or URL in a
+    mapping has its key as label.
+
+    Tables are added, read again where they changed, or dropped; sources of earlier calls stay.
+    Without any source, those that the settings name are taken, or else all that the catalog has.
+    Without `into`, the settings say which folder; without `settings`, those of `dovetail.toml` in
+    the current folder and of the environment hold.
+
+    As with `dovetail index`, a language model writes the purposes of tables if the settings name
+    one (`llm`), and none is asked otherwise; `purposes=False` leaves them out, and `purposes=True`
+    is an error where no model is set. `on_progress` is called with a `Progress` now and then.
+
+    >>> import dovetail
+    >>> import pyarrow as pa
+    >>> rates = pa.table({"currency": ["EUR", "NOK"], "rate": [1.0, 11.5]})
+    >>> catalog = dovetail.build("shop.sqlite", {"rates": rates}, into="rated")
+    >>> catalog["order_items"].rows, str(catalog["rates"].id)
+    (1288, 'memory::rates')
+    """
+    heard = on_progress or _renamed(watch)
+    done = update(sources, into=into, settings=settings, purposes=purposes, on_progress=heard)
+    return done.catalog
+
+
+def update(
+    sources: Sequence[SourceArgument] = (),
+    *,
+    into: str | Path | None = None,
+    settings: Settings | None = None,
+    purposes: bool | None = None,
+    on_progress: ProgressCallback | None = None,
+    watch: ProgressCallback | None = None,
+    **options: Unpack[UpdateOptions],
+) -> UpdateSummary:
+    """Do what `build` does, and say what it came to.
+
+    `forget=[label, …]` drops sources by label; `check=True` reads every table again, whatever its
+    source says. With `joins=False`, join evidence is left to whoever asks for it first; with
+    `search=False`, so are embeddings and search index. The summary tells the seconds of each stage.
+
+    >>> import dovetail
+    >>> first = dovetail.update(["shop.sqlite", "exports"], into="catalog")
+    >>> again = dovetail.update(into="catalog", forget=["exports"])
+    >>> len(first.added), len(again.dropped), again.unchanged
+    (16, 10, 6)
+    """
+    chosen = settings or load_settings()
+    folder = Path(into or chosen.catalog)
+    given = [sources] if isinstance(sources, str | os.PathLike | Mapping) else sources
+    done = pipeline.update(
+        list(_arguments(given or chosen.sources, folder)),
+        into=folder,
+        settings=chosen,
+        llm=_purpose_model(folder, chosen, purposes),
+        on_progress=on_progress or _renamed(watch),
+        **options,
+    )
+    if LABEL in options.get("forget", ()):
+        shutil.rmtree(folder / LABEL, ignore_errors=True)
+    return UpdateSummary.of(done, Catalog.over(done.catalog, chosen))
+
+
+def _arguments(sources: Sequence[SourceArgument], catalog: Path) -> Iterator[str]:
+    """Sources as the offline pipeline takes them: texts; tables in memory are written first."""
+    for source in sources:
+        if not isinstance(source, Mapping):
+            yield os.fspath(source)
+            continue
+        frames = {name: value for name, value in source.items() if is_frame(value)}
+        yield from (
+            f"{label}={os.fspath(place)}" for label, place in source.items() if label not in frames
+        )
+        if frames:
+            with writing(catalog) as writer:
+                folder = write_frames(frames, writer.path.absolute() / LABEL)
+            yield f"{LABEL}={folder}"
+
+
+def _purpose_model(folder: Path, settings: Settings, purposes: bool | None) -> LLM | None:
+    """The language model that is to write purposes, or None if none shall."""
+    if purposes is False:
+        return None
+    model = open_model(folder, settings)
+    if purposes and model is None:
+        raise UsageError(
+            "to write purposes a language model is needed and none is set: set llm (such as "
+            "openai:MODEL) in dovetail.toml, or in Settings"
+        )
+    return model
+
+
+def _renamed(watch: ProgressCallback | None) -> ProgressCallback | None:
+    """The callback given by the keyword of earlier versions, with a word about its new name."""
+    if watch is not None:
+        warnings.warn("watch= is now on_progress=", DeprecationWarning, stacklevel=3)
+    return watch

@@ -1,0 +1,309 @@
+"""A catalog that can be asked: the reader of a catalog's folder, with search, models and SQL."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dovetail import notebook
+from dovetail.api.ask_result import AskResult
+from dovetail.api.update_summary import UpdateSummary
+from dovetail.catalog.reader import CatalogReader
+from dovetail.domain import Candidate, JoinEdge, Table, TableId
+from dovetail.errors import MissingModelError, NotFoundError, UsageError
+from dovetail.joins.column_arrays import Thresholds
+from dovetail.joins.graph import JOINABLE, JoinGraph
+from dovetail.joins.scoring.registry import DEFAULT
+from dovetail.offline import pipeline
+from dovetail.ports import LLM
+from dovetail.retrieve.opening import open_model
+from dovetail.retrieve.registry import COMPACT, open_selector
+from dovetail.search.opening import open_searcher
+from dovetail.search.searcher import Searcher
+from dovetail.settings import Settings, deprecated, load_settings
+
+if TYPE_CHECKING:
+    from dovetail.answer.answer import Answer
+    from dovetail.answer.execute import Executor
+
+# Tables that a notebook shows of a catalog.
+_SHOWN = 20
+
+
+class Catalog(CatalogReader):
+    """The tables of a catalog's folder, ready to be searched, asked and queried.
+
+    Iterating gives every `Table` in the order of ids, `len` counts them. `catalog["orders"]` finds
+    one by name, the end of a name, `source::name` or `TableId`, and `"orders" in catalog` says
+    whether there is any. The view stays as it was when it was opened, however many updates land
+    meanwhile; `refresh` brings it up to date. `settings` name the models and limits in use.
+
+    >>> import dovetail
+    >>> catalog = dovetail.build("shop.sqlite", "exports", into="catalog")
+    >>> catalog
+    <Catalog catalog: 16 tables of 2 sources>
+    >>> catalog["orders"].rows, "nonsense" in catalog
+    (600, False)
+    >>> catalog["order_item"]  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    dovetail.errors.TableNotFoundError: there is no table 'order_item' in catalog; did you mean ...
+    """
+
+    def __init__(self, opened: CatalogReader, settings: Settings) -> None:
+        self._adopt(opened, settings)
+
+    @classmethod
+    def open(cls, path: str | Path | None = None, settings: Settings | None = None) -> Catalog:
+        """Open the catalog in a folder, as `dovetail.open` does."""
+        chosen = settings or load_settings()
+        return cls.over(CatalogReader.open(chosen.catalog if path is None else path), chosen)
+
+    @classmethod
+    def over(cls, opened: CatalogReader, settings: Settings | None = None) -> Catalog:
+        """A catalog that is open already, ready to be asked."""
+        return cls(opened, settings or load_settings())
+
+    def _adopt(self, opened: CatalogReader, settings: Settings) -> None:
+        """Show what another reader shows; whatever was worked out before is forgotten."""
+        vars(self).clear()
+        segments = {name: opened.segment(name) for name in opened.manifest.segments}
+        super().__init__(opened.path, opened.manifest, opened.records, segments)
+        self.settings = settings
+        # What caches go by: another object after every refresh.
+        self._opened = opened
+
+    def refresh(self) -> UpdateSummary:
+        """Bring the catalog up to date with its sources, in place, and say what changed.
+
+        As `build` does, it has purposes written if the settings name a language model.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> catalog.refresh()
+        <UpdateSummary shop: 6 tables unchanged>
+        """
+        model = open_model(self.path, self.settings)
+        done = pipeline.update(into=self.path, settings=self.settings, llm=model)
+        self.close()
+        self._adopt(done.catalog, self.settings)
+        return UpdateSummary.of(done, self)
+
+    def close(self) -> None:
+        """End the processes that run SQL. The catalog can still be used; they start again."""
+        if "_executor" in vars(self):
+            self._executor.close()
+            del self._executor
+
+    def __enter__(self) -> Catalog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        sources = len({table.source for table in self.ids})
+        tables = notebook.count(len(self), "table")
+        return f"<Catalog {self.path}: {tables} of {notebook.count(sources, 'source')}>"
+
+    def _repr_html_(self) -> str:
+        """The first tables, for a notebook."""
+        shown = (self[table] for table in self.ids[:_SHOWN])
+        rows = ((t.name, t.id.source, f"{t.rows:,}", len(t.columns)) for t in shown)
+        more = f", the first {_SHOWN} shown" if len(self) > _SHOWN else ""
+        title = f"{self.path}: {notebook.count(len(self), 'table')}{more}"
+        return notebook.block(title, notebook.table(["table", "source", "rows", "columns"], rows))
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """Search over this catalog; what it needs is made by whoever searches first."""
+        return open_searcher(self._opened, self.settings)
+
+    def search(self, question: str, k: int = 10) -> list[Candidate]:
+        """The `k` tables that have most to do with a question, ranked.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> [candidate.table.name for candidate in catalog.search("products in orders", k=2)]
+        ['order_items', 'products']
+        """
+        return self.searcher.search(question, k)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        selector: str | None = None,
+        llm: LLM | str | None = None,
+        prompt: str = COMPACT,
+        breadth: float | None = None,
+        recall: float | None = None,
+    ) -> AskResult:
+        """The set of tables that a question needs, and how they join.
+
+        `k` candidates are searched for (10; for `graph` 16), and `selector` chooses among them:
+        `graph` without a language model, by what the question says of them and how they join,
+        `llm` by one call of a model with the prompt `full` or `compact`, `hybrid` asks the model
+        where `graph` is not confident, `search` takes them all, and `auto` is `llm` if there is a
+        model (`llm`, or the one that the settings name), else `graph`. Any other retriever goes by
+        the name it has in `bench`, a plug-in's too. `breadth`, from 0 to 1, is for `graph`: how
+        many tables it takes (`recall` is its old name). The set may be empty: a model may say that
+        no table answers the question.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> found = catalog.ask("Who ordered what?", selector="search", k=2)
+        >>> [table.name for table in found]
+        ['orders', 'order_items']
+        """
+        if not question.strip():
+            raise UsageError("the question is empty; ask one")
+        model = self._model(llm)
+        if recall is not None:
+            deprecated("recall", "breadth", "ask()")
+            breadth = recall if breadth is None else breadth
+        settings = self.settings.but(breadth=breadth)
+        retriever = open_selector(
+            selector,
+            self._opened,
+            settings=settings,
+            k=k,
+            prompt=prompt,
+            llm=model,
+            searcher=self.searcher,
+        )
+        found = retriever.retrieve(question)
+        return AskResult(found, tuple(self[table] for table in found.ids))
+
+    def answer(self, found: AskResult | str, *, llm: LLM | str | None = None) -> Answer:
+        """The rows that answer a question, or the one that a result of `ask` is for.
+
+        A language model writes SQL over the set of tables. The query can only read, and only the
+        tables of the set.
+        """
+        from dovetail.answer.answer import answer
+
+        model = self._needed_model(llm)
+        chosen = self.ask(found, llm=model) if isinstance(found, str) else found
+        _refuse_empty(chosen)
+        repair = self.settings.sql_repair
+        return answer(self._executor, self, model, chosen.table_set, repair=repair)
+
+    def write_sql(self, found: AskResult, *, llm: LLM | str | None = None) -> str:
+        """SQL that answers the question of a result, in the dialect of DuckDB; it is not run."""
+        from dovetail.answer.generate import generate
+        from dovetail.answer.relations import relations
+
+        _refuse_empty(found)
+        repair = self.settings.sql_repair
+        shown = relations(found.details)
+        model = self._needed_model(llm)
+        return generate(model, found.question, shown, found.joins, repair=repair).sql
+
+    def sql(
+        self,
+        query: str,
+        tables: Iterable[Table | TableId | str] | None = None,
+        *,
+        engine: str = "duckdb",
+    ) -> Answer:
+        """Run a query of your own; it can only read, and its tables may be of any sources.
+
+        The query calls tables by their names; `"source::name"` in double quotes tells two of a
+        name apart. With `tables`, it may read those alone. `engine` is `duckdb`, or `sqlite` for
+        SQLite files.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> catalog.sql("SELECT count(*) AS n FROM orders").to_arrow().to_pylist()
+        [{'n': 600}]
+        """
+        from dovetail.answer.answer import execute
+        from dovetail.answer.query_tables import tables_of_query
+
+        given = None if tables is None else [self._table(table) for table in tables]
+        read = tables_of_query(self, query, given, dialect=engine)
+        ids = {relation.table.id for relation in read}
+        known = self._graph.edges if len(ids) > 1 else []
+        edges = [edge for edge in known if {edge.left, edge.right} <= ids]
+        return execute(self._executor, query, read, edges=edges, engine=engine)
+
+    def joins(
+        self,
+        table: TableId | str | None = None,
+        *,
+        least: float = JOINABLE,
+        scoring: str = DEFAULT,
+    ) -> list[JoinEdge]:
+        """The joins that score above `least`, the surest first: of one table, or all of them.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> print(catalog.joins("order_items")[0])
+        shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)
+        """
+        graph = self.join_graph(scoring)
+        if table is not None:
+            return graph.joins(self._table(table).id, least=least)
+        return [edge for edge in graph.edges if edge.score > least]
+
+    def join_path(
+        self, start: TableId | str, end: TableId | str, *, least: float = JOINABLE
+    ) -> list[JoinEdge]:
+        """The surest path of joins from one table to another; empty if there is none.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> for edge in catalog.join_path("products", "orders"):
+        ...     print(edge)
+        shop.sqlite::order_items.product_id = shop.sqlite::products.product_id  (0.98)
+        shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)
+        """
+        return self._graph.path(self._table(start).id, self._table(end).id, least=least)
+
+    def join_graph(self, scoring: str = DEFAULT) -> JoinGraph:
+        """All joins of the catalog as a graph, by some scoring."""
+        if scoring == DEFAULT:
+            return self._graph
+        return JoinGraph.of(self._opened, scoring, self._thresholds)
+
+    @cached_property
+    def _graph(self) -> JoinGraph:
+        return JoinGraph.of(self._opened, DEFAULT, self._thresholds)
+
+    @property
+    def _thresholds(self) -> Thresholds:
+        return Thresholds(self.settings.join_rows, self.settings.join_unique)
+
+    @cached_property
+    def _executor(self) -> Executor:
+        """Runs SQL in processes that stay until the catalog is closed, or nobody holds it."""
+        from dovetail.answer.execute import Executor
+        from dovetail.answer.results import Limits
+
+        executor = Executor(self._opened, limits=Limits.of(self.settings))
+        weakref.finalize(self, executor.close)
+        return executor
+
+    def _table(self, table: Table | TableId | str) -> Table:
+        return table if isinstance(table, Table) else self[table]
+
+    def _needed_model(self, llm: LLM | str | None) -> LLM:
+        model = self._model(llm)
+        if model is None:
+            raise MissingModelError("writing SQL")
+        return model
+
+    def _model(self, llm: LLM | str | None) -> LLM | None:
+        if not isinstance(llm, str | None):
+            return llm
+        return open_model(self.path, self.settings.but(llm=llm))
+
+
+def _refuse_empty(found: AskResult) -> None:
+    """Refuse to write SQL over no table at all."""
+    if not found:
+        raise NotFoundError("; ".join(found.warnings))

@@ -1,0 +1,108 @@
+"""Tables in memory (pandas, Polars, Arrow) as a source: written as Parquet, then read like files.
+
+Profiling, joins and SQL run in processes of their own and come back later, when the frame may be
+gone. So its rows are written down once, into the catalog's folder, and that copy is the source.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dovetail.errors import SourceError, UsageError
+from dovetail.sources.walk import table_suffix
+
+# The label of all tables in memory, and the folder of the catalog that holds them.
+LABEL = "memory"
+_NOT_IN_A_NAME = re.compile(r"[\\\x00-\x1f\x7f]")
+_LONGEST = 200
+
+
+def write_frames(frames: Mapping[str, Any], folder: Path) -> Path:
+    """Write tables into a folder, each to a Parquet file of its name; returns the folder.
+
+    A file is replaced at once, so that a reader has the old rows or the new. Equal tables give
+    equal bytes: an update then sees that nothing changed.
+    """
+    tables = {_file_name(name): _to_arrow(name, frame) for name, frame in frames.items()}
+    for name, table in tables.items():
+        path = folder / name
+        beside = path.with_name(f".{path.name}.new")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(table, beside)
+            beside.replace(path)
+        except (pa.ArrowException, NotImplementedError) as error:
+            beside.unlink(missing_ok=True)
+            raise SourceError(f"table {name!r} cannot be written as Parquet: {error}") from None
+        except OSError as error:
+            raise SourceError(
+                f"cannot write {path}: {error.strerror or error}; tables in memory are written "
+                "into the catalog's folder"
+            ) from None
+    return folder
+
+
+def is_frame(value: object) -> bool:
+    """Whether a value of a mapping of sources is a table, and not a path or URL."""
+    return not isinstance(value, str | os.PathLike)
+
+
+def _file_name(name: object) -> str:
+    """The file of a table: its name with a suffix, where a file can be called that."""
+    if not isinstance(name, str):
+        raise UsageError(f"a table in memory needs a name, not {name!r}")
+    *folders, last = name.split("/")
+    odd = (
+        any(not part or part.startswith(".") for part in (*folders, last))
+        or any(table_suffix(part) for part in folders)
+        or _NOT_IN_A_NAME.search(name)
+        or len(name.encode("utf-8", "replace")) > _LONGEST
+    )
+    if odd or not name.isprintable():
+        raise UsageError(
+            f"a table in memory cannot be called {name[:_LONGEST]!r}: it is kept in a file of that "
+            "name; choose another"
+        )
+    return f"{name}.parquet"
+
+
+def _to_arrow(name: str, frame: Any) -> pa.Table:
+    """A frame as an Arrow table, without the metadata that its library adds."""
+    try:
+        table = _convert(frame)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        reason = " ".join("; ".join(map(str, error.args)).split())
+        raise SourceError(f"table {name!r} cannot be read: {reason}") from None
+    if not table.num_columns:
+        raise SourceError(f"table {name!r} has no columns")
+    return table.replace_schema_metadata(None)
+
+
+def _convert(frame: Any) -> pa.Table:
+    if isinstance(frame, pa.Table):
+        return frame
+    if isinstance(frame, pa.RecordBatch):
+        return pa.Table.from_batches([frame])
+    library = type(frame).__module__.partition(".")[0]
+    if library == "pandas" and hasattr(frame, "columns"):
+        # A named index is a column of the table; one without a name only numbers its rows.
+        if any(level is not None for level in frame.index.names):
+            frame = frame.reset_index()
+        return pa.Table.from_pandas(frame.rename(columns=str), preserve_index=False)
+    if library == "polars" and hasattr(frame, "to_arrow") and hasattr(frame, "columns"):
+        return frame.to_arrow()
+    if hasattr(frame, "__arrow_c_stream__"):
+        table = pa.table(frame)
+        if isinstance(table, pa.Table):
+            return table
+    raise TypeError(
+        f"{type(frame).__qualname__} is no table in memory; give a pandas or Polars data frame, an "
+        "Arrow table, or what has __arrow_c_stream__"
+    )
