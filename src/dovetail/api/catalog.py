@@ -16,7 +16,7 @@ from dovetail.domain import Candidate, JoinEdge, Table, TableId
 from dovetail.errors import MissingModelError, NotFoundError, UsageError
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.joins.graph import JOINABLE, JoinGraph
-from dovetail.joins.scoring.registry import DEFAULT
+from dovetail.joins.scoring.registry import DEFAULT_SCORING
 from dovetail.offline import pipeline
 from dovetail.ports import LLM
 from dovetail.retrieve.opening import open_model
@@ -236,7 +236,7 @@ class Catalog(CatalogReader):
         table: TableId | str | None = None,
         *,
         least: float = JOINABLE,
-        scoring: str = DEFAULT,
+        scoring: str = DEFAULT_SCORING,
     ) -> list[JoinEdge]:
         """The joins that score above `least`, the surest first: of one table, or all of them.
 
@@ -264,15 +264,15 @@ class Catalog(CatalogReader):
         """
         return self._graph.path(self._table(start).id, self._table(end).id, least=least)
 
-    def join_graph(self, scoring: str = DEFAULT) -> JoinGraph:
+    def join_graph(self, scoring: str = DEFAULT_SCORING) -> JoinGraph:
         """All joins of the catalog as a graph, by some scoring."""
-        if scoring == DEFAULT:
+        if scoring == DEFAULT_SCORING:
             return self._graph
         return JoinGraph.of(self._opened, scoring, self._thresholds)
 
     @cached_property
     def _graph(self) -> JoinGraph:
-        return JoinGraph.of(self._opened, DEFAULT, self._thresholds)
+        return JoinGraph.of(self._opened, DEFAULT_SCORING, self._thresholds)
 
     @property
     def _thresholds(self) -> Thresholds:
