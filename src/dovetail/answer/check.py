@@ -93,6 +93,20 @@ def ask(
     )
 
 
+def ask_names(pool: Pool, sql: str, *, dialect: str, limits: Limits) -> tuple[str, ...]:
+    """The names of the tables that a query would read; one that may not run is a `GuardError`."""
+    request = {"task": "names", "sql": sql, "dialect": dialect, "limits": limits.to_json()}
+    found, _ = pool.ask(request, seconds=limits.seconds, most=_MOST_BYTES, cancelled=never)
+    return tuple(found["names"])
+
+
+def answer_names(request: Json) -> Json:
+    """Find the names of a query's tables, in the process."""
+    from dovetail.answer.guard import table_names
+
+    return {"names": table_names(request["sql"], request["dialect"])}
+
+
 def answer(request: Json) -> Json:
     """Check a query, in the process; errors are for the caller."""
     # Only here: the caller need not load the parser at all.

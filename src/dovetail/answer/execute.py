@@ -79,6 +79,11 @@ class Executor:
         """End the processes."""
         self._pool.close()
 
+    def table_names(self, sql: str, *, engine: str = "duckdb") -> tuple[str, ...]:
+        """The names of the tables that a query would read, as it writes them."""
+        _require_engine(engine)
+        return check.ask_names(self._pool, sql, dialect=engine, limits=self._limits)
+
     def run(
         self,
         sql: str,
@@ -94,8 +99,7 @@ class Executor:
 
         The query calls them as `relations` names them; a `Relation` has its name already.
         """
-        if engine not in ENGINES:
-            raise UsageError(f"engine {engine!r} is not known; there are: {', '.join(ENGINES)}")
+        _require_engine(engine)
         chosen = limits or self._limits
         began = time.perf_counter()
         placed = self._place(relations(tables), engine)
@@ -205,6 +209,11 @@ class Executor:
             else:
                 raise NotFoundError(f"the source {source} is no longer there; index again")
         return self._specs[source]
+
+
+def _require_engine(name: str) -> None:
+    if name not in ENGINES:
+        raise UsageError(f"engine {name!r} is not known; there are: {', '.join(ENGINES)}")
 
 
 def _read_rows(body: bytes, originals: Mapping[str, str]) -> pa.Table:

@@ -19,7 +19,7 @@ from sqlglot.errors import SqlglotError
 
 from dovetail.answer.functions import CLASSES, NAMED, SHAPES
 from dovetail.answer.identifiers import reveal
-from dovetail.answer.names import nodes_of, only_ours, rename, resolved
+from dovetail.answer.names import base_tables, nodes_of, only_ours, rename, resolved
 from dovetail.answer.parse import parse
 from dovetail.answer.relations import Relation, private_places
 from dovetail.domain import TableId
@@ -79,6 +79,16 @@ def understand(
         raise _too_deep() from None
     read = [meant.table.id for meant in found if isinstance(meant, Relation)]
     return tree, tuple(dict.fromkeys(read))
+
+
+def table_names(sql: str, dialect: str = "duckdb") -> tuple[str, ...]:
+    """The names of the tables that a query would read, each once, as the query writes them."""
+    tree, _ = _checked(sql, dialect)
+    try:
+        named = [".".join(part.name for part in table.parts) for table in base_tables(tree)]
+    except RecursionError:
+        raise _too_deep() from None
+    return tuple(dict.fromkeys(named))
 
 
 def write_out(

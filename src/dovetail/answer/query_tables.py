@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from sqlglot import exp
-
-from dovetail.answer.guard import base_tables, parse
+from dovetail.answer.identifiers import fold
 from dovetail.answer.relations import Relation, relations
 from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import Table, TableId
+from dovetail.domain import Table
 
 
 def tables_of_query(
-    catalog: CatalogReader,
-    sql: str,
-    tables: Sequence[Table] | None = None,
-    *,
-    dialect: str = "duckdb",
+    catalog: CatalogReader, names: Iterable[str], tables: Sequence[Table] | None = None
 ) -> tuple[Relation, ...]:
     """The tables that a query may read, under the names that it calls them by.
 
@@ -27,16 +21,12 @@ def tables_of_query(
     `relations` gives them, else in the whole catalog. A name that fits no table of the catalog, or
     several, is an error; one that fits none of the given tables is left for the guard to refuse.
     """
-    found = {relation.name.casefold(): relation for relation in relations(tables or ())}
-    ids = catalog.ids if tables is None else [table.id for table in tables]
-    known: Mapping[TableId, Table] = {table.id: table for table in tables or ()}
-    for node in base_tables(parse(sql, dialect)):
-        if not isinstance(node.this, exp.Identifier):
-            continue  # a function in the place of a table: the guard refuses it
-        said = ".".join(part.name for part in node.parts)
-        if said.casefold() in found or (tables is not None and not matches(ids, said)):
+    found = {fold(relation.name): relation for relation in relations(tables or ())}
+    known = {table.id: table for table in tables or ()}
+    ids = catalog.ids if tables is None else list(known)
+    for said in names:
+        if fold(said) in found or (tables is not None and not matches(ids, said)):
             continue
         table = find_table(ids, said, catalog.path)
-        called = Relation(known[table] if tables is not None else catalog[table], said, (said,))
-        found[said.casefold()] = called
+        found[fold(said)] = Relation(known.get(table) or catalog[table], said, (said,))
     return tuple(found.values())

@@ -225,7 +225,8 @@ class Catalog(CatalogReader):
         from dovetail.answer.query_tables import tables_of_query
 
         given = None if tables is None else [self._table(table) for table in tables]
-        read = tables_of_query(self, query, given, dialect=engine)
+        names = self._executor.table_names(query, engine=engine)
+        read = tables_of_query(self, names, given)
         ids = {relation.table.id for relation in read}
         known = self._graph.edges if len(ids) > 1 else []
         edges = [edge for edge in known if {edge.left, edge.right} <= ids]
