@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack
 from dovetail.api.catalog import Catalog
 from dovetail.api.update_summary import UpdateSummary
 from dovetail.catalog.writer import writing
-from dovetail.errors import UsageError
+from dovetail.errors import MissingModelError
 from dovetail.offline import pipeline
 from dovetail.offline.progress import ProgressCallback
 from dovetail.ports import LLM
@@ -145,10 +145,7 @@ def _purpose_model(folder: Path, settings: Settings, purposes: bool | None) -> L
         return None
     model = open_model(folder, settings)
     if purposes and model is None:
-        raise UsageError(
-            "to write purposes a language model is needed and none is set: set llm (such as "
-            "openai:MODEL) in dovetail.toml, or in Settings"
-        )
+        raise MissingModelError("writing purposes")
     return model
 
 

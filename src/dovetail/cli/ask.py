@@ -134,7 +134,8 @@ def print_set(found: AskResult) -> None:
     if found.tables:
         screen.print(tables)
     else:
-        print_lines(found.warning[:1].upper() + found.warning[1:] + ".")
+        for warning in found.warnings:
+            print_lines(warning[:1].upper() + warning[1:] + ".")
     if not found.joins:
         return
     joins = rich_table("join", "score", "kind")
