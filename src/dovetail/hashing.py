@@ -13,6 +13,7 @@ compare are offered; `docs/catalog.md` gives the rules and examples.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import cache
 from typing import Any
@@ -183,6 +184,14 @@ def _mix_words(
         word *= _WORD
         word ^= word >> _SHIFT_31
         hashes[rows] = word
+
+
+def text_array(texts: Sequence[str]) -> pa.Array:
+    """Texts as an Arrow array; Arrow's own conversion loads pandas where it is installed."""
+    encoded = [text.encode(errors="replace") for text in texts]
+    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers)
 
 
 def text_buffers(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dovetail.hashing import Hashes, hash_slices, mix, text_buffers
+from dovetail.hashing import Hashes, hash_slices, mix, text_array, text_buffers
 
 Places = npt.NDArray[np.int64]
 
@@ -64,7 +64,7 @@ def cell_phrases(texts: Sequence[str]) -> Hashes:
     >>> one == other
     np.True_
     """
-    words, first = _words(pa.array(texts, pa.large_string()))
+    words, first = _words(text_array(texts))
     return _whole(words, first, np.arange(len(texts)))
 
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 import dovetail
 from dovetail.domain import TableId
-from dovetail.joins import cache
-from dovetail.joins.cache import FOLDER, edges_among, join_edges, work_out
+from dovetail.joins import cache, stored
 from dovetail.joins.column_arrays import ColumnArrays, Ints
 from dovetail.joins.inclusion import candidates, count_shared, fresh_candidates
 from dovetail.joins.scoring import foreign_key
 from dovetail.joins.scoring.registry import SCORINGS
+from dovetail.joins.stored import FOLDER, edges_among, join_edges, work_out
 from dovetail.offline.pipeline import update
 from dovetail.offline.progress import Progress
 
@@ -138,13 +138,13 @@ def test_evidence_is_there_after_an_update_as_if_it_had_been_asked_for(
     source = [f"{path.name}={path}" for path in corpus if path.name == "shop.sqlite"]
     eager = update(source, into=tmp_path / "eager", on_progress=seen.append).catalog
     assert [(news.done, news.total) for news in seen if news.phase == "join"] == [(0, 2), (1, 2)]
-    (file,) = (eager.path / cache.FOLDER).glob("*-foreign_key-*.parquet")
+    (file,) = (eager.path / stored.FOLDER).glob("*-foreign_key-*.parquet")
     written = file.stat().st_mtime_ns
     lazy = update(source, into=tmp_path / "lazy", joins=False, search=False).catalog
-    assert not (lazy.path / cache.FOLDER).exists()
+    assert not (lazy.path / stored.FOLDER).exists()
     assert join_edges(eager) == join_edges(lazy)
     assert file.stat().st_mtime_ns == written
-    (same,) = (lazy.path / cache.FOLDER).glob("*-foreign_key-*.parquet")
+    (same,) = (lazy.path / stored.FOLDER).glob("*-foreign_key-*.parquet")
     assert same.name == file.name
 
 
@@ -157,7 +157,7 @@ def test_edges_among_a_few_tables_are_those_of_the_whole(
     few = [table for table in catalog.ids if table.source == "civic.sqlite"]
     alone = edges_among(catalog, few, name)
     pairwise = name != "foreign_key"
-    assert (catalog.path / cache.FOLDER).exists() is not pairwise
+    assert (catalog.path / stored.FOLDER).exists() is not pairwise
     whole = join_edges(catalog, name)
     inside = [edge for edge in whole if edge.left in few and edge.right in few]
     assert alone == inside == edges_among(catalog, few, name)

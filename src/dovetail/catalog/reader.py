@@ -13,7 +13,7 @@ import numpy as np
 from dovetail.catalog.layout import SEGMENTS, require_plain
 from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.manifest import Manifest, describe, read_manifest
-from dovetail.catalog.records import Records
+from dovetail.catalog.records import Records, numbers
 from dovetail.catalog.segment import COLUMNS_FILE, TABLES_FILE, Counts, Segment, read_parquet
 from dovetail.domain import Skipped, Table, TableId
 from dovetail.errors import CatalogError, DamagedError, NotFoundError
@@ -146,8 +146,8 @@ class CatalogReader:
 
     def phrases(self, columns: Sequence[int]) -> list[Hashes]:
         """What some columns, numbered through the tables in order, are searched by."""
-        starts = self.records.columns["phrases_at"].to_numpy()
-        lengths = self.records.columns["phrases"].to_numpy()
+        starts = numbers(self.records.columns["phrases_at"])
+        lengths = numbers(self.records.columns["phrases"])
         names = self._segment_names
         return [
             self._segments[names[column]].phrases(int(starts[column]), int(lengths[column]))
@@ -173,17 +173,17 @@ class CatalogReader:
     @property
     def _segment_names(self) -> list[str]:
         """The segment of every column."""
-        tables = self.records.tables["segment"].to_numpy(zero_copy_only=False)
-        names: list[str] = np.repeat(tables, np.diff(self.records.bounds)).tolist()
-        return names
+        tables: list[str] = self.records.tables["segment"].to_pylist()
+        widths = np.diff(self.records.bounds).tolist()
+        return [name for name, width in zip(tables, widths, strict=True) for _ in range(width)]
 
     @cached_property
     def _hashes_at(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return np.asarray(self.records.columns["hashes_at"].to_numpy())
+        return numbers(self.records.columns["hashes_at"])
 
     @cached_property
     def _distinct(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return np.asarray(self.records.columns["distinct"].to_numpy())
+        return numbers(self.records.columns["distinct"])
 
     def _place(self, table: TableId, column: int) -> tuple[Segment, int]:
         row = self._row(table)

@@ -48,6 +48,16 @@ COLUMNS = pa.schema(
 _PROFILE = [name for name in COLUMNS.names if name in ColumnProfile.__dataclass_fields__]
 
 
+def numbers(column: pa.ChunkedArray) -> npt.NDArray[Any]:
+    """A column of whole numbers without nulls as a NumPy array.
+
+    Arrow's own conversion loads pandas where it is installed: a third of a second at every start.
+    """
+    array = column.combine_chunks()
+    dtype = np.dtype(str(array.type))
+    return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnRecord:
     """Where a column's vectors begin in its segment; `counts_at` is None for a unique column.
@@ -105,7 +115,7 @@ class Records:
     @cached_property
     def bounds(self) -> npt.NDArray[np.int64]:
         """Where each table's columns begin, and at the end where the last one's end."""
-        widths = self.tables["columns"].to_numpy()
+        widths = numbers(self.tables["columns"])
         return np.concatenate([[0], np.cumsum(widths, dtype=np.int64)])
 
     def take(self, rows: Sequence[int]) -> Records:

@@ -7,7 +7,6 @@ first, `dovetail index` or a reader, works it out: from the last snapshot, where
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -25,11 +24,11 @@ from dovetail.joins.row_hashes import RowReader
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, SCORINGS, Scoring, scoring
 from dovetail.joins.scoring.scored_pairs import IncrementalState
 from dovetail.joins.snapshot import Snapshot, read, table_versions, write
+from dovetail.joins.stored import FOLDER, evidence_file, stored_edges
 from dovetail.joins.value_index.postings import Postings
 from dovetail.joins.value_index.segment_store import remove_segments
 from dovetail.ports import Embedder
 
-FOLDER = "joins"
 # With a greater share of fresh tables everything is worked out anew.
 _MOST_FRESH = 0.2
 # What arrays that do not belong together raise when they are worked with.
@@ -52,9 +51,10 @@ def join_edges(
     the surest first; ties by ids and columns.
     """
     chosen = scoring(name)
-    path = _path(catalog, chosen, thresholds, embedder)
-    with suppress(*DAMAGE):
-        return _of_catalog(read(path).edges, catalog)
+    stored = stored_edges(catalog, name, thresholds, embedder)
+    if stored is not None:
+        return stored
+    path = evidence_file(catalog, chosen, thresholds, embedder)
     try:
         found, complete = _work_out(catalog, chosen, thresholds, embedder, _newest(path))
     except _CONFUSED:  # what was stored for next time may be damaged: once more without any of it
@@ -64,15 +64,6 @@ def join_edges(
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
             write(path, found)
     return list(found.edges)
-
-
-def _of_catalog(edges: Iterable[JoinEdge], catalog: CatalogReader) -> list[JoinEdge]:
-    """Edges that were read; ValueError where one is of a table that the catalog does not have."""
-    found = list(edges)
-    tables = set(catalog.ids)
-    if not all(edge.left in tables and edge.right in tables for edge in found):
-        raise ValueError("edges of other tables")
-    return found
 
 
 def edges_among(
@@ -89,7 +80,7 @@ def edges_among(
     """
     wanted = set(tables)
     chosen = scoring(name)
-    if chosen.pairwise and not _path(catalog, chosen, thresholds, embedder).exists():
+    if chosen.pairwise and not evidence_file(catalog, chosen, thresholds, embedder).exists():
         every = ColumnArrays.of(catalog, thresholds)
         arrays = every.take([table in wanted for table in catalog.ids])
         return edges_of(arrays, chosen.score(arrays, header_similarity(arrays, embedder), None))
@@ -152,7 +143,7 @@ def bring_up_to_date(
         known.name
         for known in SCORINGS
         if known.name == DEFAULT_SCORING
-        or _newest(_path(catalog, known, thresholds, None)) is not None
+        or _newest(evidence_file(catalog, known, thresholds, None)) is not None
     ]
     on_progress(0, 1 + len(wanted))
     try:
@@ -173,15 +164,6 @@ def _remove_others(catalog: CatalogReader) -> None:
         for file in (catalog.path / FOLDER).iterdir():
             if not file.name.startswith(contents) and file.suffix in (".parquet", ".npz"):
                 file.unlink(missing_ok=True)
-
-
-def _path(
-    catalog: CatalogReader, chosen: Scoring, thresholds: Thresholds, embedder: Embedder | None
-) -> Path:
-    """The file that evidence stands in, named by the catalog's contents and all that is chosen."""
-    model = embedder.model_id if embedder else ""
-    digest = hashlib.sha256(f"{chosen.version} {thresholds} {model}".encode()).hexdigest()[:8]
-    return catalog.path / FOLDER / f"{catalog.contents}-{chosen.name}-{digest}.parquet"
 
 
 def _newest(path: Path) -> Snapshot | None:

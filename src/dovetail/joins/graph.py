@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dovetail.catalog.lookup import find_table
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.cache import join_edges
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.scoring.registry import DEFAULT_SCORING
+from dovetail.joins.stored import stored_edges
 
 # Above this score the evidence for a join outweighs the evidence against it.
 JOINABLE = 0.5
@@ -42,8 +42,13 @@ class JoinGraph:
         scoring: str = DEFAULT_SCORING,
         thresholds: Thresholds = DEFAULT_THRESHOLDS,
     ) -> JoinGraph:
-        """The graph of a catalog."""
-        return cls(catalog.ids, join_edges(catalog, scoring, thresholds))
+        """The graph of a catalog; evidence that is not stored yet is worked out."""
+        edges = stored_edges(catalog, scoring, thresholds)
+        if edges is None:
+            from dovetail.joins.cache import join_edges
+
+            edges = join_edges(catalog, scoring, thresholds)
+        return cls(catalog.ids, edges)
 
     def joins(self, table: TableId | str, *, least: float = JOINABLE) -> list[JoinEdge]:
         """The edges at a table that score above `least`, the surest first."""

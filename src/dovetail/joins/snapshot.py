@@ -24,20 +24,8 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import Ints
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.scoring.scored_pairs import CountedPairs
+from dovetail.joins.stored import SCHEMA, edges_in, read_rows
 
-_SCHEMA = pa.schema(
-    [
-        ("left_source", pa.string()),
-        ("left_table", pa.string()),
-        ("right_source", pa.string()),
-        ("right_table", pa.string()),
-        ("columns", pa.list_(pa.list_(pa.string()))),
-        ("score", pa.float64()),
-        ("cardinality", pa.string()),
-        ("match_rate", pa.float64()),
-        ("evidence", pa.map_(pa.string(), pa.float64())),
-    ]
-)
 _TABLES = b"tables"
 _COUNTED = ("child", "parent", "shared", "rows", "rarity")
 
@@ -111,7 +99,7 @@ def write(path: Path, snapshot: Snapshot) -> None:
             rarity=snapshot.counted.rarity,
         )
         beside.replace(path.with_suffix(".npz"))
-    edges = pa.Table.from_pylist([_row(edge) for edge in snapshot.edges], _SCHEMA)
+    edges = pa.Table.from_pylist([_row(edge) for edge in snapshot.edges], SCHEMA)
     edges = edges.replace_schema_metadata({_TABLES: json.dumps(snapshot.tables)})
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     pq.write_table(edges, beside, compression="zstd")
@@ -134,23 +122,11 @@ def _row(edge: JoinEdge) -> dict[str, Any]:
 
 def read(path: Path) -> Snapshot:
     """A stored snapshot; OSError, ArrowInvalid or KeyError where there is none to read."""
-    rows = pq.ParquetFile(pa.BufferReader(path.read_bytes())).read(use_threads=False)
+    rows = read_rows(path)
     tables = [tuple(table) for table in json.loads(rows.schema.metadata[_TABLES])]
     counted = None
     with suppress(*DAMAGE), path.with_suffix(".npz").open("rb") as file:
         with np.load(file, allow_pickle=False) as stored:
             *pairs, rarity = (stored[name] for name in _COUNTED)
         counted = CountedPairs(Candidates(*pairs), rarity)
-    edges = [
-        JoinEdge(
-            left=TableId(row["left_source"], row["left_table"]),
-            right=TableId(row["right_source"], row["right_table"]),
-            columns=tuple((left, right) for left, right in row["columns"]),
-            score=row["score"],
-            cardinality=row["cardinality"],
-            match_rate=row["match_rate"],
-            evidence=dict(row["evidence"]),
-        )
-        for row in rows.to_pylist()
-    ]
-    return Snapshot(tables, edges, counted)
+    return Snapshot(tables, edges_in(rows), counted)

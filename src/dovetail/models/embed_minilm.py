@@ -6,6 +6,8 @@ Every text runs alone: nothing is padded, and its vector cannot depend on the te
 from __future__ import annotations
 
 import hashlib
+import json
+import mmap
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -95,17 +97,16 @@ class MiniLM:
 @cache
 def open_minilm(argument: str = "") -> MiniLM:
     """The model, loaded and checked once per process."""
-    from safetensors.numpy import load
     from tokenizers import Tokenizer
 
     if argument:
         raise UsageError(f"embedder 'minilm' takes no argument, not {argument!r}")
     folder = _folder()
-    tokenizer = Tokenizer.from_buffer(_checked(folder / _TOKENIZER))
+    tokenizer = Tokenizer.from_buffer(bytes(_checked(folder / _TOKENIZER)))
     tokenizer.no_padding()
     tokenizer.enable_truncation(TOKENS)
     graph = Graph("tokens")
-    session = graph.session(_bert(graph, load(_checked(folder / _WEIGHTS))))
+    session = graph.session(_bert(graph, _tensors(_checked(folder / _WEIGHTS))))
     return MiniLM(tokenizer, session, threads=_processors())
 
 
@@ -117,15 +118,31 @@ def _folder() -> Path:
     return Path(found.submodule_search_locations[0]) / "model"
 
 
-def _checked(file: Path) -> bytes:
-    """The content of a file that must be exactly the one known."""
+def _checked(file: Path) -> mmap.mmap:
+    """The content of a file that must be exactly the one known, mapped and not copied."""
     try:
-        content = file.read_bytes()
-    except OSError as error:
+        with file.open("rb") as stream:
+            content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:  # ValueError: it is empty
+        error = error if isinstance(error, OSError) else OSError(0, str(error))
         raise ModelError(f"{file} cannot be read ({error.strerror}): {_REMEDY}") from None
     if hashlib.sha256(content).hexdigest() != _SHA256[file.name]:
         raise ModelError(f"{file} is not the file it should be (sha256 differs): {_REMEDY}")
     return content
+
+
+def _tensors(content: mmap.mmap) -> dict[str, Rows]:
+    """The arrays of a safetensors file by name, as views of it: a length, a header, raw numbers.
+
+    Only a file whose digest was checked comes here, so nothing else about it needs checking.
+    """
+    begin = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:begin])
+    return {
+        name: np.ndarray(about["shape"], "<f4", content, begin + about["data_offsets"][0])
+        for name, about in header.items()
+        if about.get("dtype") == "F32"
+    }
 
 
 def _processors() -> int:

@@ -64,6 +64,8 @@ class Graph:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 3
+        # The graph is fused already: looking for more to do only costs time at the start.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(w) for w in self._weights.values()]
         options.add_external_initializers(list(self._weights), values)
         return onnxruntime.InferenceSession(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import numbers
 from dovetail.hashing import Comparison, Hashes, hash_values
 from dovetail.joins.value_index.postings import Postings
 from dovetail.phrases import cell_phrases
@@ -39,7 +40,7 @@ class ValueLinker:
         self._comparison = Comparison(catalog.manifest.profile["comparison"])
         self._bounds = np.asarray(catalog.records.bounds)
         self._tables = len(catalog)
-        self._filled = int(np.count_nonzero(catalog.records.tables["rows"].to_numpy()))
+        self._filled = int(np.count_nonzero(numbers(catalog.records.tables["rows"])))
 
     def link(self, spans: Sequence[Span]) -> tuple[ValueLink, ...]:
         """The spans that are cells, none overlapping an earlier one, each text once.

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from dovetail.catalog.files import DAMAGE, ArrayFile
 from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import numbers
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes
 
@@ -117,10 +118,10 @@ def _path(catalog: CatalogReader, segment: str) -> Path:
 def _by_segment(catalog: CatalogReader) -> Iterator[tuple[str, Ints, Ints]]:
     """The columns with phrases in each segment: their numbers, and where their phrases begin."""
     records = catalog.records
-    counts = records.columns["phrases"].to_numpy()
-    starts = records.columns["phrases_at"].to_numpy()
-    segments = records.tables["segment"].to_numpy(zero_copy_only=False)
-    names, of_table = np.unique(segments.astype(str), return_inverse=True)
+    counts = numbers(records.columns["phrases"])
+    starts = numbers(records.columns["phrases_at"])
+    segments = records.tables["segment"].to_pylist()
+    names, of_table = np.unique(np.array(segments, dtype=str), return_inverse=True)
     of_column = np.repeat(of_table, np.diff(records.bounds))
     for place, name in enumerate(names.tolist()):
         number = np.flatnonzero((of_column == place) & (counts > 0))

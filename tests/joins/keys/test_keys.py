@@ -11,8 +11,8 @@ import pytest
 
 import dovetail
 from dovetail.domain import TableId
-from dovetail.joins.cache import FOLDER
 from dovetail.joins.graph import JoinGraph
+from dovetail.joins.stored import FOLDER
 from dovetail.offline.pipeline import update
 
 

@@ -5,35 +5,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from dovetail.errors import UsageError
-from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.naming.header_embedding import HeaderSimilarity
-from dovetail.joins.scoring.foreign_key import foreign_key
-from dovetail.joins.scoring.jar import jar
-from dovetail.joins.scoring.paper import paper
-from dovetail.joins.scoring.scored_pairs import IncrementalState, ScoredPairs
+
+if TYPE_CHECKING:
+    from dovetail.joins.column_arrays import ColumnArrays
+    from dovetail.joins.naming.header_embedding import HeaderSimilarity
+    from dovetail.joins.scoring.scored_pairs import IncrementalState, ScoredPairs
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
     """A way to score, with the version that is stored beside its results.
 
-    `pairwise`: the score of two tables depends on no other table.
+    `pairwise`: the score of two tables depends on no other table. The module of the same name
+    scores; it is loaded when it is needed, so that stored scores can be read without it.
     """
 
     name: str
     version: int
     pairwise: bool
-    score: Callable[[ColumnArrays, HeaderSimilarity | None, IncrementalState | None], ScoredPairs]
+
+    def score(
+        self,
+        arrays: ColumnArrays,
+        headers: HeaderSimilarity | None,
+        state: IncrementalState | None,
+    ) -> ScoredPairs:
+        """Score pairs of columns; with a state, only those of tables that changed."""
+        module = importlib.import_module(f"dovetail.joins.scoring.{self.name}")
+        scored: ScoredPairs = getattr(module, self.name)(arrays, headers, state)
+        return scored
 
 
 SCORINGS = (
-    Scoring("foreign_key", 4, pairwise=False, score=foreign_key),
-    Scoring("paper", 2, pairwise=True, score=paper),
-    Scoring("jar", 2, pairwise=True, score=jar),
+    Scoring("foreign_key", 4, pairwise=False),
+    Scoring("paper", 2, pairwise=True),
+    Scoring("jar", 2, pairwise=True),
 )
 DEFAULT_SCORING = SCORINGS[0].name
 # Names that a scoring had before; they are accepted wherever one is named.
