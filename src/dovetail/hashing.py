@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -289,6 +288,8 @@ def _microseconds(values: pa.Array) -> pa.Array:
 
 def iso_text(values: pa.Array, *, shorten: bool) -> pa.Array:
     """Write dates and timestamps as ISO text (UTC); `shorten` writes midnight as its date."""
+    import pyarrow.compute as pc  # takes long to load, and few values need it
+
     if pa.types.is_date(values.type):
         return values.cast(pa.date32()).cast(pa.string())
     text = _microseconds(values).cast(pa.timestamp("us")).cast(pa.string())
@@ -313,6 +314,8 @@ def _hash_coerced_text(values: pa.Array) -> Hashes:
 
 
 def _strip(values: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc  # takes long to load, and few values need it
+
     starts, lengths, data = text_buffers(values)
     filled = np.flatnonzero(lengths)
     if not len(filled):
@@ -326,6 +329,8 @@ def _strip(values: pa.Array) -> pa.Array:
 
 def _cut_midnight(values: pa.Array) -> pa.Array:
     """Text like '2024-02-29 00:00:00' as the day alone, as a timestamp there is hashed."""
+    import pyarrow.compute as pc  # takes long to load, and few values need it
+
     starts, lengths, data = text_buffers(values)
     likely = np.flatnonzero(lengths == len(_MIDNIGHT) + 10)
     ends = starts[likely] + lengths[likely]

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dovetail.hashing import Hashes, hash_slices, mix, text_array, text_buffers
 
@@ -104,6 +103,8 @@ def _whole(words: Hashes, first: Places, cells: Places) -> Hashes:
 
 def _plain(values: pa.Array) -> pa.Array:
     """Text beyond ASCII in lower case, without accents and punctuation."""
+    import pyarrow.compute as pc  # takes long to load, and few values need it
+
     lowered = pc.utf8_lower(pc.utf8_normalize(values, "NFKD"))
     bare = pc.replace_substring_regex(lowered, _MARKS, "")
     return pc.replace_substring_regex(bare, _OTHER_PUNCTUATION, " ")

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 import dovetail
 from dovetail.domain import TableId
 from dovetail.joins import cache, stored
+from dovetail.joins.cache import edges_among, join_edges, work_out
 from dovetail.joins.column_arrays import ColumnArrays, Ints
 from dovetail.joins.inclusion import candidates, count_shared, fresh_candidates
 from dovetail.joins.scoring import foreign_key
 from dovetail.joins.scoring.registry import SCORINGS
-from dovetail.joins.stored import FOLDER, edges_among, join_edges, work_out
 from dovetail.offline.pipeline import update
 from dovetail.offline.progress import Progress
 
@@ -31,7 +31,7 @@ def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Pa
     shutil.copy(shop, copy)
     catalog = dovetail.build(f"shop={copy}", into=tmp_path / "catalog")
     first = join_edges(catalog)
-    (file,) = (catalog.path / FOLDER).glob("*.parquet")
+    (file,) = (catalog.path / stored.FOLDER).glob("*.parquet")
     assert join_edges(dovetail.open(catalog.path)) == first
     assert work_out(catalog) == first
 
@@ -45,7 +45,7 @@ def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Pa
     updated = join_edges(changed)
     rebuilt = join_edges(dovetail.build(f"shop={copy}", into=tmp_path / "rebuilt"))
     assert updated == rebuilt != first
-    assert len(list((catalog.path / FOLDER).glob("*.parquet"))) == 1  # the other was forgotten
+    assert len(list((catalog.path / stored.FOLDER).glob("*.parquet"))) == 1  # the other is gone
 
 
 # Columns of every sort: keys and references by one name, sparse ids, words, measures, nothing.

@@ -25,9 +25,7 @@ from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import ModelError
-from dovetail.joins.cache import join_edges
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
-from dovetail.joins.naming.name_links import name_links
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 from dovetail.ports import Embedder, Json
 from dovetail.search.dense import Dense
@@ -149,6 +147,10 @@ def _named(model: Json) -> str:
 
 def make_index(catalog: CatalogReader, inputs: IndexInputs, embeddings: Embeddings | None) -> Index:
     """The index of a catalog, made from its tables, its join evidence and its embeddings."""
+    # Only who makes an index needs what works joins out: to load it takes longer than to search.
+    from dovetail.joins.cache import join_edges
+    from dovetail.joins.naming.name_links import name_links
+
     tables = list(catalog)
     places = {table: place for place, table in enumerate(catalog.ids)}
     edges = join_edges(catalog, thresholds=inputs.thresholds)
