@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,15 +15,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import dovetail
 from dovetail.answer import in_duckdb, in_sqlite
 from dovetail.answer.execute import Executor
+from dovetail.answer.generate import extract_sql
 from dovetail.answer.guard import guard
 from dovetail.answer.parse import parse
 from dovetail.answer.relations import relations
 from dovetail.answer.results import Limits
-from dovetail.errors import GuardError, LimitError, QueryError
+from dovetail.cli import app
+from dovetail.errors import DovetailError, GuardError, LimitError, QueryError, UsageError
 from tests.answer.test_guard import SET
 
 CANARY = "canary-in-the-table"
@@ -233,3 +240,80 @@ def test_nothing_that_was_quoted_reaches_an_engine_without_its_quotes(sql: str) 
             continue
         for raw in ("x(", "5, 2", "foo bar", "year FROM x"):
             assert raw not in text.replace('"day x"', "")
+
+
+def test_no_module_of_the_current_folder_is_imported(
+    tmp_path: Path, corpus: tuple[Path, ...]
+) -> None:
+    """Neither by the processes of queries nor by those that profile."""
+    (tmp_path / "data").mkdir()
+    pq.write_table(pa.table({"n": [1]}), tmp_path / "data" / "one.parquet")
+    pq.write_table(pa.table({"n": [2]}), tmp_path / "data" / "two.parquet")
+    trap = "import pathlib; pathlib.Path(__file__).with_suffix('.ran').touch(); raise SystemExit\n"
+    for name in ("duckdb", "pyarrow", "numpy", "json", "sqlglot", "sitecustomize", "dovetail"):
+        (tmp_path / f"{name}.py").write_text(trap)
+    script = (
+        "import sys, dovetail\n"
+        "catalog = dovetail.build('data', into='catalog', settings=dovetail.Settings(workers=2))\n"
+        "from dovetail.answer.execute import Executor\n"
+        "with Executor(catalog, workers=1) as running:\n"
+        "    print(running.run('SELECT n FROM one', list(catalog)).tuples())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not list(tmp_path.glob("*.ran")), done.stderr
+    assert done.stdout.strip() == "[(1,)]", done.stderr
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize(
+    "expression",
+    ["datetime(a)", "datetime()", "date()", "time()", "var_map(1)", "map()", "strftime()", "trim()",
+     "DATE '20000-01-01'", "DATE '5000-01-01 (BC)'", "[DATE '20000-01-01']", "INTERVAL 3 DAY",
+     "TIMESTAMP '20000-01-01'", "CAST('infinity' AS DATE)", "date_add()", "substr()", "extract()",
+     "CAST(a AS )", "json_extract()", "a -> ''", "a -> '$['", "x''", "interval", "date_trunc()"],
+)  # fmt: skip
+def test_ordinary_sql_gives_rows_or_one_line(
+    aviary: dovetail.Catalog, expression: str, engine: str, tmp_path: Path
+) -> None:
+    query = f"SELECT {expression} AS x FROM pub"
+    given = ["sql", query, "--tables", "pub", "--engine", engine, "-C", str(aviary.path)]
+    for form in (["--json"], ["--parquet", str(tmp_path / "rows.parquet")]):
+        ran = CliRunner().invoke(app, [*given, *form])
+        assert ran.exception is None or isinstance(ran.exception, DovetailError)
+        assert "\n" not in str(ran.exception or "")
+
+
+def test_a_parquet_file_is_written_where_its_name_says(
+    aviary: dovetail.Catalog, here: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "mine.txt"
+    target.write_text("mine")
+    given = ["sql", "SELECT a FROM pub", "--tables", "pub", "-C", str(aviary.path)]
+    ran = CliRunner().invoke(app, [*given, "--parquet", f"file://{target}"])
+    assert isinstance(ran.exception, UsageError)
+    assert target.read_text() == "mine"
+
+
+@pytest.mark.parametrize("seconds", [math.inf, math.nan, -1.0, 0.0, 1e300])
+def test_a_limit_is_a_number_of_seconds(
+    aviary: dovetail.Catalog, here: Path, seconds: float
+) -> None:
+    with pytest.raises(UsageError, match="must be more than 0"):
+        Limits(seconds=seconds)
+    given = ["sql", "SELECT a FROM pub", "--tables", "pub", "-C", str(aviary.path)]
+    ran = CliRunner().invoke(app, [*given, "--timeout", str(seconds)])
+    assert isinstance(ran.exception, (UsageError, SystemExit))
+    assert ran.exit_code in (1, 2)
+    (here / "dovetail.toml").write_text(f"query_seconds = {seconds}\n")
+    assert isinstance(CliRunner().invoke(app, given).exception, UsageError)
+
+
+def test_half_a_character_in_a_reply_is_replaced() -> None:
+    reply = json.loads("\"```sql\\nSELECT '\\ud800'\\n```\"")
+    assert extract_sql(reply) == "SELECT '?'"

@@ -15,6 +15,7 @@ from dovetail import notebook
 from dovetail.answer.execute import Execution, Executor
 from dovetail.answer.generate import Generated, generate
 from dovetail.answer.relations import Joined, Relation, relations
+from dovetail.answer.results import python_values
 from dovetail.domain import JoinEdge, Table, TableId, TableSet
 from dovetail.errors import MissingExtraError
 from dovetail.markdown import cut
@@ -175,8 +176,9 @@ def execute(
 def plain_rows(rows: pa.Table) -> pa.Table:
     """Rows in types that every format knows: columns that mix types become text."""
     for at, field in enumerate(rows.schema):
-        if pa.types.is_union(field.type):
-            cells = [None if cell is None else _text(cell) for cell in rows.column(at).to_pylist()]
+        if _needs_text(rows.column(at)):
+            values = python_values(rows.column(at))
+            cells = [None if cell is None else _text(cell) for cell in values]
             rows = rows.set_column(at, field.name, pa.array(cells, pa.string()))
     return rows
 
@@ -186,6 +188,21 @@ def _installed(library: str) -> bool:
         return find_spec(library) is not None
     except ValueError:  # it was taken out of sys.modules
         return False
+
+
+def _needs_text(column: pa.ChunkedArray) -> bool:
+    """Whether a column mixes types, or holds spans or points of time that not all formats know."""
+    kind = column.type
+    if pa.types.is_union(kind) or _holds_interval(kind):
+        return True
+    if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        return False
+    return any(isinstance(cell, str) for cell in python_values(column))
+
+
+def _holds_interval(kind: pa.DataType) -> bool:
+    fields = range(kind.num_fields)
+    return pa.types.is_interval(kind) or any(_holds_interval(kind.field(at).type) for at in fields)
 
 
 def _text(cell: Any) -> str:

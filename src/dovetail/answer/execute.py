@@ -16,7 +16,7 @@ from dovetail.answer import check
 from dovetail.answer.identifiers import private_name, reveal
 from dovetail.answer.pool import Cancelled, Pool, never
 from dovetail.answer.relations import Joined, Relation, private_places, relations
-from dovetail.answer.results import Limits
+from dovetail.answer.results import Limits, python_values
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table, TableId
 from dovetail.errors import DovetailError, NotFoundError, QueryError, UsageError
@@ -54,7 +54,7 @@ class Execution:
 
     def tuples(self) -> list[tuple[Any, ...]]:
         """The rows as Python values."""
-        columns = [column.to_pylist() for column in self.rows.columns]
+        columns = [python_values(column) for column in self.rows.columns]
         return list(zip(*columns, strict=True)) if columns else []
 
 
@@ -203,6 +203,8 @@ class Executor:
                 try:
                     self._specs |= {spec.label: spec for spec in expand(root)}
                 except (DovetailError, OSError):
+                    if root.label == source and root.kind != "path":
+                        raise
                     continue
                 if source in self._specs:
                     break

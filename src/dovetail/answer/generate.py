@@ -138,6 +138,7 @@ def extract_sql(text: str) -> str:
         ]
         said = [_END.split(body, maxsplit=1)[0] for body in said]
     found = (_from_json(said[-1]) or said)[-1] if said else ""
+    found = found.encode("utf-8", "replace").decode()  # JSON may hold halves of characters
     return found.strip().rstrip(";").strip()
 
 

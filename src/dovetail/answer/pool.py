@@ -120,7 +120,7 @@ class Worker:
         self._buffer = bytearray()
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", _MODULE],
+                [sys.executable, "-P", "-m", _MODULE],  # -P: no module of the current folder
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

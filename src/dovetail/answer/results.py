@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+
+from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
     from dovetail.ports import Json
     from dovetail.settings import Settings
+
+
+# A day: clocks and timers of the system do not take any number.
+_MOST_SECONDS = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +27,15 @@ class Limits:
     memory: int = 1 << 30
     rows: int = 100_000
     bytes: int = 64 << 20
+
+    def __post_init__(self) -> None:
+        if not 0 < self.seconds <= _MOST_SECONDS:  # which NaN is not, either
+            raise UsageError(
+                f"a query's time limit (--timeout, query_seconds) must be more than 0 and at most "
+                f"{_MOST_SECONDS:,} seconds, not {self.seconds:g}"
+            )
+        if min(self.memory, self.rows, self.bytes) < 0:
+            raise UsageError("a query's limits of memory, rows and bytes cannot be negative")
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
@@ -48,6 +63,25 @@ class Ran:
     truncated: bool
     seconds: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+
+def python_values(column: pa.ChunkedArray) -> list[Any]:
+    """The cells of a column as Python has them; as text where it has no such value.
+
+    A date of the year 20000 is one that DuckDB knows and Python does not.
+
+    >>> python_values(pa.chunked_array([pa.array([0, 6585442], pa.date32())]))
+    ['1970-01-01', '20000-04-30']
+    """
+    try:
+        return list(column.to_pylist())
+    except (ArithmeticError, ValueError, pa.ArrowException):
+        pass
+    try:
+        return list(column.cast(pa.string()).to_pylist())
+    except pa.ArrowException:  # a list or a record of them
+        each = (column.slice(at, 1).to_string() for at in range(len(column)))
+        return [" ".join(text.split()) for text in each]
 
 
 def collect(

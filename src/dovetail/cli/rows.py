@@ -117,8 +117,10 @@ def _counted(found: Answer) -> str:
 
 
 def _rows(found: Answer, most: int | None = None) -> list[tuple[Any, ...]]:
+    from dovetail.answer.results import python_values
+
     rows = found.rows.slice(0, most)
-    columns = [column.to_pylist() for column in rows.columns]
+    columns = [python_values(column) for column in rows.columns]
     return list(zip(*columns, strict=True)) if columns else []
 
 
@@ -149,11 +151,15 @@ def _csv(found: Answer) -> str:
 
 
 def _write_parquet(found: Answer, file: Path) -> None:
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     from dovetail.answer.answer import plain_rows
 
     try:
-        pq.write_table(plain_rows(found.rows), file)
+        with file.open("wb") as to:  # by the system's own rules: Arrow takes file: for a URI
+            pq.write_table(plain_rows(found.rows), to)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror or error}") from None
+    except pa.ArrowException as error:
+        raise UsageError(f"cannot write {file}: {error}; use --csv or --json") from None

@@ -148,7 +148,8 @@ class _Crew:
             complaints = tempfile.TemporaryFile()  # noqa: SIM115 - `_end` closes it
             try:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "dovetail.engines.worker"],
+                    # -P: no module of the current folder
+                    [sys.executable, "-P", "-m", "dovetail.engines.worker"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=complaints,

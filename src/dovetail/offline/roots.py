@@ -9,7 +9,9 @@ from pathlib import Path
 from dovetail.errors import UsageError
 from dovetail.ports import SourceSpec
 from dovetail.settings import Settings
+from dovetail.sources.logins import holds_login, without_login
 from dovetail.sources.resolve import root
+from dovetail.sources.trust import remember
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +49,28 @@ def resolve_roots(
             include=settings.include,
             exclude=settings.exclude,
         )
+        remember(place)
         place = _relabel(place, known)
         known[place.label] = place
         named.append(place)
+    forget = [label if label in known else _bare_location(label) for label in forget]
     for label in forget:
         if label not in known:
             there = ", ".join(sorted(known)) or "none"
-            raise UsageError(f"there is no source {label!r} to forget; there are: {there}")
+            shown = without_login(label)
+            raise UsageError(f"there is no source {shown!r} to forget; there are: {there}")
     remaining = tuple(place for label, place in known.items() if label not in forget)
     return Roots(remaining, tuple(named), frozenset(forget))
+
+
+def _bare_location(label: str) -> str:
+    """A URL without its login, which is what a source is called that was given no name."""
+    if not holds_login(label):
+        return label
+    try:
+        return root(label, Path.cwd()).location
+    except UsageError:
+        return label
 
 
 def _relabel(place: SourceSpec, roots: dict[str, SourceSpec]) -> SourceSpec:

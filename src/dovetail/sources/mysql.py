@@ -12,8 +12,8 @@ from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
 from dovetail.sources.attached import listing, place_of
 from dovetail.sources.server import Asked, Server
+from dovetail.sources.trust import LOGIN_VARIABLES
 
-_ENVIRONMENT = {"user": "MYSQL_USER", "password": "MYSQL_PWD"}
 _REMEDY = "check host, port, database and login (the URL, or MYSQL_USER and MYSQL_PWD)"
 # Its client would else have the server deflate every row: four times as long as sending it.
 _TARGET = "compression=disabled"
@@ -56,7 +56,7 @@ class MysqlSource:
     """One MySQL or MariaDB database."""
 
     def __init__(self, spec: SourceSpec) -> None:
-        at = server.address(spec.location, spec.credentials, _ENVIRONMENT)
+        at = server.address(spec.location, spec.credentials, LOGIN_VARIABLES["mysql"])
         duck.load_extension("mysql_scanner")
         for name, value in _OPTIONS.items():
             duck.set_option(name, value=value)

@@ -12,8 +12,8 @@ from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
 from dovetail.sources.attached import listing, names, place_of
 from dovetail.sources.server import Asked, Server
+from dovetail.sources.trust import LOGIN_VARIABLES
 
-_ENVIRONMENT = {"user": "PGUSER", "password": "PGPASSWORD"}
 _REMEDY = "check host, port, database and login (the URL, or PGUSER and PGPASSWORD)"
 _TARGET = "application_name=dovetail connect_timeout=10"
 _PAGE = 8192
@@ -102,7 +102,7 @@ class PostgresSource:
     """One PostgreSQL database; tables outside `public` are named `schema.table`."""
 
     def __init__(self, spec: SourceSpec) -> None:
-        at = server.address(spec.location, spec.credentials, _ENVIRONMENT)
+        at = server.address(spec.location, spec.credentials, LOGIN_VARIABLES["postgresql"])
         target = _TARGET + _bounds(spec.seconds)
         self._server = Server("postgres", at, port=5432, target=target, remedy=_REMEDY)
         self._kinds = "'r', 'p', 'm', 'f', 'v'" if spec.views else "'r', 'p', 'm', 'f'"

@@ -7,9 +7,10 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from dovetail.errors import SourceError
+from dovetail.errors import SourceError, UsageError
 from dovetail.ports import SourceSpec
-from dovetail.sources import duckdb_file, sqlite
+from dovetail.sources import duckdb_file, sqlite, trust
+from dovetail.sources.logins import holds_login
 from dovetail.sources.server import without_credentials
 from dovetail.sources.walk import (
     DATABASE_SUFFIXES,
@@ -23,7 +24,8 @@ from dovetail.sources.walk import (
 )
 
 _NAMED = re.compile(r"^([\w.-]+)=(.+)$", re.DOTALL)
-_URL = re.compile(r"^([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+# A URL may be named by more than a word, for it cannot be mistaken for a path then.
+_URL = re.compile(r"^\s*(?:([^=/:@]+)=)?\s*([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _SCHEMES = {"postgres": "postgresql", "mariadb": "mysql"}
 
 
@@ -35,22 +37,33 @@ def root(argument: str, here: Path) -> SourceSpec:
     >>> root("exports/*.csv", Path("/data")).label
     'exports/*.csv'
     """
-    named = _NAMED.match(argument)
-    # An existing path with a '=' in it is a path, not a label.
-    label, place = named.groups() if named and not (here / argument).exists() else ("", argument)
-    url = _URL.match(place)
+    exists = _exists(here / argument)
+    url = None if exists else _URL.match(argument)
     if url:
-        scheme = url[1].lower()
-        kind = _SCHEMES.get(scheme, scheme)
-        location, credentials = without_credentials(kind + place[len(scheme) :])
-        return SourceSpec(
-            label or location, kind, location, label or location, credentials=credentials
+        kind = _SCHEMES.get(url[2].lower(), url[2].lower())
+        location, credentials = without_credentials(kind + argument[url.end(2) :].rstrip())
+        known_as = (url[1] or "").strip() or location
+        return SourceSpec(known_as, kind, location, known_as, credentials=credentials)
+    if not exists and holds_login(argument):
+        raise UsageError(
+            "a source looks like a server with a login, and is not understood as one (it is not "
+            "shown here); write [name=]scheme://user:password@host[:port]/database"
         )
+    # An existing path with a '=' in it is a path, not a label.
+    named = None if exists else _NAMED.match(argument)
+    label, place = named.groups() if named else ("", argument)
     # `~` stands for home as in a shell, though not where a file is called that.
-    path = here / (place if (here / place).exists() else os.path.expanduser(place))
+    path = here / (place if _exists(here / place) else os.path.expanduser(place))
     path = path.absolute()
     known_as = label or _shown(path, here)
     return SourceSpec(known_as, "path", str(path), known_as)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long for a name, or with a NUL in it
+        return False
 
 
 def _shown(path: Path, here: Path) -> str:
@@ -63,6 +76,7 @@ def _shown(path: Path, here: Path) -> str:
 def expand(place: SourceSpec) -> list[SourceSpec]:
     """The sources a root stands for now: one per database file, and one for its table files."""
     if place.kind != "path":
+        trust.require(place)
         return [place]
     found = walk(place.location)
     if _is_single(place.location):

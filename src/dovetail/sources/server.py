@@ -73,6 +73,8 @@ def without_credentials(url: str) -> tuple[str, dict[str, str]]:
                 f"{parts['scheme']} URL: parameter {name!r} is not known; use user, password"
             )
         credentials[name] = unquote(value)
+    if any(not char.isprintable() for text in credentials.values() for char in text):
+        raise UsageError(f"{parts['scheme']} URL: user or password hold a character that is none")
     port = f":{parts['port']}" if parts["port"] else ""
     location = f"{parts['scheme'].lower()}://{parts['host'].lower()}{port}{parts['path']}"
     return location, {name: text for name, text in credentials.items() if text}
@@ -110,7 +112,7 @@ def address(
     parts = _parse(location)
     host = parts["host"].strip("[]")
     database = unquote(parts["path"].lstrip("/"))
-    if not host or not database:
+    if not host or not database or "\0" in host + database:
         raise UsageError(f"{location}: a server's URL is {_FORM}")
 
     def login(name: str) -> str:
