@@ -13,7 +13,7 @@ CORPORA := .bench/data
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .PHONY: help demo test test-fast setup check lint types imports docs bench-profile bench-joins \
-	bench-embedding bench-search bench-noise bench-degradation bench-execution bench-data bench bench-llm clean
+	bench-embedding bench-search bench-noise bench-degradation bench-execution bench-data bench bench-llm soak clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -64,6 +64,9 @@ bench-degradation: $(VENV)/.dev ## retrieval over noisy and growing corpora; wit
 
 bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
 	$(BIN)/python benchmarks/execution.py
+
+soak: $(VENV)/.dev ## half a million hostile statements against the guard; CASES as wished
+	$(BIN)/python -m benchmarks.soak $(if $(CASES),--cases $(CASES))
 
 bench-data: ## unpack the corpora of the evaluation; with ARCHIVES=folder, from there
 	@mkdir -p $(CORPORA)

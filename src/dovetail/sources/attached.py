@@ -6,16 +6,29 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
+import duckdb
+
 from dovetail.ports import Listing, Scan
 from dovetail.sources import duck
 from dovetail.sources.duck import Explain
 
 
 class Attached:
-    """A database attached to DuckDB under `alias`; `home` is the schema that goes unsaid."""
+    """A database attached to DuckDB under `alias`; `home` is the schema that goes unsaid.
 
-    def __init__(self, alias: str, *, home: str, views: bool) -> None:
+    It is the DuckDB of the process, or one of its own: `database`.
+    """
+
+    def __init__(
+        self,
+        alias: str,
+        *,
+        home: str,
+        views: bool,
+        database: duckdb.DuckDBPyConnection | None = None,
+    ) -> None:
         self.alias = alias
+        self._database = database
         self._home = home
         self._views = views
 
@@ -25,7 +38,8 @@ class Attached:
         rows = duck.fetch(
             "SELECT table_schema, table_name FROM information_schema.tables "
             f"WHERE table_catalog = {duck.literal(self.alias)} AND table_type IN {kinds} "
-            "ORDER BY table_schema, table_name"
+            "ORDER BY table_schema, table_name",
+            self._database,
         )
         return [(name, *place) for name, place in zip(names(rows, self._home), rows, strict=True)]
 
@@ -33,11 +47,14 @@ class Attached:
         """Stream one table."""
         parts = (self.alias, *place_of(table))
         relation = ".".join(duck.identifier(part) for part in parts)
-        return duck.scan(relation, explain, untyped=untyped)
+        return duck.scan(relation, explain, untyped=untyped, database=self._database)
 
     def detach(self) -> None:
         """Let go of it."""
-        duck.detach(self.alias)
+        if self._database is not None:
+            self._database.close()
+        else:
+            duck.detach(self.alias)
 
 
 def listing(name: str, schema: str, table: str, weight: int) -> Listing:

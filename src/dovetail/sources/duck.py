@@ -54,6 +54,10 @@ _aliases = count(1)
 
 @cache
 def _database() -> duckdb.DuckDBPyConnection:
+    return _connect()
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(
         ":memory:",
         config={
@@ -69,9 +73,29 @@ def _database() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def cursor() -> duckdb.DuckDBPyConnection:
-    """A connection of its own to the process's DuckDB."""
-    return _database().cursor()
+def cursor(database: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection of its own to a DuckDB: the process's, unless told."""
+    return (database or _database()).cursor()
+
+
+def closed_database(file: str, alias: str) -> duckdb.DuckDBPyConnection:
+    """A DuckDB of its own that has attached one file, and from then on reaches nothing else.
+
+    What a file defines (a view over `read_csv`, over a table of another database) runs in the
+    DuckDB that reads it: there is no file and no other source for it here.
+    """
+    database = _connect()
+    try:
+        run(f"ATTACH {literal(file)} AS {identifier(alias)} (READ_ONLY, TYPE duckdb)", database)
+        for setting in (
+            "enable_external_access = false",
+            "lock_configuration = true",
+        ):
+            run(f"SET {setting}", database)
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 @cache
@@ -150,9 +174,9 @@ def set_option(name: str, *, value: bool | str) -> None:
     run(f"SET GLOBAL {name} = {literal(str(value).lower())}")
 
 
-def fetch(sql: str) -> list[tuple[Any, ...]]:
+def fetch(sql: str, database: duckdb.DuckDBPyConnection | None = None) -> list[tuple[Any, ...]]:
     """Run a query and return all its rows."""
-    rows: list[tuple[Any, ...]] = run(sql).fetchall()
+    rows: list[tuple[Any, ...]] = run(sql, cursor(database)).fetchall()
     return rows
 
 
@@ -162,7 +186,12 @@ def describe(relation: str) -> Columns:
 
 
 def scan(
-    relation: str, explain: Explain, *, untyped: bool = False, described: Columns = ()
+    relation: str,
+    explain: Explain,
+    *,
+    untyped: bool = False,
+    described: Columns = (),
+    database: duckdb.DuckDBPyConnection | None = None,
 ) -> Scan:
     """Stream a relation (a quoted table or a table function) in Arrow batches.
 
@@ -170,7 +199,7 @@ def scan(
     to one spelling on the way: decimals and floats to doubles, the rest to text. Where starting
     the relation is dear, `described` saves doing it once more to learn the types.
     """
-    reading = cursor()
+    reading = cursor(database)
     with explain():
         found = described
         if not found:

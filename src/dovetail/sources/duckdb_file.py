@@ -11,6 +11,7 @@ from dovetail.sources.attached import Attached, listing
 from dovetail.sources.file_fingerprint import fingerprint_files
 
 MAGIC, MAGIC_AT = b"DUCK", 8
+_ALIAS = "file"
 _REMEDY = "is it a complete DuckDB database, and is no other process writing it?"
 
 
@@ -20,8 +21,8 @@ class DuckdbSource:
     def __init__(self, spec: SourceSpec) -> None:
         self._path = spec.location
         with duck.explained(remedy=_REMEDY):
-            alias = duck.attach(spec.location, "TYPE duckdb")
-        self._attached = Attached(alias, home="main", views=spec.views)
+            database = duck.closed_database(spec.location, _ALIAS)
+        self._attached = Attached(_ALIAS, home="main", views=spec.views, database=database)
 
     def tables(self) -> Sequence[Listing]:
         with duck.explained(remedy=_REMEDY):

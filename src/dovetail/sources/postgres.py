@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 
+from dovetail.errors import SourceError
 from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
 from dovetail.sources.attached import listing, names, place_of
@@ -98,13 +99,45 @@ JOIN pg_namespace n ON n.oid = c.relnamespace WHERE counted
 _VERSIONS = "SELECT count(*), coalesce(sum(xmin::text::numeric), 0)::text FROM {relation}"
 
 
+# Volatile functions that views call, themselves or by views within them: a read-only transaction
+# does not keep all of them from acting (before PostgreSQL 16, not from making large objects). The
+# server notes no dependence on functions of its own, so they are looked up in the rule's tree.
+_VOLATILE = r"""
+WITH RECURSIVE within (root, member) AS (
+  SELECT c.oid, c.oid FROM pg_class c WHERE c.relkind = 'v'
+  UNION SELECT w.root, d.refobjid FROM within w JOIN pg_rewrite r ON r.ev_class = w.member
+    JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
+                    AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> w.member
+    JOIN pg_class v ON v.oid = d.refobjid AND v.relkind = 'v'
+), called (root, function) AS (
+  SELECT DISTINCT w.root, m.found[1]::oid
+  FROM within w JOIN pg_rewrite r ON r.ev_class = w.member,
+       LATERAL regexp_matches(r.ev_action::text, '(?:funcid|fnoid) (\d+)', 'g') AS m (found)
+)
+SELECT n.nspname, c.relname, string_agg(DISTINCT p.proname::text, ', ' ORDER BY p.proname::text)
+FROM called JOIN pg_proc p ON p.oid = called.function JOIN pg_class c ON c.oid = called.root
+JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE p.provolatile = 'v' AND left(n.nspname, 3) <> 'pg_' AND n.nspname <> 'information_schema'
+  AND NOT (p.pronamespace = 'pg_catalog'::regnamespace AND p.proname IN
+           ('random', 'clock_timestamp', 'timeofday', 'gen_random_uuid', 'pg_sleep'))
+GROUP BY n.nspname, c.relname
+"""
+
+
 class PostgresSource:
     """One PostgreSQL database; tables outside `public` are named `schema.table`."""
 
     def __init__(self, spec: SourceSpec) -> None:
         at = server.address(spec.location, spec.credentials, LOGIN_VARIABLES["postgresql"])
-        target = _TARGET + _bounds(spec.seconds)
-        self._server = Server("postgres", at, port=5432, target=target, remedy=_REMEDY)
+        target = f"{_TARGET} {_options(spec.seconds)}"
+        try:
+            self._server = Server("postgres", at, port=5432, target=target, remedy=_REMEDY)
+        except SourceError as error:
+            if spec.seconds is not None or "startup parameter" not in str(error):
+                raise
+            # A proxy in between takes no options: we do without, as long as nobody asked for any.
+            self._server = Server("postgres", at, port=5432, target=_TARGET, remedy=_REMEDY)
+        self._views = spec.views
         self._kinds = "'r', 'p', 'm', 'f', 'v'" if spec.views else "'r', 'p', 'm', 'f'"
 
     def tables(self) -> Sequence[Listing]:
@@ -132,6 +165,12 @@ class PostgresSource:
         return Fingerprint(token, unchanged=same)
 
     def scan(self, table: Listing) -> Scan:
+        calls = self._side_effects.get(place_of(table)) if self._views else None
+        if calls:
+            raise SourceError(
+                f"is a view that calls {calls}, which may do more than read; "
+                "leave it out with --exclude"
+            )
         schema, name = map(duck.literal, place_of(table))
         with self._server.explained():
             rows = self._server.ask(_COLUMNS.format(schema=schema, table=name))
@@ -139,6 +178,13 @@ class PostgresSource:
 
     def close(self) -> None:
         self._server.close()
+
+    @cached_property
+    def _side_effects(self) -> dict[tuple[str, str], str]:
+        """The views that call volatile functions, with the names of those."""
+        with self._server.explained():
+            rows = self._server.ask(_VOLATILE)
+        return {(schema, view): calls for schema, view, calls in rows}
 
     @cached_property
     def _look(self) -> tuple[bool, dict[tuple[str, str], dict[str, str]]]:
@@ -154,18 +200,19 @@ class PostgresSource:
         return quiet, states
 
 
-def _bounds(seconds: float | None) -> str:
-    """For a session whose statements may not take longer, after what PGOPTIONS asks for.
+def _options(seconds: float | None) -> str:
+    """The options of a session, after what PGOPTIONS asks for.
 
-    DuckDB begins read-only transactions by itself; a proxy may take no options at all.
+    Names are looked up in `pg_catalog` alone: whoever may create functions elsewhere could else
+    give one of ours another meaning, and have it run with our rights. Where `seconds` are given,
+    no statement takes longer, nor writes; DuckDB begins read-only transactions by itself.
     """
-    if seconds is None:
-        return ""
-    patience = max(int(seconds * 1000), 1)
-    wanted = os.environ.get("PGOPTIONS", "")
-    wanted += f" -c default_transaction_read_only=on -c statement_timeout={patience}"
+    wanted = os.environ.get("PGOPTIONS", "") + " -c search_path=pg_catalog"
+    if seconds is not None:
+        patience = max(int(seconds * 1000), 1)
+        wanted += f" -c default_transaction_read_only=on -c statement_timeout={patience}"
     escaped = wanted.replace("\\", "\\\\").replace("'", "\\'")
-    return f" options='{escaped}'"
+    return f"options='{escaped}'"
 
 
 def _quoted(table: Listing) -> str:

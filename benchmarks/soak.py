@@ -1,0 +1,75 @@
+"""Hours of hostile input: does anything leak, hang or end in a traceback?
+
+    python -m benchmarks.soak [--cases 500000] [--seed 1] [--processes 2] [--json]
+
+Statements go through the guard, and one in fifty of them on into the engines. A canary in a table
+beside the set, one in a file and one in an environment variable must never be seen. Tampered
+catalogs belong here as well: `PARTS` names what is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tests.support.fuzz import fuzz
+
+_CHUNK = 10_000
+_RUN_EVERY = 100
+
+
+def statements(seed: int, count: int, processes: int) -> dict[str, Any]:
+    """The guard fuzz, in chunks with a seed each."""
+    chunks = [(seed + at, min(_CHUNK, count - at * _CHUNK)) for at in range(-(-count // _CHUNK))]
+    outcomes: Counter[str] = Counter()
+    wrong: list[str] = []
+    with ProcessPoolExecutor(processes) as pool:
+        for found, cases in pool.map(_chunk, chunks):
+            outcomes += found
+            wrong += [repr(case) for case in cases]
+            print(f"{outcomes.total():>9,} of {count:,}", file=sys.stderr)
+    return {"cases": outcomes.total(), "outcomes": dict(outcomes.most_common()), "wrong": wrong}
+
+
+def _chunk(chunk: tuple[int, int]) -> tuple[Counter[str], list[Any]]:
+    seed, count = chunk
+    with tempfile.TemporaryDirectory(prefix="dovetail-soak-") as folder:
+        outcomes, wrong = fuzz(Path(folder), seed, count, run_every=_RUN_EVERY)
+    return outcomes, list(wrong)
+
+
+# Every part takes a seed, a number of cases and a number of processes, and returns its figures
+# with a list of what went `wrong`.
+PARTS: dict[str, Callable[[int, int, int], dict[str, Any]]] = {"statements": statements}
+
+
+def main() -> None:
+    """Run every part; the exit code says whether anything went wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=500_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    figures = {name: part(given.seed, given.cases, given.processes) for name, part in PARTS.items()}
+    if given.json:
+        print(json.dumps(figures))
+    else:
+        for name, found in figures.items():
+            print(f"{name}: {found['cases']:,} cases, {len(found['wrong'])} wrong")
+            for outcome, times in found["outcomes"].items():
+                print(f"  {times:>9,}  {outcome}")
+            for case in found["wrong"][:20]:
+                print(f"  wrong: {case}")
+    sys.exit(any(found["wrong"] for found in figures.values()))
+
+
+if __name__ == "__main__":
+    main()
