@@ -56,7 +56,8 @@ _WORDS = _words(
     "read_csv read_text getenv load_extension readfile stream_0 stream_1 ATTACH COPY PRAGMA SET"
 )
 _NAMES = (
-    "pub", "seen", "secret", "SECRET", "\u017fecret", "secre\u1e97", "\uff53ecret", "s\u0435cret",
+    "pub", "pub", "pub", "pub", "seen", "secret", "SECRET", "\u017fecret", "secre\u1e97",
+    "\uff53ecret", "s\u0435cret",
     "pg_settings", "sqlite_master", "duckdb_tables", "stream_0", "stream_1", "a", "x", "rowid",
 )  # fmt: skip
 
@@ -137,7 +138,9 @@ def _grammar(draw: random.Random, functions: list[str], depth: int = 0) -> str:
 
 def _name(draw: random.Random) -> str:
     name = draw.choice(_NAMES)
-    return draw.choice((name, name, f'"{name}"', name.upper(), f"main.{name}", f"s0.{name}"))
+    if draw.random() < 0.6:
+        return name
+    return draw.choice((f'"{name}"', name.upper(), f"main.{name}", f"s0.{name}"))
 
 
 def _look_alike(draw: random.Random, functions: list[str]) -> str:

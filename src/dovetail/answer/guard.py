@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dovetail.answer.functions import CLASSES, NAMED, SHAPES
-from dovetail.answer.identifiers import reveal
+from dovetail.answer.identifiers import legible, reveal
 from dovetail.answer.names import base_tables, nodes_of, only_ours, rename, resolved
 from dovetail.answer.parse import parse
 from dovetail.answer.relations import Relation, private_places
@@ -154,11 +154,11 @@ def _check_text(node: exp.Expr) -> None:
     """Refuse what would be written out as it came in: only words and numbers may."""
     if isinstance(node, exp.Identifier):
         if not (node.quoted or _NAME.fullmatch(node.name)):
-            raise GuardError(f"refused: the name {node.name[:60]} would need quotes")
+            raise GuardError(f"refused: the name {legible(node.name[:60])} would need quotes")
         return
     if isinstance(node, exp.Literal):
         if not node.is_string and not _NUMBER.fullmatch(node.this):
-            raise GuardError(f"refused: {node.this[:60]} is not a number")
+            raise GuardError(f"refused: {legible(node.this[:60])} is not a number")
         return
     if isinstance(node, exp.DataTypeParam) and not (
         isinstance(node.this, exp.Literal) and not node.this.is_string
@@ -186,7 +186,7 @@ def _too_deep() -> GuardError:
 
 def _shown(node: exp.Expr) -> str:
     if isinstance(node, exp.Anonymous) and isinstance(node.this, str):
-        return node.this[:60].upper()
+        return legible(node.this[:60].upper())
     return node.sql_name() if isinstance(node, exp.Func) else _words(type(node).__name__)
 
 

@@ -34,6 +34,16 @@ def reveal(text: str, originals: Mapping[str, str]) -> str:
     return text
 
 
+def legible(name: str) -> str:
+    """A name as a message can show it: in one line, of characters that can be seen.
+
+    >>> legible("a\\nb\\x1b[31m")
+    'a b\ufffd[31m'
+    """
+    text = " ".join(name.split())
+    return "".join(char if char.isprintable() else "\ufffd" for char in text)
+
+
 def quoted(name: str) -> str:
     """A name in quotes, as both engines read them."""
     return '"' + name.replace('"', '""') + '"'

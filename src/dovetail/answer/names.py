@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from dovetail.answer.identifiers import fold, private_name
+from dovetail.answer.identifiers import fold, legible, private_name
 from dovetail.answer.relations import Relation
 from dovetail.errors import GuardError
 
@@ -71,8 +71,10 @@ def resolved(
         said = ".".join(part.name for part in table.parts)
         meant = cte or by_name.get(fold(said))
         if meant is None:
-            known = ", ".join(relation.name for relation in relations) or "none"
-            raise GuardError(f"refused: {said} is not a table of the set, which are: {known}")
+            known = ", ".join(legible(relation.name) for relation in relations) or "none"
+            raise GuardError(
+                f"refused: {legible(said)} is not a table of the set, which are: {known}"
+            )
         found.append((table, meant))
     return found
 

@@ -16,14 +16,15 @@ from sqlglot.errors import SqlglotError
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from dovetail.answer.identifiers import legible
 from dovetail.errors import GuardError
 
 MOST_CHARACTERS = 50_000
 MOST_TOKENS = 10_000
 DEEPEST = 40
-# Ordinary queries take 3 to 6 steps for each token; what takes a hundred doubles at every level.
-_STEPS_PER_TOKEN = 100
-_STEPS_AT_LEAST = 20_000
+# Ordinary queries take one or two steps for each token; what takes many doubles at every level.
+_STEPS_PER_TOKEN = 20
+_STEPS_AT_LEAST = 4_000
 
 _BEGINNINGS = {"SELECT", "WITH", "FROM", "VALUES", "("}
 _OPENING = {"(", "[", "{", "CASE"}
@@ -92,7 +93,7 @@ def _look_over(found: Sequence[Token]) -> None:
         TokenType.STRING,
         TokenType.IDENTIFIER,
     ):
-        raise GuardError(f"refused: {first[:40]} is no query; only SELECT may run")
+        raise GuardError(f"refused: {legible(first[:40])} is no query; only SELECT may run")
     depth = run = 0
     for token in found:
         text = token.text.upper()
@@ -106,4 +107,5 @@ def _look_over(found: Sequence[Token]) -> None:
 
 def _first_line(error: Exception) -> str:
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
+    text = legible(text)
     return text if len(text) <= 200 else text[:199] + "…"
