@@ -530,7 +530,7 @@ def test_the_json_has_the_promised_shape(folder: Path, tmp_path: Path, scripted:
 @pytest.mark.parametrize(
     ("arguments", "code", "expected"),
     [
-        ([], 2, "no language model to write SQL; name one with --llm"),
+        ([], 2, "writing SQL asks a language model and none is set: pass llm=..."),
         (["--llm", "replay:there", "--engine", "oracle"], 2, "engine 'oracle' is not known"),
         (["--llm", "replay:there", "--retriever", ","], 2, "no retriever is named"),
         (["--llm", "replay:there", "--retriever", "nobody"], 2, "'nobody' is not known"),

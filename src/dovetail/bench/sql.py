@@ -20,11 +20,12 @@ from dovetail.bench.run_key import ORACLE, RunKey, sql_key
 from dovetail.bench.sql_answer import CLASSES, NO_GOLD, Author, without_gold
 from dovetail.bench.sql_gold import GoldResults, sqlite_sources, unusable
 from dovetail.catalog.reader import CatalogReader
-from dovetail.errors import DatasetError, PendingError, UsageError
+from dovetail.errors import DatasetError, MissingModelError, PendingError, UsageError
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.joins.graph import JoinGraph
 from dovetail.ports import LLM, Json
 from dovetail.retrieve.opening import open_model
+from dovetail.retrieve.registry import full_name
 
 # Runs that went on to SQL stand in a folder of their own: they are other files of the same form.
 FOLDER = "sql"
@@ -47,10 +48,12 @@ def bench_sql(
     if not retrievers:
         raise UsageError("no retriever is named; name one with --retriever")
     experiment = Experiment.of(dataset, question_filter, config)
+    has_model = bool(config.settings.llm)
+    retrievers = [full_name(name, has_model=has_model) for name in retrievers]
     keys = [experiment.key(name) for name in retrievers]
     llm = open_model(experiment.catalog.path, config.settings)
     if llm is None:
-        raise UsageError("there is no language model to write SQL; name one with --llm")
+        raise MissingModelError("writing SQL")
     chosen = engine or _engine(dataset, experiment.catalog)
     if chosen not in ENGINES:
         raise UsageError(f"engine {chosen!r} is not known; there are: {', '.join(ENGINES)}")

@@ -28,7 +28,7 @@ def catalog_with_purposes(
             "purposes, and they are always read"
         )
     catalog = dataset.catalog(settings, on_progress, search=False, variant=_VARIANT)
-    model = needed_model(catalog, settings, "--purposes")
+    model = needed_model(catalog, settings, "writing purposes")
     written = dataset.update(
         settings, on_progress, search=False, variant=_VARIANT, llm=model
     ).purposes
