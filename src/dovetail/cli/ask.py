@@ -117,8 +117,10 @@ def _print_found(found: AskResult, written: str, *, trace: bool, as_ddl: bool) -
         write(found.ddl())
     else:
         if trace:
+            from dovetail.retrieve.trace import without_former_keys
+
             for entry in found.trace:
-                _print_stage(entry)
+                _print_stage(without_former_keys(entry))
         print_set(found)
     if written:
         print_lines(written)

@@ -13,6 +13,10 @@ from dovetail.ports import LLM, Completion, Json, Message
 # Characters of a question that a prompt repeats: nobody asks more, and a pasted file would
 # otherwise fill the context and be paid for in every round.
 _LONGEST = 4_000
+# Keys of a trace that have a new name; for one version they stand beside it.
+_FORMER_KEYS = frozenset(
+    {"belief", "bridges", "recall", "unsure", "parts", "new_literals", "lone_literals"}
+)
 
 
 @dataclass(slots=True)
@@ -103,6 +107,21 @@ def clipped(question: str) -> str:
     4000
     """
     return question[:_LONGEST]
+
+
+def without_former_keys(entry: Mapping[str, object]) -> dict[str, object]:
+    """An entry of a trace without the keys that only repeat others under a former name.
+
+    >>> without_former_keys({"stage": "select", "breadth": 0.6, "recall": 0.6})
+    {'stage': 'select', 'breadth': 0.6}
+    """
+    return {key: _cleaned(value) for key, value in entry.items() if key not in _FORMER_KEYS}
+
+
+def _cleaned(value: object) -> object:
+    if isinstance(value, Mapping):
+        return without_former_keys(value)
+    return [_cleaned(item) for item in value] if isinstance(value, list) else value
 
 
 def require_positive(**options: int) -> None:
