@@ -91,8 +91,8 @@ def test_a_query_holds_what_each_stage_used_to_read_by_itself(shop: Searcher) ->
     for term in query.terms:
         alone = shop.lexical.term(term.text)
         assert (term.weight, term.tables.tolist()) == (alone.weight, alone.tables.tolist())
-    assert query.spans == tuple(spans(QUESTION))
-    assert {link.span.text for link in query.links} == {"Turin", "product 7003"}
+    assert set(query.spans) <= set(spans(QUESTION))
+    assert {span.text for span in query.spans} == {"Turin", "product 7003"}
     assert query.mass == sum(term.weight for term in query.terms)
     assert query.vector is not None
     assert query.vector.tolist() == HashEmbedder().embed_queries([QUESTION])[0].tolist()

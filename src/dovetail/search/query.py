@@ -64,16 +64,15 @@ class Query:
 
     `text` is the question as it was asked, `folded` the same on one line without regard to case.
     `words` are the stems of its distinct words, stop words left out, each with the word as it was
-    first written; `terms` are the same stems, looked up in the catalog. `spans` are the parts of
-    the text that may be values, `links` those that are cells somewhere. `vector` is the embedding
-    of the text, None without an embedder or without a question.
+    first written; `terms` are the same stems, looked up in the catalog. `links` are the values in
+    the text, each a span that is a cell somewhere. `vector` is the embedding of the text, None
+    without an embedder or without a question.
     """
 
     text: str
     folded: str
     words: Mapping[str, str]
     terms: tuple[QueryTerm, ...]
-    spans: tuple[Span, ...]
     links: tuple[ValueLink, ...]
     vector: Vectors | None
 
@@ -81,6 +80,11 @@ class Query:
     def blank(self) -> bool:
         """Whether nothing was asked."""
         return not self.folded
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The parts of the text that are values."""
+        return tuple(link.span for link in self.links)
 
     @property
     def value_terms(self) -> tuple[QueryTerm, ...]:

@@ -82,15 +82,13 @@ class Searcher:
 
     def _analysed(self, question: str) -> Query:
         words = query_words(question)
-        parts = tuple(spans(question))
         folded = " ".join(question.split()).casefold()
         return Query(
             text=question,
             folded=folded,
             words=words,
             terms=tuple(map(self._index.lexical.term, words)),
-            spans=parts,
-            links=self._linker.link(parts),
+            links=self._linker.link(tuple(spans(question))),
             vector=self.vector(question) if self.embedder is not None and folded else None,
         )
 
