@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.bench.ablation import PARTS, VARIANTS, Variant
+from dovetail.bench.ablation import SIGNALS, VARIANTS, Variant
 from dovetail.search.fusion import DEFAULT, Weights
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
@@ -71,10 +71,10 @@ def test_a_part_that_is_left_out_is_nothing_and_the_others_are_as_they_were(
     usual = {one.table: one.signals for one in searcher.search(question, 77)}
     assert found
     for one in found:
-        assert set(one.signals) == set(PARTS)
-        for part in set(PARTS) - variant.parts:
+        assert set(one.signals) == set(SIGNALS)
+        for part in set(SIGNALS) - variant.signals:
             assert one.signals[part] == 0
-        for part in variant.parts - {"neighbour"}:
+        for part in variant.signals - {"neighbour"}:
             if one.table in usual:
                 assert one.signals[part] == pytest.approx(usual[one.table][part], abs=1e-5)
 

@@ -1,1 +1,1 @@
-"""The evaluation: datasets, measures and what is measured over them."""
+"""The evaluation: corpora with gold, measures, runs over the public API, and reports of them."""

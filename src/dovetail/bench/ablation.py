@@ -1,6 +1,6 @@
-"""What each part of search is worth: alone and left out, over the questions of a dataset.
+"""Ablation of search: each signal alone and left out, over the questions of a dataset.
 
-A part that is left out is gone altogether: words and values that do not count for a table do not
+A signal that is left out is gone altogether: words and values that do not count for a table do not
 count for its neighbours either.
 """
 
@@ -23,34 +23,34 @@ from dovetail.search.opening import open_searcher
 from dovetail.search.query import Query, QueryTerm
 from dovetail.search.searcher import Searcher
 
-PARTS = ("lexical", "value", "dense", "column", "name", "neighbour")
+SIGNALS = ("lexical", "value", "dense", "column", "name", "neighbour")
 FULL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Search by some of its parts."""
+    """Search with some of its signals."""
 
     name: str
-    parts: frozenset[str]
+    signals: frozenset[str]
 
     @property
     def weights(self) -> Weights:
-        """The usual weights of these parts, and nothing for the others."""
+        """The default weights of these signals, and zero for the others."""
         return Weights(
-            cover=DEFAULT.cover if self.parts & {"lexical", "value"} else 0.0,
-            gain=DEFAULT.gain if "neighbour" in self.parts else 0.0,
-            dense=DEFAULT.dense if "dense" in self.parts else 0.0,
-            column=DEFAULT.column if "column" in self.parts else 0.0,
-            name=DEFAULT.name if "name" in self.parts else 0.0,
+            cover=DEFAULT.cover if self.signals & {"lexical", "value"} else 0.0,
+            gain=DEFAULT.gain if "neighbour" in self.signals else 0.0,
+            dense=DEFAULT.dense if "dense" in self.signals else 0.0,
+            column=DEFAULT.column if "column" in self.signals else 0.0,
+            name=DEFAULT.name if "name" in self.signals else 0.0,
         )
 
     def restrict(self, query: Query) -> Query:
-        """The query with the terms of these parts alone; the others match no table."""
+        """The query with the terms of these signals alone; the others match no table."""
         terms, links = query.terms, query.links
-        if "lexical" not in self.parts:
+        if "lexical" not in self.signals:
             terms = tuple(map(unmatched, terms))
-        if "value" not in self.parts:
+        if "value" not in self.signals:
             links = tuple(replace(link, term=unmatched(link.term)) for link in links)
         return replace(query, terms=terms, links=links)
 
@@ -61,11 +61,15 @@ def unmatched(term: QueryTerm) -> QueryTerm:
 
 
 VARIANTS = (
-    Variant(FULL, frozenset(PARTS)),
-    *(Variant(f"without {part}", frozenset(PARTS) - {part}) for part in PARTS),
-    Variant("without vectors", frozenset(PARTS) - {"dense", "column"}),
+    Variant(FULL, frozenset(SIGNALS)),
+    *(Variant(f"without {signal}", frozenset(SIGNALS) - {signal}) for signal in SIGNALS),
+    Variant("without vectors", frozenset(SIGNALS) - {"dense", "column"}),
     # Neighbours have nothing of their own: what they bring is words and values.
-    *(Variant(f"only {part}", frozenset({part})) for part in PARTS if part != "neighbour"),
+    *(
+        Variant(f"only {signal}", frozenset({signal}))
+        for signal in SIGNALS
+        if signal != "neighbour"
+    ),
 )
 
 

@@ -1,4 +1,4 @@
-"""Questions of yours, over any catalog: a CSV or JSONL file with `question` and `sql` or `tables`.
+"""Custom questions over any catalog: a CSV or JSONL file with `question` and `sql` or `tables`.
 
 Further columns are `id` (else questions are numbered), `evidence` and `difficulty`. Tables are
 names, or `source::name` where several sources have one; in a CSV they stand between semicolons.

@@ -1,4 +1,4 @@
-"""A dataset in numbers, as the paper's table of datasets has them, and what is odd about it."""
+"""Statistics of a dataset, those of the paper's table of datasets, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DatasetStats:
 
     `multi_table` is the share of questions with two gold tables or more, `empty_gold` that of those
     whose gold SQL returns no rows, None where the dataset does not say. `problems` are questions
-    that cannot be scored, `disagreements` those whose SQL and given gold are not the same.
+    that cannot be scored, `disagreements` those whose SQL reads other tables than the given gold.
     """
 
     dataset: str
@@ -36,7 +36,7 @@ class DatasetStats:
 def dataset_stats(
     dataset: Dataset, settings: Settings | None = None, on_progress: ProgressCallback | None = None
 ) -> DatasetStats:
-    """Count a dataset over its pooled catalog."""
+    """Count the tables and questions of a dataset over its pooled catalog."""
     tables = list(dataset.catalog(settings, on_progress, search=False))
     asked = dataset.question_set().over(table.id for table in tables)
     questions = asked.questions

@@ -1,8 +1,8 @@
-"""Benchmark corpora: tables to pool, declared keys and questions to score against.
+"""Datasets: the tables of several databases in one pool, declared foreign keys, and questions.
 
 A folder holds `databases/<db>/<db>.sqlite`, `questions.json` and `foreign_keys.json`; another set
-of sources is named in `dataset.json`. What belongs to which database is for scoring only: catalogs
-are pooled, and nothing that retrieves sees it.
+of sources is named in `dataset.json`. Which table belongs to which database is for scoring only:
+all are indexed into one catalog, and no retriever sees it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SAMPLE = "sample"
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """A declared key: a column of one table refers to a column of another."""
+    """A declared foreign key: a column of one table refers to a column of another."""
 
     database: str
     table: str
@@ -56,7 +56,7 @@ class Dataset:
     dialects: tuple[str, ...] = DIALECTS
 
     def question_set(self) -> QuestionSet:
-        """The questions as they are written down, with what is wrong with some of them."""
+        """The questions as the dataset has them, and why some of them cannot be read."""
         return read_questions(self.rows(), self.dialects)
 
     def questions(
@@ -69,7 +69,7 @@ class Dataset:
         return tuple(q.with_evidence() for q in chosen) if with_evidence else chosen
 
     def foreign_keys(self) -> list[ForeignKey]:
-        """The declared keys between two different tables."""
+        """The declared foreign keys between two different tables."""
         file = self.home / FOREIGN_KEYS
         if not file.is_file():
             raise NotFoundError(f"{self.name} declares no keys: there is no {file}")
@@ -126,7 +126,7 @@ class Dataset:
 
 
 def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:
-    """Whether a catalog is about sources in another place, or of another format."""
+    """Whether a catalog indexes sources in another place, or has another format."""
     try:
         roots = read_manifest(catalog).roots
     except VersionError:
@@ -141,7 +141,7 @@ def open_dataset(data: str | Path, *, catalog: Path | None = None) -> Dataset:
     """The dataset that a name or path stands for.
 
     `sample` is the one that the package ships. A folder has the layout above, or that of BEIR; a
-    CSV or JSONL file holds questions of yours. Those of the last two are over `catalog`.
+    CSV or JSONL file holds custom questions. Those of the last two are over `catalog`.
     """
     path = Path(data)
     if str(data) == SAMPLE and not path.exists():

@@ -1,4 +1,4 @@
-"""The tables a SQL statement reads, by its own scoping rules: CTEs and aliases are no tables."""
+"""Finds the tables that a SQL statement reads, by SQL's scoping: no CTEs, no aliases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joinability: scored table pairs of a pooled corpus against its declared keys."""
+"""Measures join discovery: scored table pairs of a pooled corpus against declared foreign keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures, each over plain numbers: hand-worked values stand in the tests."""
+"""The measures, as functions over plain numbers; the tests check them against values by hand."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def area_under_curve(gold: Sequence[float], other: Sequence[float], *, zeros: in
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One question: how the tables that were found agree with its gold.
+    """The score of one question: how the tables found agree with its gold tables.
 
     `perfect`: every gold table is among them.
     """
@@ -100,7 +100,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """Many questions: the means of their scores, each question counting alike."""
+    """The means of the scores of many questions, each counting alike (a macro average)."""
 
     avg_tables: float
     p: float
@@ -125,7 +125,7 @@ class Execution:
 
 
 def score(found: Collection[Hashable], gold: Collection[Hashable]) -> Score:
-    """Hold what was found for a question against its gold.
+    """Score the tables found for a question against its gold tables.
 
     >>> score(["a", "b", "c"], ["a", "d"])
     Score(precision=0.3333333333333333, recall=0.5, f1=0.4, perfect=False, tables=3)
@@ -138,7 +138,7 @@ def score(found: Collection[Hashable], gold: Collection[Hashable]) -> Score:
 
 
 def retrieval(scores: Sequence[Score]) -> Retrieval:
-    """The means over questions."""
+    """Average the scores of questions."""
     return Retrieval(
         avg_tables=_mean([each.tables for each in scores]),
         p=_mean([each.precision for each in scores]),

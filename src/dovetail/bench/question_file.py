@@ -1,4 +1,4 @@
-"""The questions of a run with their gold, in a file beside it: all that scoring it again takes."""
+"""Keeps the questions of a run with their gold beside it, so that it can be scored anywhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def questions_beside(folder: Path, dataset: str, digest: str) -> Path:
 
 
 def write_questions(folder: Path, dataset: str, digest: str, questions: Sequence[Question]) -> None:
-    """Keep questions beside their runs; the gold of today replaces that of before."""
+    """Write the questions beside their runs; gold that was corrected replaces what is there."""
     rows = (
         {
             "id": question.id,

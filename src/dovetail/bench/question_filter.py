@@ -1,4 +1,4 @@
-"""Which questions of a dataset are asked, and how."""
+"""Which questions of a dataset are asked, and in which form."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from dovetail.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class QuestionFilter:
-    """With evidence or without; a share of the questions, the first so many, or about `sources`.
+    """A choice among the questions of a dataset, and what is asked with them.
 
-    About some sources is a question whose gold tables all stand there. With `purposes`, the
-    language model has described the tables first. `subquestions` is a file of what each question
-    falls into, for the retrievers that take that.
+    `evidence` adds each question's evidence to its text. `share` draws a part of the questions by
+    `seed`, `limit` takes the first so many, `sources` those whose gold tables all stand in these
+    sources. `purposes`: a language model describes the tables first. `subquestions` is a file of
+    what each question falls into, for the retrievers that take that.
     """
 
     evidence: bool = False
@@ -30,7 +31,7 @@ class QuestionFilter:
     purposes: bool = False
     subquestions: Path | None = None
 
-    def among(self, questions: Sequence[Question], catalog: CatalogReader) -> tuple[Question, ...]:
+    def apply(self, questions: Sequence[Question], catalog: CatalogReader) -> tuple[Question, ...]:
         """The questions that are asked."""
         known = {table.source for table in catalog.ids}
         if unknown := sorted(set(self.sources) - known):
@@ -43,8 +44,8 @@ class QuestionFilter:
             if {table.source for table in question.gold} <= about
         )[: self.limit]
 
-    def words(self) -> list[str]:
-        """What a command says of it; sub-questions are said where they are taken."""
+    def options(self) -> list[str]:
+        """The same as command-line options; sub-questions are added where a retriever takes them."""
         found = ["--evidence"] * self.evidence + ["--skip-bad"] * self.skip_bad
         found += ["--purposes"] * self.purposes
         found += ["--source", ",".join(self.sources)] if self.sources else []

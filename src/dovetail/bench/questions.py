@@ -1,4 +1,4 @@
-"""Questions with their gold, and what is wrong with those that cannot be scored."""
+"""Questions with their gold tables, and why some of them cannot be scored."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class QuestionSet:
     problems: tuple[Problem, ...] = ()
 
     def over(self, tables: Iterable[TableId]) -> QuestionSet:
-        """Those whose gold is among these tables, under the names that the tables really have."""
+        """Resolve gold to these tables, whatever the case of names; others become problems."""
         directory = _Directory(tables)
         good: list[Question] = []
         bad = list(self.problems)

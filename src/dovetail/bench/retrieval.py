@@ -1,4 +1,7 @@
-"""Retrievers measured on a dataset: one run each, or one per k where their sets are no prefixes."""
+"""Measures retrievers on a dataset: which tables they find, against the gold tables.
+
+A retriever that ranks is run once and cut at every k; any other is run once per k.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ def bench_retrieval(
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a retriever found at some k, less what waits for a reply, and the file that keeps it."""
+    """The records of a run at some k, without questions that wait for a reply, and its file."""
 
     k: int
     file: Path
@@ -82,7 +85,7 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A dataset made ready: its catalog, every question that can be scored, and those chosen.
+    """A dataset ready to be asked: its catalog, all questions that can be scored, those chosen.
 
     `subquestions` are those that were given, by text; none for a question that is not there.
     """
@@ -97,7 +100,7 @@ class Experiment:
 
     @classmethod
     def of(cls, dataset: Dataset, question_filter: QuestionFilter, config: RunConfig) -> Experiment:
-        """Bring the catalog up to date and hold the questions against it."""
+        """Bring the catalog up to date and find the gold tables of the questions in it."""
         file = question_filter.subquestions
         given = read_subquestions(file, dataset.rows()) if file else None
         if question_filter.purposes:
@@ -115,7 +118,7 @@ class Experiment:
         every = asked.questions
         if question_filter.evidence:
             every = tuple(question.with_evidence() for question in every)
-        chosen = question_filter.among(every, catalog)
+        chosen = question_filter.apply(every, catalog)
         if not chosen:
             raise UsageError(f"{dataset.name} has no question to ask")
         for gap in given.gaps(every) if given else ():
@@ -124,7 +127,7 @@ class Experiment:
         return cls(dataset.name, catalog, every, chosen, question_filter, config, by_text)
 
     def check_given(self, retrievers: Sequence[str]) -> None:
-        """Refuse sub-questions that nobody takes."""
+        """Refuse sub-questions where no retriever takes any."""
         if self.question_filter.subquestions and not any(map(self._given, retrievers)):
             raise UsageError("--subquestions is for jar alone; name it with --retriever")
 
@@ -195,7 +198,7 @@ class Experiment:
         return RunResult(k, file, records)
 
     def made(self, retriever: str, k: int, bench: str = "retrieval", *more: str) -> Json:
-        """What a run keeps to be told apart and made again: above all, the command."""
+        """The provenance of a run: the command that makes it again."""
         command = self._command(bench, retriever, k, *more)
         return {"command": command, "evidence": self.question_filter.evidence}
 
@@ -205,7 +208,7 @@ class Experiment:
         words += ["--retriever", retriever, "--k", str(k)]
         if self._given(retriever):
             words += ["--subquestions", str(question_filter.subquestions)]
-        words += [*question_filter.words(), *more]
+        words += [*question_filter.options(), *more]
         words += ["-C", settings.catalog] if settings.catalog != Settings().catalog else []
         usual = settings_in(Settings())
         chosen = settings_in(settings).items()
@@ -233,7 +236,7 @@ class Experiment:
         return RunResult(max((len(record.tables) for record in records), default=0), file, records)
 
     def row(self, retriever: str, ran: RunResult) -> Json:
-        """The measures of what was found, all questions in it counting alike."""
+        """A result row: the measures of a run, each question counting alike, and what it cost."""
         records, decisive = ran.records, self._settings(retriever)
         gold = {question.id: question.gold for question in self.questions}
         scores = [score(record.ids, gold[record.question]) for record in records]

@@ -1,4 +1,4 @@
-"""Asking all questions: what is on disk is not asked again, the rest in parallel."""
+"""Asks the questions that a run does not hold yet, several at a time, and keeps the records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run on disk: a JSONL file that only grows, a line per question, its traces in a file beside.
+"""A run on disk: an append-only JSONL file, a line per question, with its traces in a second file.
 
 The first line says what was run and how. A line that a crash left unfinished at the end is cut off
 when the run goes on; whatever else does not read is an error.

@@ -1,4 +1,4 @@
-"""What decides the outcome of a run: a change of any of it is another run, in another file."""
+"""The key of a run: all that decides its outcome; another key is another run, in another file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bundled sample corpus as a dataset, written once below the user's cache folder."""
+"""Writes the bundled sample corpus as a dataset, once, below the user's cache folder."""
 
 from __future__ import annotations
 

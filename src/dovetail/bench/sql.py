@@ -1,4 +1,4 @@
-"""Answers measured on a dataset: SQL over the tables that retrievers find, or over the gold."""
+"""Measures answers on a dataset: the SQL a model writes over the tables that a retriever finds."""
 
 from __future__ import annotations
 

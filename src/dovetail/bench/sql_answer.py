@@ -1,4 +1,4 @@
-"""One question answered with SQL: written over the tables found, run, held against the gold."""
+"""Answers one question: SQL is written over the tables found, run, and compared with the gold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What gold SQL gives on its own database: the rows that generated SQL is held against."""
+"""Runs gold SQL on its own database, for the rows that generated SQL is compared with."""
 
 from __future__ import annotations
 

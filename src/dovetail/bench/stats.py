@@ -1,4 +1,4 @@
-"""Paired tests and intervals: seeded, so that the same numbers give the same answer."""
+"""Paired significance tests and bootstrap intervals, seeded: equal input gives equal output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sub-questions that were published with a dataset: what each question falls into, for JAR."""
+"""Reads published sub-questions, into which JAR decomposes each question."""
 
 from __future__ import annotations
 

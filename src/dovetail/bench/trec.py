@@ -1,4 +1,4 @@
-"""TREC run files: `question Q0 table rank score tag`, blanks in a name written as in a URL."""
+"""Reads and writes TREC run files: `question Q0 table rank score tag`, names URL-quoted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A corpus whose tables a language model has described, beside the one that nobody described."""
+"""The catalog of a dataset with a purpose for each table, beside the one without."""
 
 from __future__ import annotations
 

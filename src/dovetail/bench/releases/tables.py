@@ -1,4 +1,4 @@
-"""Tables of a release that come as rows, written to a SQLite file."""
+"""Writes tables of a release that come as rows to a SQLite file."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Runs made into tables and plots: a function per analysis, a module per form of the page."""
+"""Reports: runs in, tables and plots out; a function per analysis, a module per output format."""

@@ -1,4 +1,4 @@
-"""A report as one HTML page that asks for nothing else: sortable tables, plots, light and dark."""
+"""Writes a report as one self-contained HTML page: sortable tables, plots, light and dark."""
 
 from __future__ import annotations
 

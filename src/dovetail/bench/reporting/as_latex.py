@@ -1,4 +1,4 @@
-"""Tables as LaTeX (booktabs): best in bold, second underlined, runs told in comments above."""
+"""Tables as LaTeX (booktabs): best in bold, second underlined, the commands of runs in comments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions worth a look, found by rule: a success, a soft failure and a failure of each run."""
+"""Example questions, picked by rule: a success, a soft failure and a failure of each run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs on the same questions: is one better than the other, and where?"""
+"""Compares runs on the same questions: paired tests of F1, overall and by kind of question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a retriever costs: tokens, money, time."""
+"""Tables of cost: tokens, money and time of each run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joinability: scored table pairs against declared keys, from what `dovetail bench joins` wrote."""
+"""The table of join quality, from documents that `dovetail bench joins --json` printed."""
 
 from __future__ import annotations
 

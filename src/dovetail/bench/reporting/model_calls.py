@@ -1,4 +1,4 @@
-"""What a language model is worth where `graph` is unsure: its sets taken for some of the questions.
+"""What a language model adds to `graph`, by the share of questions that it is asked.
 
 Two runs of the same questions are enough, one of `graph` and one that always asks: the least sure
 questions get the model's set, the others keep the graph's. Runs of `hybrid` itself stand beside.
@@ -32,7 +32,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """So many questions asked, all those with a confidence `below`; tokens are per question."""
+    """What comes of asking the model all questions with a confidence `below`.
+
+    `asked` of `of` questions; tokens are per question of all.
+    """
 
     asked: int
     of: int

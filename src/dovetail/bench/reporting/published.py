@@ -1,4 +1,4 @@
-"""The paper's figures beside ours: rows with the names of their models, never mixed with ours."""
+"""The figures of the paper, as rows of their own that name their models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report: for every dataset all analyses that its runs allow, and where each number is from."""
+"""Makes a report: for each dataset the analyses that its runs allow, and the origin of figures."""
 
 from __future__ import annotations
 

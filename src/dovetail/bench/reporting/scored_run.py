@@ -1,4 +1,4 @@
-"""Runs read back and scored: what every analysis is made from. Nothing is asked again."""
+"""Reads runs from disk and scores them: the input of every analysis; nothing is asked again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tables are found: precision, recall, F1, perfect recall, and what goes wrong."""
+"""Tables of retrieval quality: precision, recall, F1, perfect recall, and classes of error."""
 
 from __future__ import annotations
 

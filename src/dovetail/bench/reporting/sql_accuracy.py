@@ -1,4 +1,4 @@
-"""Execution accuracy, from runs that went on to SQL: their records say what came of it."""
+"""Tables of execution accuracy, from runs of `dovetail bench sql`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each stage does: search, selection, adjustment; what is dropped and what comes back.
+"""Tables by stage of a retriever: what search offers, selection drops and adjustment recovers.
 
 A retriever takes part when its trace has a stage `search` that lists its `candidates`, and its
 tables say at which stage they came in.

@@ -1,4 +1,4 @@
-"""One retriever at several settings: what each costs in precision and brings in recall."""
+"""Sweeps: one retriever at several settings (its breadth, say), and the frontier of all runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sweep(measured: Sequence[ScoredRun]) -> Table:
         Column("system"), Column("setting"), *measures("questions", "tables", "P", "R", "F1", "PR"),
     )  # fmt: skip
     rows: list[Row] = []
-    for (base, k), group in _dials(measured).items():
+    for (base, k), group in _sweeps(measured).items():
         differing = varying(group)
         if len({one.number for one in group}) > 1:
             rows += [_row(f"{base}@{k}", _setting(one, differing), one) for one in group]
@@ -104,7 +104,7 @@ def _f1_perfect(measured: Sequence[ScoredRun]) -> Plot:
     return Plot("F1 over perfect recall", "PR %", "F1 %", drawn)
 
 
-def _dials(measured: Sequence[ScoredRun]) -> dict[tuple[str, int], list[ScoredRun]]:
+def _sweeps(measured: Sequence[ScoredRun]) -> dict[tuple[str, int], list[ScoredRun]]:
     found: dict[tuple[str, int], list[ScoredRun]] = {}
     for one in measured:
         found.setdefault((one.retriever.partition(":")[0], one.k), []).append(one)

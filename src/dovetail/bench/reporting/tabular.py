@@ -1,4 +1,4 @@
-"""A table of a report, before it is HTML, Markdown or LaTeX."""
+"""The tables and plots of a report as data, independent of the output format."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Row:
 class Table:
     """A table with a name for files and links; `missing` says what it lacks, where it has no rows.
 
-    `timed` tells figures that differ from run to run. Best and second best are told among rows that
-    were measured here: published ones have other models, and sometimes other copies of the data.
+    `timed`: its figures differ from run to run. Best and second best are found among rows that were
+    measured here: published ones have other models, and sometimes other copies of the data.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""A report on disk: the page, the tables as Markdown and LaTeX, the figures as JSON."""
+"""Writes a report to a folder: HTML page, Markdown, LaTeX tables, and the figures as JSON."""
 
 from __future__ import annotations
 
