@@ -45,7 +45,7 @@ class QuestionFilter:
         )[: self.limit]
 
     def options(self) -> list[str]:
-        """The same as command-line options; sub-questions are added where a retriever takes them."""
+        """The same as command-line options, without sub-questions, which few retrievers take."""
         found = ["--evidence"] * self.evidence + ["--skip-bad"] * self.skip_bad
         found += ["--purposes"] * self.purposes
         found += ["--source", ",".join(self.sources)] if self.sources else []
