@@ -139,7 +139,7 @@ _CORPORA = {
     "sample": "sample",
 }  # fmt: skip
 _MODEL = "qwen2.5-coder-1.5b-instruct"
-_SCORINGS = (Line("`foreign_key`", "keylike"), Line("`paper`", "paper"), Line("`jar`", "jar"))
+_SCORINGS = (Line("`foreign_key`", "foreign_key"), Line("`paper`", "paper"), Line("`jar`", "jar"))
 _SELECTION, _JOINS = "Table-selection performance", "Joinability"
 _QWEN = "UAE-Large-V1, Qwen-2.5-7B-Instruct"
 TABLES = (

@@ -41,7 +41,7 @@ WANTED = {
     "dense": (5, 10, 15), "search": (5, 10, 15), "ppr": (5, 10, 15), "graph": (5, 10),
     "rear": (5, 10), "steiner": (5, 10), "jar": (5,),
 }  # fmt: skip
-SCORINGS = ("keylike", "paper", "jar")
+SCORINGS = ("foreign_key", "paper", "jar")
 # The paper's sample of MMQA: a third of each number of gold tables.
 SHARES = {"mmqa": Fraction(1, 3)}
 SHOWN = ("selection", "depth", "paired", "strata", "joinability", "times")

@@ -277,7 +277,7 @@ def test_the_committed_figures_are_those_of_a_fresh_run(
     config = RunConfig(tmp_path / "runs", Settings())
     for name, ks in systems.items():
         bench_retrieval(sample_dataset, [name], sorted(ks), QuestionFilter(), config)
-    for scoring in ("keylike", "paper", "jar"):
+    for scoring in ("foreign_key", "paper", "jar"):
         document = {**bench_joins(sample_dataset, scoring), "command": ""}
         (tmp_path / "runs" / f"{scoring}.json").write_text(json.dumps(document))
     (chapter,) = make_report([tmp_path / "runs"]).chapters

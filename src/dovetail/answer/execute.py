@@ -114,21 +114,7 @@ class Executor:
             cancelled=cancelled,
         )
         let_through = time.perf_counter()
-        wanted = [relation for relation in placed if relation.table.id in checked.tables]
-        databases = {relation.table.id.source for relation in wanted}
-        if engine == "sqlite" and len(databases) > _MOST_ATTACHED:
-            raise QueryError(
-                f"engine sqlite joins at most {_MOST_ATTACHED} databases, not {len(databases)}; "
-                "use engine duckdb"
-            )
-        request = {
-            "task": "run",
-            "engine": engine,
-            "sql": checked.sql,
-            "private": list(checked.private),
-            "relations": [self._described(relation) for relation in wanted],
-            "limits": chosen.to_json(),
-        }
+        request = self._request(checked, placed, engine, chosen)
         originals = {**private_places(placed), **checked.private}
         try:
             header, body = self._pool.ask(
@@ -156,6 +142,26 @@ class Executor:
             names,
             said,
         )
+
+    def _request(
+        self, checked: check.Checked, placed: Sequence[Relation], engine: str, limits: Limits
+    ) -> Json:
+        """What the process that runs a query is sent: the query, and the tables that it reads."""
+        wanted = [relation for relation in placed if relation.table.id in checked.tables]
+        databases = {relation.table.id.source for relation in wanted}
+        if engine == "sqlite" and len(databases) > _MOST_ATTACHED:
+            raise QueryError(
+                f"engine sqlite joins at most {_MOST_ATTACHED} databases, not {len(databases)}; "
+                "use engine duckdb"
+            )
+        return {
+            "task": "run",
+            "engine": engine,
+            "sql": checked.sql,
+            "private": list(checked.private),
+            "relations": [self._described(relation) for relation in wanted],
+            "limits": limits.to_json(),
+        }
 
     def _place(self, given: tuple[Relation, ...], engine: str) -> tuple[Relation, ...]:
         """Tables where the engine has them: in SQLite, in the database they come from.

@@ -47,7 +47,7 @@ def bench_retrieval(
     experiment = Experiment.of(dataset, question_filter, config)
     has_model = bool(config.settings.llm)
     retrievers = [full_name(name, has_model=has_model) for name in retrievers]
-    experiment.check_given(retriever_names() if ALL in retrievers else retrievers)
+    experiment.check_subquestions(retriever_names() if ALL in retrievers else retrievers)
     results: list[Json] = []
     waiting: list[PendingError] = []
     for name in retrievers:
@@ -92,7 +92,7 @@ class Experiment:
 
     dataset: str
     catalog: CatalogReader
-    every: tuple[Question, ...]
+    all_questions: tuple[Question, ...]
     questions: tuple[Question, ...]
     question_filter: QuestionFilter
     config: RunConfig
@@ -115,23 +115,23 @@ class Experiment:
                 config.note(f"left out {problem}")
         else:
             asked.refuse_bad(dataset.name)
-        every = asked.questions
+        all_questions = asked.questions
         if question_filter.evidence:
-            every = tuple(question.with_evidence() for question in every)
-        chosen = question_filter.apply(every, catalog)
+            all_questions = tuple(question.with_evidence() for question in all_questions)
+        chosen = question_filter.apply(all_questions, catalog)
         if not chosen:
             raise UsageError(f"{dataset.name} has no question to ask")
-        for gap in given.gaps(every) if given else ():
+        for gap in given.gaps(all_questions) if given else ():
             config.note(gap)
-        by_text = given.by_text(every) if given else {}
-        return cls(dataset.name, catalog, every, chosen, question_filter, config, by_text)
+        by_text = given.by_text(all_questions) if given else {}
+        return cls(dataset.name, catalog, all_questions, chosen, question_filter, config, by_text)
 
-    def check_given(self, retrievers: Sequence[str]) -> None:
+    def check_subquestions(self, retrievers: Sequence[str]) -> None:
         """Refuse sub-questions where no retriever takes any."""
-        if self.question_filter.subquestions and not any(map(self._given, retrievers)):
+        if self.question_filter.subquestions and not any(map(self._extra_arguments, retrievers)):
             raise UsageError("--subquestions is for jar alone; name it with --retriever")
 
-    def _given(self, retriever: str) -> Json:
+    def _extra_arguments(self, retriever: str) -> Json:
         """What a retriever is given beyond `k` and the settings."""
         if not self.subquestions or retriever.startswith(TREC):
             return {}
@@ -140,7 +140,7 @@ class Experiment:
 
     def _settings(self, retriever: str) -> Json:
         """The settings that decide what a retriever finds, and what it is given by its digest."""
-        given = {name: digest(value) for name, value in self._given(retriever).items()}
+        given = {name: digest(value) for name, value in self._extra_arguments(retriever).items()}
         return {**settings_in(self.config.settings), **given}
 
     def results(self, retriever: str, ks: Sequence[int]) -> list[Json]:
@@ -161,9 +161,11 @@ class Experiment:
 
     def key(self, retriever: str) -> RunKey:
         """What decides the outcome of a run over this dataset; its questions are kept beside."""
-        key = key_of(self.dataset, self.every, retriever, self.catalog, self.config.settings)
+        key = key_of(
+            self.dataset, self.all_questions, retriever, self.catalog, self.config.settings
+        )
         key = replace(key, settings=self._settings(retriever))
-        write_questions(self.config.runs, self.dataset, key.questions, self.every)
+        write_questions(self.config.runs, self.dataset, key.questions, self.all_questions)
         return key
 
     def found(self, key: RunKey, ks: Sequence[int]) -> Iterator[RunResult]:
@@ -177,14 +179,14 @@ class Experiment:
     def _run(self, key: RunKey, k: int) -> RunResult:
         """The records of the chosen questions; a retriever is opened for those that are missing."""
         file = key.file(self.config.runs, k)
-        made = {**self.made(key.retriever, k), "ranks": ranks(key.retriever)}
+        provenance = {**self.provenance(key.retriever, k), "ranks": ranks(key.retriever)}
         with resumed(
-            file, key.about(k), made=made, skip_bad=self.question_filter.skip_bad
+            file, key.about(k), made=provenance, skip_bad=self.question_filter.skip_bad
         ) as writer:
             if writer.damaged:
                 self.config.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
             if any(question.id not in writer.records for question in self.questions):
-                given = self._given(key.retriever)
+                given = self._extra_arguments(key.retriever)
                 settings = self.config.settings
                 ask_all(
                     open_retriever(key.retriever, self.catalog, k=k, settings=settings, **given),
@@ -197,7 +199,7 @@ class Experiment:
         check_tables(records, self.catalog, str(file))
         return RunResult(k, file, records)
 
-    def made(self, retriever: str, k: int, bench: str = "retrieval", *more: str) -> Json:
+    def provenance(self, retriever: str, k: int, bench: str = "retrieval", *more: str) -> Json:
         """The provenance of a run: the command that makes it again."""
         command = self._command(bench, retriever, k, *more)
         return {"command": command, "evidence": self.question_filter.evidence}
@@ -206,7 +208,7 @@ class Experiment:
         settings, question_filter = self.config.settings, self.question_filter
         words = ["dovetail", "bench", bench, self.config.corpus or self.dataset]
         words += ["--retriever", retriever, "--k", str(k)]
-        if self._given(retriever):
+        if self._extra_arguments(retriever):
             words += ["--subquestions", str(question_filter.subquestions)]
         words += [*question_filter.options(), *more]
         words += ["-C", settings.catalog] if settings.catalog != Settings().catalog else []

@@ -108,7 +108,7 @@ class _Bench:
     def _run(self, key: RunKey, k: int, found: Sequence[Record]) -> RunResult:
         """The records with SQL."""
         by_question = {record.question: record for record in found}
-        whole = sql_key(key, self.experiment.every, self._decisive())
+        whole = sql_key(key, self.experiment.all_questions, self._decisive())
         config, question_filter = self.experiment.config, self.experiment.question_filter
         file = whole.file(config.runs / FOLDER, k)
 
@@ -124,11 +124,16 @@ class _Bench:
             return self.author.answer(record, self.texts[question.id], evidence, gold)
 
         write_questions(
-            config.runs / FOLDER, self.experiment.dataset, whole.questions, self.experiment.every
+            config.runs / FOLDER,
+            self.experiment.dataset,
+            whole.questions,
+            self.experiment.all_questions,
         )
         repair = "--repair" if config.settings.sql_repair else "--no-repair"
-        made = self.experiment.made(key.retriever, max(k, 1), "sql", repair)
-        with resumed(file, whole.about(k), made=made, skip_bad=question_filter.skip_bad) as writer:
+        provenance = self.experiment.provenance(key.retriever, max(k, 1), "sql", repair)
+        with resumed(
+            file, whole.about(k), made=provenance, skip_bad=question_filter.skip_bad
+        ) as writer:
             if writer.damaged:
                 config.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
             questions = self.experiment.questions
