@@ -513,8 +513,9 @@ def test_the_json_has_the_promised_shape(folder: Path, tmp_path: Path, scripted:
     ]  # fmt: skip
     assert list(rows[0]) == [
         "retriever", "k", "run", "settings", "avg_tables", "p", "r", "f1", "pr", "llm_calls",
-        "tokens_in", "tokens_out", "fallbacks", "timeouts", "seconds_per_question", "ex_all",
-        "ex_mt", "ex_pr", "ex_given_pr", "errors", "repairs", "scored", "pending", "unusable",
+        "tokens_in", "tokens_out", "fallbacks", "timeouts", "seconds_per_question", "in_sample",
+        "ex_all", "ex_mt", "ex_pr", "ex_given_pr", "errors", "repairs", "scored", "pending",
+        "unusable",
     ]  # fmt: skip
     assert rows[0]["settings"]["sql_repair"] is False
     assert {**rows[2], "k": 2} == rows[3]
