@@ -12,7 +12,7 @@ CORPORA := .bench/data
 # A file of tests stays in one process, which makes its fixtures once.
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help demo test test-fast setup check lint types imports docs bench-profile bench-joins \
+.PHONY: help demo test test-fast setup check lint types imports docs bench-profile bench-index bench-joins \
 	bench-embedding bench-search bench-noise bench-degradation bench-execution bench-data bench bench-llm soak clean
 
 help: ## show the tasks
@@ -46,6 +46,9 @@ docs: $(VENV)/.dev ## write the generated pages again (docs/cli.md, join-graph.s
 
 bench-profile: $(VENV)/.dev ## profiling speed against its lower bound, on 1e7 and 1e8 cells
 	$(BIN)/python benchmarks/profiling.py
+
+bench-index: $(VENV)/.dev ## CPU per column of every stage, 10k to 200k columns in one SQLite file
+	$(BIN)/python benchmarks/index.py
 
 bench-joins: $(VENV)/.dev ## all inclusion dependencies against sets, SQL and the lower bound, 1k to 50k columns
 	$(BIN)/python benchmarks/joins.py

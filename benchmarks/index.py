@@ -1,0 +1,185 @@
+"""What does indexing cost per column, stage by stage? With all tables in one SQLite file.
+
+    python benchmarks/index.py [--lakes 10k,spider2] [--stages profile,joins,search] [--json]
+
+Lakes of tiny tables (20 columns, five rows) are generated from a seed below .bench/ and kept there;
+spider2 (5,105 tables, 193,113 columns) is taken from .bench/data where `make bench-data` unpacked
+it, or from the file that --spider2 names. Every lake is indexed in a process of its own, so that
+peak memory is its own. CPU seconds count all processes. A cost that does not depend on how many
+other tables there are shows as the same CPU per column in every lake.
+
+profile       tables listed, read and profiled, the catalog written
+joins         join evidence
+embeddings    tables and headers embedded
+search_index  the search index made and written
+again         the whole update once more with nothing changed
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve()
+BENCH = HERE.parent.parent / ".bench"
+SPIDER2 = BENCH / "data" / "spider2" / "databases" / "snowflake" / "snowflake.sqlite"
+COLUMNS, ROWS = 20, 5
+# The synthetic lakes, by the number of their tables.
+LAKES = {"1k": 50, "10k": 500, "50k": 2_500, "200k": 10_000}
+STAGES = ("profile", "joins", "search")
+
+
+def generate(name: str, seed: int = 1) -> Path:
+    """Write a lake: keys, references, numbers, codes, words and dates, as SQLite declares them."""
+    path = BENCH / "index" / f"{name}.sqlite"
+    if path.exists():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    random = np.random.default_rng(seed)
+    syllables = np.array(["ka", "ro", "mi", "ten", "sul", "vor", "ne", "phi", "dra", "qu"])
+    words = np.array(["".join(random.choice(syllables, 3)) for _ in range(2_000)])
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        unfinished = Path(folder) / path.name
+        with closing(sqlite3.connect(unfinished)) as connection:
+            connection.execute("PRAGMA synchronous = off")
+            for number in range(LAKES[name]):
+                _add_table(connection, number, words, random)
+            connection.commit()
+        unfinished.rename(path)
+    return path
+
+
+def _add_table(
+    connection: sqlite3.Connection, number: int, words: Any, random: np.random.Generator
+) -> None:
+    table = f"{words[number % len(words)]}_{number}"
+    headers = [f"{words[i]}_{i}" for i in random.choice(len(words), COLUMNS, replace=False)]
+    columns = [_column(place, number, words, random) for place in range(COLUMNS)]
+    declared = ", ".join(
+        f'"{header}" {kind}' for header, (kind, _) in zip(headers, columns, strict=True)
+    )
+    connection.execute(f'CREATE TABLE "{table}" ({declared})')
+    marks = ", ".join("?" * COLUMNS)
+    rows = zip(*(values for _, values in columns), strict=True)
+    connection.executemany(f'INSERT INTO "{table}" VALUES ({marks})', rows)
+
+
+def _column(
+    place: int, number: int, words: Any, random: np.random.Generator
+) -> tuple[str, list[Any]]:
+    if place % 5 == 0:
+        return "INTEGER", [number * ROWS + row for row in range(ROWS)]
+    if place % 5 == 1:
+        return "BIGINT", random.integers(0, 1_000, ROWS).tolist()
+    if place % 5 == 2:
+        return "REAL", np.round(random.random(ROWS) * 1e4, 2).tolist()
+    if place % 5 == 3:
+        return "TEXT", random.choice(words, ROWS).tolist()
+    days = random.integers(1, 29, ROWS).tolist()
+    return "TEXT", [None if day % 7 == 0 else f"2024-02-{day:02d}" for day in days]
+
+
+def index(path: Path, stages: list[str]) -> dict[str, Any]:
+    """Index one file into a new catalog, then once more with nothing changed."""
+    import dovetail
+    from dovetail.settings import Settings
+
+    with tempfile.TemporaryDirectory(prefix="dovetail-") as folder:
+
+        def update() -> Any:
+            return dovetail.update(
+                [str(path)],
+                into=Path(folder) / "catalog",
+                settings=Settings(),
+                joins="joins" in stages,
+                search="search" in stages,
+            )
+
+        summary = update()
+        peak = peak_megabytes()
+        began, spent = time.perf_counter(), sum(os.times()[:4])
+        update()
+        again = {"seconds": time.perf_counter() - began, "cpu": sum(os.times()[:4]) - spent}
+        columns = summary.catalog.records.columns.num_rows
+        times = {
+            stage.stage: {"seconds": stage.seconds, "cpu": stage.cpu_seconds}
+            for stage in summary.stages
+        }
+        return {
+            "tables": len(summary.catalog),
+            "columns": columns,
+            "skipped": len(summary.skipped),
+            "peak_mb": peak,
+            "stages": {**times, "again": again},
+        }
+
+
+def peak_megabytes() -> float:
+    """Memory at most: this process's peak, and its largest child's for every processor."""
+    own, child = (
+        resource.getrusage(who).ru_maxrss
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return (own + child * (os.cpu_count() or 1)) / 1024
+
+
+def measure(path: Path, stages: str) -> dict[str, Any]:
+    """Index a file in a process of its own."""
+    command = [sys.executable, str(HERE), "--file", str(path), "--stages", stages]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def report(name: str, result: dict[str, Any]) -> None:
+    """Print a lake's figures."""
+    print(
+        f"{name}: {result['tables']:,} tables, {result['columns']:,} columns, "
+        f"peak {result['peak_mb']:,.0f} MB"
+    )
+    for stage, took in result["stages"].items():
+        per_column = 1e6 * took["cpu"] / max(result["columns"], 1)
+        print(
+            f"  {stage:<14}{took['seconds']:9.1f} s{took['cpu']:9.1f} CPU s"
+            f"{per_column:9.0f} µs per column"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lakes", default="10k,50k,200k,spider2", help=f"of {', '.join(LAKES)}")
+    parser.add_argument("--stages", default=",".join(STAGES), help="profile comes first, always")
+    parser.add_argument("--spider2", type=Path, default=SPIDER2, help="that corpus as one file")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.file:
+        print(json.dumps(index(options.file, options.stages.split(","))))
+        return
+    results = {}
+    for name in options.lakes.split(","):
+        if name == "spider2" and not options.spider2.exists():
+            print(f"spider2 is left out: no {options.spider2}; see make bench-data")
+            continue
+        path = options.spider2 if name == "spider2" else generate(name)
+        results[name] = measure(path, options.stages)
+        if not options.json:
+            report(name, results[name])
+    if options.json:
+        print(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
