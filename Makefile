@@ -41,8 +41,9 @@ types: $(VENV)/.dev ## mypy --strict
 imports: $(VENV)/.dev ## import contract: layers point down only
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.dev ## write the generated pages again (docs/cli.md, join-graph.svg, two-lines.svg)
+docs: $(VENV)/.dev ## write the generated pages again (docs/cli.md, docs/reference)
 	$(BIN)/python -m tests.docs.generate
+	$(BIN)/python -m tests.docs.reference
 
 bench-profile: $(VENV)/.dev ## profiling speed against its lower bound, on 1e7 and 1e8 cells
 	$(BIN)/python benchmarks/profiling.py

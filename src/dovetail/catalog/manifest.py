@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dovetail.catalog.files import replace_file
@@ -37,7 +37,7 @@ class Manifest:
             "version": VERSION,
             "generation": self.generation,
             "profile": self.profile,
-            "roots": [root.stored() for root in self.roots],
+            "roots": [_below(root, folder).stored() for root in self.roots],
             "skipped": [[skip.source, skip.table, skip.reason] for skip in self.skipped],
             "files": self.files,
             "segments": self.segments,
@@ -69,7 +69,7 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest(
             generation=int(content["generation"]),
             profile=dict(content["profile"]),
-            roots=tuple(SourceSpec.from_json(root) for root in content["roots"]),
+            roots=tuple(_above(SourceSpec.from_json(root), folder) for root in content["roots"]),
             skipped=tuple(Skipped(*skip) for skip in content["skipped"]),
             files=_named(content["files"], GENERATION_FILE),
             segments=_named(content["segments"], SEGMENT_NAME),
@@ -86,6 +86,21 @@ def _named(listed: Json, pattern: re.Pattern[str]) -> Json:
         if not pattern.fullmatch(name) or not isinstance(about, dict):
             raise ValueError(f"{name!r} is no part of a catalog")
     return dict(listed)
+
+
+def _below(root: SourceSpec, folder: Path) -> SourceSpec:
+    """A root inside the catalog's own folder, by its path from there: it moves with the catalog."""
+    inside = root.kind == "path" and Path(root.location).is_relative_to(folder.absolute())
+    if not inside:
+        return root
+    return replace(root, location=str(Path(root.location).relative_to(folder.absolute())))
+
+
+def _above(root: SourceSpec, folder: Path) -> SourceSpec:
+    """The same root, by its whole path."""
+    if root.kind != "path" or Path(root.location).is_absolute():
+        return root
+    return replace(root, location=str(folder.absolute() / root.location))
 
 
 def describe(content: bytes) -> Json:

@@ -38,6 +38,7 @@ from dovetail.catalog.segment import (
 from dovetail.domain import Skipped
 from dovetail.errors import CatalogError, DamagedError, LockedError, NotFoundError
 from dovetail.ports import Json, SourceSpec
+from dovetail.sources.frames import LABEL as MEMORY
 
 # A segment below this size is small; with more small ones than this, they are merged.
 _SMALL_BYTES, _SMALL_SEGMENTS = 8 << 20, 128
@@ -211,7 +212,7 @@ class CatalogWriter:
 def _refuse_foreign(path: Path) -> None:
     """Keep out of folders that are somebody else's: what a catalog does not need, it removes."""
     present = {entry.name for entry in path.iterdir() if not entry.name.startswith(".")}
-    made_here = {LOCK, SEGMENTS, GENERATIONS, STAGING}
+    made_here = {LOCK, SEGMENTS, GENERATIONS, STAGING, MEMORY}
     if FILE not in present and not present <= made_here:
         raise CatalogError(
             f"{path} holds other files and no catalog; choose a new folder for it with -C"

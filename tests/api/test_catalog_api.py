@@ -1,0 +1,225 @@
+"""The Python API as a user writes it: results, frames as sources, refresh, settings, old names."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import dovetail
+from dovetail.domain import Chosen, TableId, TableSet
+from dovetail.errors import MissingModelError, NotFoundError, SourceError, UsageError
+from dovetail.settings import Settings
+from tests.support.endpoint import endpoint, says
+
+WORDS = Settings(embedder="none")
+QUESTION = "Which orders did customers of which city place?"
+
+
+def write_shop(folder: Path) -> Path:
+    path = folder / "shop.sqlite"
+    with closing(sqlite3.connect(path)) as database, database:
+        database.executescript(
+            "CREATE TABLE customers (customer_id INTEGER PRIMARY KEY, city TEXT);"
+            "CREATE TABLE orders (order_id INTEGER PRIMARY KEY, customer_id INTEGER);"
+        )
+        towns = ("Moss", "Bergen", "<b>Oslo</b>")
+        database.executemany(
+            "INSERT INTO customers VALUES (?, ?)", [(i, towns[i % 3]) for i in range(100, 160)]
+        )
+        database.executemany(
+            "INSERT INTO orders VALUES (?, ?)", [(i, 100 + i % 60) for i in range(5000, 5300)]
+        )
+    return path
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
+    folder = tmp_path_factory.mktemp("shop")
+    return dovetail.build({"shop": write_shop(folder)}, into=folder / "catalog", settings=WORDS)
+
+
+def test_a_result_is_read_like_a_collection(catalog: dovetail.Catalog) -> None:
+    found = catalog.ask(QUESTION)
+    assert {table.name for table in found} == {"orders", "customers"}
+    assert (len(found), bool(found), found.connected, found.warnings) == (2, True, True, ())
+    assert "orders" in found
+    assert TableId("shop", "customers") in found
+    assert found.tables[0] in found
+    assert found.details[0] in found
+    assert "nonsense" not in found
+    assert 7 not in found
+    assert found.confidence is not None
+    assert 0 < found.confidence <= 1
+    assert repr(found).startswith(f"<AskResult {QUESTION!r}: ")
+    assert repr(found).endswith(f"; 1 join, confidence {found.confidence:.2f}>")
+    told = json.loads(json.dumps(found.to_dict()))
+    assert (told["confidence"], told["alternatives"]) == (found.confidence, [])
+    assert catalog.ask(QUESTION, selector="search").confidence is None
+
+
+def test_an_empty_result_works_everywhere(catalog: dovetail.Catalog) -> None:
+    empty = dovetail.AskResult(TableSet("?", (), ()), ())
+    assert (bool(empty), len(empty), list(empty), empty.ddl()) == (False, 0, [], "")
+    assert repr(empty) == "<AskResult '?': no table fits>"
+    assert "nothing here seems to answer this" in empty._repr_html_()
+    assert empty.prompt().endswith("Question: ?")
+    assert empty.to_dict()["tables"] == []
+    with pytest.raises(NotFoundError, match="nothing here seems to answer"):
+        catalog.answer(empty, llm=object())  # type: ignore[arg-type]
+
+
+def test_html_is_escaped_and_well_formed(catalog: dovetail.Catalog) -> None:
+    hostile = "</td><script>alert(1)</script>"
+    ids = (TableId("s", hostile), TableId("s", "b"), TableId("s", "c"))
+    edge = dovetail.JoinEdge(ids[0], ids[1], ((hostile, "x"),), 0.9, "n:1", 1.0, {})
+    chosen = tuple(Chosen(table, 0.5, "select", hostile) for table in ids)
+    found = dovetail.AskResult(TableSet(hostile, chosen, (edge,)), ())
+    answer = catalog.sql("SELECT DISTINCT city AS \"<i>\" FROM customers WHERE city LIKE '<%'")
+    for page in (found._repr_html_(), answer._repr_html_(), catalog._repr_html_()):
+        ElementTree.fromstring(page)
+        assert "<script" not in page
+        assert "<i>" not in page
+        assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "no joins are known between" in found._repr_html_()
+    assert "&lt;b&gt;Oslo" in answer._repr_html_()
+
+
+def test_joins_paths_and_sql(catalog: dovetail.Catalog) -> None:
+    (edge,) = catalog.joins("orders")
+    assert (edge.left.name, edge.right.name) == ("orders", "customers")
+    assert catalog.joins() == [edge]
+    assert catalog.join_path("customers", "orders") == [edge]
+    sql = "SELECT city, count(*) AS n FROM orders JOIN customers USING (customer_id) GROUP BY ALL"
+    with dovetail.open(catalog.path, WORDS) as opened:
+        answer = opened.sql(sql)
+        first = opened._executor
+        assert opened.sql("SELECT 1 AS a").to_arrow().to_pylist() == [{"a": 1}]
+        assert opened._executor is first
+    assert "_executor" not in vars(opened)
+    assert sum(row["n"] for row in answer.to_arrow().to_pylist()) == 300
+    assert repr(answer).startswith("<Answer: 3 rows of city, n; SELECT city")
+
+
+def test_an_answer_by_a_scripted_model(catalog: dovetail.Catalog) -> None:
+    from dovetail.models.llm_openai import OpenAILLM
+
+    script = says(json.dumps({"sql": "SELECT count(*) AS n FROM orders"}))
+    with endpoint(script) as server:
+        llm = OpenAILLM("tiny", workers=1, environ=server.environ)
+        answer = catalog.answer(catalog.ask(QUESTION), llm=llm)
+    assert answer.to_pandas().n.tolist() == [300]
+    with pytest.raises(MissingModelError) as raised:
+        catalog.answer(QUESTION)
+    assert "--" not in str(raised.value)
+
+
+FRAMES: dict[str, Any] = {
+    "pandas": pd.DataFrame({"id": [1, 2], "name": ["a", "b"]}).set_index("id"),
+    "polars": pl.DataFrame({"id": [1, 2], "name": ["a", "b"]}),
+    "arrow": pa.table({"id": [1, 2], "name": ["a", "b"]}),
+    "batch": pa.record_batch({"id": [1, 2], "name": ["a", "b"]}),
+}
+
+
+def test_tables_in_memory_are_a_source(tmp_path: Path) -> None:
+    shop = write_shop(tmp_path)
+    into = tmp_path / "catalog"
+    with dovetail.build(FRAMES, shop, into=into, settings=WORDS) as catalog:
+        assert len(catalog) == len(FRAMES) + 2
+        for name in FRAMES:
+            table = catalog[f"memory::{name}"]
+            assert [column.name for column in table.columns] == ["id", "name"]
+            assert table.rows == 2
+        assert catalog.sql("SELECT name FROM pandas WHERE id = 2").to_pandas().name[0] == "b"
+    again = dovetail.update([FRAMES], into=into, settings=WORDS)
+    assert (again.changed, again.unchanged) == ((), len(FRAMES) + 2)
+    longer = {"arrow": pa.table({"id": [1, 2, 3]})}
+    changed = dovetail.update([longer], into=into, settings=WORDS)
+    assert [str(table) for table in changed.changed] == ["memory::arrow"]
+    moved = into.rename(tmp_path / "moved")
+    assert (
+        dovetail.open(moved, WORDS).sql("SELECT max(id) AS m FROM arrow").rows["m"][0].as_py() == 3
+    )
+    gone = dovetail.update(into=moved, settings=WORDS, forget=["memory"])
+    assert len(gone.dropped) == len(FRAMES)
+    assert not (moved / "memory").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "frame", "error", "message"),
+    [
+        ("../up", FRAMES["arrow"], UsageError, "cannot be called '../up'"),
+        (".hidden", FRAMES["arrow"], UsageError, "cannot be called"),
+        ("", FRAMES["arrow"], UsageError, "cannot be called ''"),
+        ("rows", [{"a": 1}], SourceError, "'rows' cannot be read: list is no table in memory"),
+        ("lazy", pl.LazyFrame({"a": [1]}), SourceError, "LazyFrame is no table"),
+        ("mixed", pd.DataFrame({"a": [1, "x"]}), SourceError, "'mixed' cannot be read"),
+        ("empty", pd.DataFrame(), SourceError, "'empty' has no columns"),
+    ],
+)
+def test_what_is_no_table_in_memory(
+    tmp_path: Path, name: str, frame: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        dovetail.build({name: frame}, into=tmp_path / "catalog", settings=WORDS)
+    assert not list(tmp_path.glob("**/*.parquet"))
+
+
+def test_a_catalog_is_refreshed_in_place(tmp_path: Path) -> None:
+    shop = write_shop(tmp_path)
+    catalog = dovetail.build(shop, into=tmp_path / "catalog", settings=WORDS)
+    assert not catalog.ask("invoices").table_set.ids or "invoices" not in catalog
+    with closing(sqlite3.connect(shop)) as database, database:
+        database.execute("CREATE TABLE invoices AS SELECT order_id, 7 AS amount FROM orders")
+    summary = catalog.refresh()
+    assert summary.catalog is catalog
+    assert [table.name for table in summary.added] == ["invoices"]
+    assert repr(summary).endswith(": 1 table added, 2 tables unchanged>")
+    assert "invoices" in catalog.ask("amount of invoices")
+    assert catalog.sql("SELECT sum(amount) AS s FROM invoices").to_pandas().s[0] == 2100
+
+
+def test_settings_of_the_folder_are_honoured(here: Path) -> None:
+    write_shop(here)
+    (here / "dovetail.toml").write_text(
+        'catalog = "mine"\nsources = ["shop.sqlite"]\nembedder = "none"\nexclude = ["orders"]\n'
+    )
+    catalog = dovetail.build()
+    assert ([table.name for table in catalog], catalog.settings.embedder) == (["customers"], "none")
+    assert (here / "mine" / "manifest.json").exists()
+    assert repr(dovetail.open()) == "<Catalog mine: 1 table of 1 source>"
+    assert dovetail.open("mine", Settings()).settings == Settings()
+
+
+def test_old_names_are_still_there(tmp_path: Path, catalog: dovetail.Catalog) -> None:
+    with pytest.warns(DeprecationWarning, match="now dovetail.AskResult"):
+        assert dovetail.FoundSet is dovetail.AskResult
+    with pytest.warns(DeprecationWarning, match="now dovetail.UpdateSummary"):
+        assert dovetail.Report is dovetail.UpdateSummary
+    found = catalog.ask(QUESTION)
+    with pytest.warns(DeprecationWarning, match="table_set"):
+        assert found.set is found.table_set
+    with pytest.warns(DeprecationWarning, match="warnings"):
+        assert found.warning == ""
+    seen: list[object] = []
+    with pytest.warns(DeprecationWarning, match="on_progress"):
+        dovetail.build(write_shop(tmp_path), into=tmp_path / "c", settings=WORDS, watch=seen.append)
+    assert seen
+
+
+def test_competing_groups_are_alternatives(sample: dovetail.Catalog) -> None:
+    found = dovetail.open(sample.path, WORDS).ask("Who ordered what?", selector="graph")
+    groups = [{table.source for table in other.tables} for other in found.alternatives]
+    assert {"shop.sqlite"} in groups
+    confidences = [other.confidence for other in found.alternatives]
+    assert confidences == sorted(confidences, reverse=True)
+    assert all(set(other.tables) != set(found.ids) for other in found.alternatives)
