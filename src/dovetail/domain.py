@@ -26,7 +26,11 @@ class TableId:
 
 
 class Kind(StrEnum):
-    """What the values of a column are, whatever its source calls the type."""
+    """What the values of a column are, whatever its source calls the type.
+
+    >>> Kind.INTEGER.value, Kind("text") is Kind.TEXT
+    ('integer', True)
+    """
 
     INTEGER = "integer"
     REAL = "real"
@@ -45,6 +49,11 @@ class ColumnProfile:
     `nulls` counts missing cells: NULL, NaN, and blank text where the catalog compares coerced.
     `minimum`, `maximum` and `examples` are written out as text and cut to the catalog's width.
     Lengths are in characters of text, in bytes of binary values, and None for other kinds.
+
+    >>> import dovetail
+    >>> profile = dovetail.build("shop.sqlite", into="shop")["orders"].column("order_no").profile
+    >>> profile.distinct, profile.unique, profile.nulls
+    (600, True, 0)
     """
 
     kind: Kind
@@ -60,7 +69,13 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column by name, with the type its source gives it."""
+    """A column by name, with the type its source gives it.
+
+    >>> import dovetail
+    >>> column = dovetail.build("shop.sqlite", into="shop")["orders"].columns[0]
+    >>> column.name, column.profile.kind.value
+    ('order_no', 'integer')
+    """
 
     name: str
     type: str
@@ -73,6 +88,11 @@ class Table:
 
     `digest` names the contents: equal digests mean equal columns, values and sample, so
     everything derived from a table (its purpose, its vectors, its joins) is kept by digest.
+
+    >>> import dovetail
+    >>> table = dovetail.build("shop.sqlite", into="shop")["orders"]
+    >>> table
+    <Table shop.sqlite::orders: 600 rows, 7 columns>
     """
 
     id: TableId
@@ -114,6 +134,11 @@ class JoinEdge:
     composite key has two or three pairs. `cardinality` reads left to right. `match_rate` is the
     share of the left's rows that find a partner. Above a score of 0.5 the evidence for the join
     outweighs the evidence against it; `evidence` says what there was, by name.
+
+    >>> import dovetail
+    >>> edge = dovetail.build("shop.sqlite", into="shop").joins("order_items")[0]
+    >>> edge.columns, edge.cardinality
+    ((('order_no', 'order_no'),), 'n:1')
     """
 
     left: TableId
@@ -159,6 +184,9 @@ class Candidate:
 
     `relevance` is in [0, 1]: the probability that the question needs the table. `signals` are the
     parts of its score, by name: words, values, vectors, names, neighbours.
+
+    >>> Candidate(TableId("shop.sqlite", "orders"), 0.75, {"dense": 0.5}).table.name
+    'orders'
     """
 
     table: TableId
@@ -168,7 +196,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A table in a set: at which stage it came in (search, select, adjust, ...), and why."""
+    """A table in a set: at which stage it came in (search, select, adjust, ...), and why.
+
+    >>> chosen = Chosen(TableId("shop.sqlite", "orders"), 0.75, "select", "its names say orders")
+    >>> chosen.name, chosen.stage, chosen.reason
+    ('orders', 'select', 'its names say orders')
+    """
 
     table: TableId
     relevance: float
@@ -183,7 +216,12 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another set of tables that a question could mean, and the F1 to expect of it (0 to 1)."""
+    """Another set of tables that a question could mean, and the F1 to expect of it (0 to 1).
+
+    >>> other = Alternative((TableId("crm.sqlite", "orders"),), confidence=0.31)
+    >>> [str(table) for table in other.tables]
+    ['crm.sqlite::orders']
+    """
 
     tables: tuple[TableId, ...]
     confidence: float
@@ -201,6 +239,12 @@ class TableSet:
     `trace` holds one JSON-ready entry per stage: what went in, what came out, what it cost.
     `confidence` is the F1 to expect of the set, where the retriever knows it; `alternatives` are
     other sets that the question could mean, the likeliest first.
+
+    >>> orders, items = TableId("shop", "orders"), TableId("shop", "items")
+    >>> chosen = tuple(Chosen(table, 1.0, "search", "") for table in (orders, items))
+    >>> found = TableSet("Who ordered what?", chosen, joins=())
+    >>> found.connected, len(found.components)
+    (False, 2)
     """
 
     question: str
@@ -277,7 +321,11 @@ class TableSet:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A source or table that could not be read, and why; `table` is empty for a whole source."""
+    """A source or table that could not be read, and why; `table` is empty for a whole source.
+
+    >>> str(Skipped("shop.sqlite", "orders", "its file is damaged"))
+    'shop.sqlite::orders: its file is damaged'
+    """
 
     source: str
     table: str

@@ -29,7 +29,15 @@ from __future__ import annotations
 
 
 class DovetailError(Exception):
-    """Root of the tree."""
+    """Root of the tree.
+
+    >>> import dovetail
+    >>> try:
+    ...     dovetail.open("nowhere")
+    ... except dovetail.DovetailError as error:
+    ...     print(type(error).__name__)
+    NotFoundError
+    """
 
 
 class UsageError(DovetailError):

@@ -32,7 +32,12 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be set, with its default."""
+    """Everything that can be set, with its default.
+
+    >>> settings = Settings(embedder="none").but(query_seconds=5.0)
+    >>> settings.embedder, settings.query_seconds
+    ('none', 5.0)
+    """
 
     catalog: str = ".dovetail"
     sources: tuple[str, ...] = ()
@@ -76,7 +81,11 @@ class Settings:
 
 
 def load_settings(folder: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-    """Read the settings of a folder: its `dovetail.toml`, overridden by environment variables."""
+    """Read the settings of a folder: its `dovetail.toml`, overridden by environment variables.
+
+    >>> load_settings(environ={"DOVETAIL_EMBEDDER": "none"}).embedder
+    'none'
+    """
     file = (folder or Path.cwd()) / FILE
     settings = Settings()
     if file.is_file():

@@ -9,18 +9,25 @@ from pathlib import Path
 from typing import Any
 
 import dovetail
+from dovetail import errors
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 # One page per noun; every exported name stands on one of them.
 PAGES = {
-    "functions": ("Building and opening", ("build", "update", "open", "UpdateSummary", "Progress", "Skipped")),
+    "functions": (
+        "Building and opening",
+        ("build", "update", "open", "UpdateSummary", "Progress", "Skipped"),
+    ),
     "catalog": ("The catalog", ("Catalog",)),
-    "results": ("Results", ("AskResult", "Alternative", "Chosen", "Candidate", "TableSet", "Answer")),
+    "results": (
+        "Results",
+        ("AskResult", "Alternative", "Chosen", "Candidate", "TableSet", "Answer"),
+    ),
     "tables": ("Tables", ("Table", "TableId", "Column", "ColumnProfile", "Kind")),
     "joins": ("Joins", ("JoinEdge", "JoinGraph")),
     "settings": ("Settings", ("Settings", "load_settings")),
     "errors": ("Errors", ("DovetailError",)),
-}  # fmt: skip
+}
 _EXAMPLE = re.compile(r"((?:^ *>>>.*\n(?:^(?! *>>>)(?! *$).*\n)*)+)", re.MULTILINE)
 
 
@@ -41,9 +48,7 @@ def _page(title: str, names: tuple[str, ...]) -> str:
         parts.append(f"## dovetail.{name}\n\n{_signature(name, thing)}{_text(thing)}\n")
         parts += [f"### {name}.{each}\n\n{about}\n" for each, about in _members(thing)]
     if "DovetailError" in names:
-        import dovetail.errors
-
-        parts.append(f"```text\n{inspect.getdoc(dovetail.errors)}\n```\n")
+        parts.append(f"```text\n{inspect.getdoc(errors)}\n```\n")
     return "\n".join(parts)
 
 
