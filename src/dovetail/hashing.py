@@ -1,8 +1,8 @@
-"""Type-tagged, stable 64-bit hashes of cell values: the currency of join evidence.
+"""Hashes cell values to stable 64-bit numbers tagged with their type: the basis of join evidence.
 
-A column is compared with another by the sorted vector of the hashes of its distinct values, so
-a hash must not depend on the run, the machine or the source a value came from. Three ways to
-compare are offered; `docs/catalog.md` gives the rules and examples.
+Two columns are compared by their value hashes, the sorted hashes of their distinct values. So a
+hash must not depend on the run, the machine or the source a value came from. There are three ways
+to compare; `docs/catalog.md` gives the rules and examples.
 
 * `typed`    a value equals only values of its own type: 1, 1.0, '1' and true all differ.
 * `string`   values are equal when they are written alike: 1 equals '1', but not 1.0.

@@ -24,7 +24,7 @@ class Journal:
         self._turn = Lock()
         self._seen = 0
 
-    def news(self) -> list[dict[str, Any]]:
+    def new_lines(self) -> list[dict[str, Any]]:
         """The lines that came in since this was last called; those that are damaged are not."""
         try:
             with self.path.open("rb") as stream:

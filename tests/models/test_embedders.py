@@ -16,7 +16,7 @@ from dovetail.errors import MissingExtraError, ModelError, UsageError
 from dovetail.models import embed_minilm, embed_openai
 from dovetail.models.embed_minilm import MiniLM, open_minilm
 from dovetail.models.embed_openai import open_openai
-from dovetail.models.embed_rows import Rows, unit_rows, well_formed
+from dovetail.models.embed_vectors import Vectors, unit_vectors, well_formed
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder
 from dovetail.settings import load_settings
@@ -183,9 +183,9 @@ def test_st() -> None:
 # openai
 
 
-def _expected(texts: list[str]) -> Rows:
+def _expected(texts: list[str]) -> Vectors:
     rows = np.array([numbers(text) for text in texts], dtype=np.float32)
-    return unit_rows(rows, rows=len(texts), dimension=8, model_id="expected")
+    return unit_vectors(rows, rows=len(texts), dimension=8, model_id="expected")
 
 
 def test_openai_rows_stand_in_the_order_of_texts(endpoint: Endpoint) -> None:
@@ -304,7 +304,7 @@ class Wrong:
     def __init__(self, way: str) -> None:
         self.way = way
 
-    def embed_documents(self, texts: list[str]) -> Rows:
+    def embed_documents(self, texts: list[str]) -> Vectors:
         rows = np.ones((len(texts), 3 if self.way == "shape" else 4), dtype=np.float32)
         rows[:, 0] += [len(text) for text in texts]
         if self.way == "company":
@@ -312,7 +312,7 @@ class Wrong:
         if self.way == "same":
             rows[:] = 1
         if self.way != "length":
-            rows = unit_rows(rows, rows=len(rows), dimension=rows.shape[1], model_id="wrong")
+            rows = unit_vectors(rows, rows=len(rows), dimension=rows.shape[1], model_id="wrong")
         return rows.astype(np.float64) if self.way == "type" else rows
 
     embed_queries = embed_documents

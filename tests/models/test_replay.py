@@ -202,7 +202,7 @@ def writer(path: Path, start: int, end: int) -> subprocess.Popen[bytes]:
 def test_processes_that_write_at_once_and_one_that_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     writers = [writer(path, 0, 300), writer(path, 0, 300), writer(path, 1000, 10**9)]
-    while not any(line["number"] >= 1000 for line in Journal(path).news()):
+    while not any(line["number"] >= 1000 for line in Journal(path).new_lines()):
         time.sleep(0.02)
     os.kill(writers[2].pid, signal.SIGKILL)
     assert [process.wait() for process in writers] == [0, 0, -signal.SIGKILL]

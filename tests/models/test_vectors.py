@@ -15,7 +15,7 @@ import pytest
 
 from dovetail.errors import CatalogError, ModelError
 from dovetail.models import vectors
-from dovetail.models.embed_rows import Rows, unit_rows
+from dovetail.models.embed_vectors import Vectors, unit_vectors
 from dovetail.models.vectors import VectorStore, digest
 
 DIMENSION = 16
@@ -31,20 +31,20 @@ class Counting:
         self.seen: list[str] = []
         self.fail_at: str | None = None
 
-    def embed_documents(self, texts: Sequence[str]) -> Rows:
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
         if self.fail_at in texts:
             raise ModelError("the endpoint went away")
         self.seen += texts
         return expected(texts)
 
-    def embed_queries(self, texts: Sequence[str]) -> Rows:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return self.embed_documents(texts)
 
 
-def expected(texts: Sequence[str]) -> Rows:
+def expected(texts: Sequence[str]) -> Vectors:
     hashes = [hashlib.sha512(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
     raw = np.array([list(one[:DIMENSION]) for one in hashes], dtype=np.float32)
-    return unit_rows(raw, rows=len(texts), dimension=DIMENSION, model_id="hash")
+    return unit_vectors(raw, rows=len(texts), dimension=DIMENSION, model_id="hash")
 
 
 def files(folder: Path) -> list[Path]:
@@ -229,7 +229,7 @@ def test_a_hundred_thousand_texts_load_at_once(tmp_path: Path) -> None:
     class Wide(Counting):
         dimension = 384
 
-        def embed_documents(self, texts: Sequence[str]) -> Rows:
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
             self.seen += texts
             return np.ones((len(texts), 384), dtype=np.float32)
 
@@ -245,7 +245,7 @@ def test_a_hundred_thousand_texts_load_at_once(tmp_path: Path) -> None:
 
 def test_an_embedder_that_breaks_its_word(tmp_path: Path) -> None:
     class Short(Counting):
-        def embed_documents(self, texts: Sequence[str]) -> Rows:
+        def embed_documents(self, texts: Sequence[str]) -> Vectors:
             return expected(texts)[:, :8]
 
     with pytest.raises(

@@ -18,7 +18,7 @@ from dovetail.joins.inclusion.candidates import candidates_between, concatenate
 from dovetail.joins.scoring.foreign_key import local_scores
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 from dovetail.joins.scoring.scored_pairs import ScoredPairs
-from dovetail.models.vectors import Kept
+from dovetail.models.vectors import CachedEmbedder
 from dovetail.offline.progress import ProgressCallback
 from dovetail.plugins import open_embedder
 from dovetail.search.embeddings import FOLDER as VECTORS
@@ -42,7 +42,9 @@ def bench_joins(
     model = open_embedder(embedder)
     catalog = dataset.catalog(Settings(comparison=comparison), on_progress, search=False)
     started = time.perf_counter()
-    edges = work_out(catalog, name, embedder=model and Kept(model, catalog.path / VECTORS))
+    edges = work_out(
+        catalog, name, embedder=model and CachedEmbedder(model, catalog.path / VECTORS)
+    )
     seconds = time.perf_counter() - started
     arrays = ColumnArrays.of(catalog)
     gold = declared(dataset, arrays)

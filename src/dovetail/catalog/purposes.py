@@ -46,6 +46,6 @@ def purpose_lines(journal: Journal) -> Iterator[Json]:
     Each names a table's contents (`digest`) and name, what the model saw of it (`content`), the
     model, the prompt, and the purpose.
     """
-    for line in journal.news():
+    for line in journal.new_lines():
         if all(isinstance(line.get(key), str) for key in _KEYS):
             yield line

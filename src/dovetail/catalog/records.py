@@ -1,4 +1,4 @@
-"""Tables and columns as rows of two Arrow tables, and back."""
+"""Records: what the catalog stores of tables and columns, as rows of two Arrow tables."""
 
 from __future__ import annotations
 
@@ -60,9 +60,10 @@ def numbers(column: pa.ChunkedArray) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRecord:
-    """Where a column's vectors begin in its segment; `counts_at` is None for a unique column.
+    """A column and where its arrays begin in the segment: value hashes, row counts, phrases.
 
-    `phrases` is how many its text is searched by.
+    `counts_at` is None for a unique column, whose counts are all one; `phrases` is how many phrases
+    its text is searched by.
     """
 
     column: Column
@@ -74,7 +75,7 @@ class ColumnRecord:
 
 @dataclass(frozen=True, slots=True)
 class TableRecord:
-    """A table with what the catalog needs to keep it: its root, its token and its vectors."""
+    """A table with what the catalog stores of it beside its profile: its root and its token."""
 
     id: TableId
     root: str
@@ -87,7 +88,7 @@ class TableRecord:
 
 @dataclass(frozen=True)
 class Records:
-    """Tables and their columns as Arrow rows; the columns of a table stand together."""
+    """Records of tables, and of their columns in the order of the tables."""
 
     tables: pa.Table
     columns: pa.Table
@@ -108,7 +109,7 @@ class Records:
 
     @cached_property
     def ids(self) -> list[TableId]:
-        """Who the rows are about."""
+        """The ids of the tables."""
         names = self.tables["name"].to_pylist()
         return list(map(TableId, self.tables["source"].to_pylist(), names))
 
@@ -133,7 +134,7 @@ class Records:
         return self.take(sorted(range(len(ids)), key=ids.__getitem__))
 
     def with_column(self, name: str, values: Sequence[Any]) -> Records:
-        """With another value in one column of the tables' rows."""
+        """The same records with other values in one field of the tables."""
         place = TABLES.get_field_index(name)
         return Records(
             self.tables.set_column(
@@ -143,7 +144,7 @@ class Records:
         )
 
     def domain_tables(self, start: int, stop: int) -> list[Table]:
-        """Some rows as tables of the domain."""
+        """Some of the records as tables of the domain."""
         columns = self.columns.slice(
             int(self.bounds[start]), int(self.bounds[stop] - self.bounds[start])
         ).to_pylist()
@@ -156,7 +157,7 @@ class Records:
 
 
 def to_records(records: Sequence[TableRecord]) -> Records:
-    """Records as rows, their segment still to be named."""
+    """The records of tables as Arrow rows; the name of their segment is still missing."""
     tables = [
         {
             "source": record.id.source,

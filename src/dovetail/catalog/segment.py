@@ -1,4 +1,4 @@
-"""A segment: the vectors of some tables and their rows, written once and never changed."""
+"""A segment: value hashes, row counts, phrases and records of some tables, never changed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SegmentWriter:
     def add_value_hashes(
         self, runs: Iterable[tuple[Hashes, Counts]]
     ) -> tuple[int, int, int | None]:
-        """Write a column's hashes and counts; returns how many, and where both begin."""
+        """Write a column's value hashes and counts; returns how many, and where both begin."""
         hashes_at, counts_at = self._hashes.length, self._counts.length
         ones = 0  # as long as every count is one, they are not worth writing
         for hashes, counts in runs:
@@ -85,12 +85,12 @@ class SegmentWriter:
         return tuple(file.mark() for file in self._files)
 
     def rewind(self, mark: Mark) -> None:
-        """Forget the vectors added since the mark."""
+        """Forget what was added since the mark."""
         for file, place in zip(self._files, mark, strict=True):
             file.rewind(place)
 
     def finish(self, records: Records, profile: Json) -> str:
-        """Write the rows beside the vectors, and return the segment's name."""
+        """Write records beside the arrays, and return the segment's name."""
         tables = write_parquet(self._folder / TABLES_FILE, records.tables)
         columns = write_parquet(self._folder / COLUMNS_FILE, records.columns)
         about = {
@@ -147,7 +147,7 @@ class Segment:
 
     @property
     def files(self) -> Json:
-        """Sizes and checksums of the vector files."""
+        """Sizes and checksums of the array files."""
         return dict(self._files)
 
     def records(self) -> Records:
@@ -167,20 +167,20 @@ class Segment:
     def hashes(self, at: int, length: int) -> Hashes:
         """A column's sorted hashes."""
         self._check()
-        vector: Hashes = self._hashes[at : at + length].view(np.uint64)
-        return vector
+        array: Hashes = self._hashes[at : at + length].view(np.uint64)
+        return array
 
     def counts(self, at: int, length: int) -> Counts:
         """The row counts of a column's hashes."""
         self._check()
-        vector: Counts = self._counts[at : at + length].view(np.uint32)
-        return vector
+        array: Counts = self._counts[at : at + length].view(np.uint32)
+        return array
 
     def phrases(self, at: int, length: int) -> Hashes:
         """The sorted hashes of what a column is searched by."""
         self._check()
-        vector: Hashes = self._phrases[at : at + length].view(np.uint64)
-        return vector
+        array: Hashes = self._phrases[at : at + length].view(np.uint64)
+        return array
 
     def _map(self, name: str, dtype: str) -> npt.NDArray[np.generic]:
         path, expected = self._folder / name, self._files[name]["bytes"]
@@ -192,18 +192,18 @@ class Segment:
         return np.frombuffer(mapped, dtype, offset=HEADER)
 
     def _check(self) -> None:
-        """Hold the vectors against their checksums, once, before the first is given out."""
+        """Compare the arrays with their checksums, once, before any of them is given out."""
         if self._checked:
             return
         files = (HASHES_FILE, COUNTS_FILE, PHRASES_FILE)
-        for name, vector in zip(files, (self._hashes, self._counts, self._phrases), strict=True):
-            if zlib.crc32(vector.view(np.uint8).data) != self._files[name]["crc32"]:
+        for name, array in zip(files, (self._hashes, self._counts, self._phrases), strict=True):
+            if zlib.crc32(array.view(np.uint8).data) != self._files[name]["crc32"]:
                 raise DamagedError(_damage(self._folder / name, "its checksum does not match"))
         self._checked = True
 
 
 def _name(profile: Json, tables: bytes, columns: bytes) -> str:
-    """A segment is called by its contents: the rows hold the digests of the vectors."""
+    """A segment is named by its contents: the records hold the digests of the values."""
     digest = hashlib.sha256(json.dumps(profile, sort_keys=True).encode())
     digest.update(tables)
     digest.update(columns)

@@ -240,7 +240,7 @@ def _live_bytes(
 
 
 def _copy(records: Records, segments: dict[str, Segment], writer: SegmentWriter) -> Records:
-    """Copy the vectors of rows into a new segment; returns the rows with their new places."""
+    """Copy the arrays of records into a new segment; returns the records with their new places."""
     columns = records.columns.to_pylist()
     names = np.repeat(
         records.tables["segment"].to_numpy(zero_copy_only=False), np.diff(records.bounds)

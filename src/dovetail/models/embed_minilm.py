@@ -21,7 +21,7 @@ import numpy as np
 
 from dovetail.errors import ModelError, UsageError
 from dovetail.models.embed_onnx import FUSED, Graph
-from dovetail.models.embed_rows import Rows, well_formed
+from dovetail.models.embed_vectors import Vectors, well_formed
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -49,7 +49,7 @@ class MiniLM:
     session: InferenceSession
     threads: int
     # The same names come again and again: in one catalog after another, in questions asked twice.
-    known: dict[str, Rows] = field(default_factory=dict, compare=False, repr=False)
+    known: dict[str, Vectors] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def model_id(self) -> str:
@@ -59,7 +59,7 @@ class MiniLM:
     def dimension(self) -> int:
         return DIMENSION
 
-    def embed_documents(self, texts: Sequence[str]) -> Rows:
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One row per text; the longest go first, so that no thread is left with one at the end."""
         rows = np.empty((len(texts), DIMENSION), dtype=np.float32)
         order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
@@ -78,16 +78,16 @@ class MiniLM:
                     pool.shutdown(cancel_futures=True)
         return rows
 
-    def embed_queries(self, texts: Sequence[str]) -> Rows:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """The model knows no difference between the two."""
         return self.embed_documents(texts)
 
-    def _embed(self, text: str) -> Rows:
+    def _embed(self, text: str) -> Vectors:
         known = self.known.get(text)
         if known is not None:
             return known
         tokens = self.tokenizer.encode(well_formed(text)).ids
-        rows: list[Rows] = self.session.run(None, {"tokens": np.array([tokens], dtype=np.int64)})
+        rows: list[Vectors] = self.session.run(None, {"tokens": np.array([tokens], dtype=np.int64)})
         if len(self.known) >= _REMEMBERED:
             self.known.clear()
         self.known[text] = rows[0]
@@ -152,7 +152,7 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _bert(graph: Graph, weights: Mapping[str, Rows]) -> str:
+def _bert(graph: Graph, weights: Mapping[str, Vectors]) -> str:
     """The model as a graph: tokens in, mean of the last layer at length one out."""
 
     def weight(name: str) -> str:
@@ -187,7 +187,7 @@ def _bert(graph: Graph, weights: Mapping[str, Rows]) -> str:
     return graph.apply("LpNormalization", mean, axis=1, p=2)
 
 
-def _embeddings(graph: Graph, weights: Mapping[str, Rows]) -> str:
+def _embeddings(graph: Graph, weights: Mapping[str, Vectors]) -> str:
     """The sum of what a token means, where it stands, and that it is of the first sentence."""
     name = "embeddings.{}_embeddings.weight"
     words = graph.weight(weights[name.format("word")])

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.errors import ModelError, UsageError
-from dovetail.models.embed_rows import Rows, unit_rows, well_formed
+from dovetail.models.embed_vectors import Vectors, unit_vectors, well_formed
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -56,7 +56,7 @@ class OpenAIEmbedder:
         """Only the endpoint knows: it is asked once."""
         return len(self._ask(["dimension"])[0])
 
-    def embed_documents(self, texts: Sequence[str]) -> Rows:
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One row per text, several batches under way at a time."""
         sent = [well_formed(text)[:CHARACTERS] for text in texts]
         batches = list(_batches(sent))
@@ -67,9 +67,11 @@ class OpenAIEmbedder:
                     found = [row for rows in pool.map(self._ask, batches) for row in rows]
                 finally:  # after a failure, what is still waiting is not paid for
                     pool.shutdown(cancel_futures=True)
-        return unit_rows(found, rows=len(texts), dimension=self.dimension, model_id=self.model_id)
+        return unit_vectors(
+            found, rows=len(texts), dimension=self.dimension, model_id=self.model_id
+        )
 
-    def embed_queries(self, texts: Sequence[str]) -> Rows:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """The endpoint knows no difference between the two."""
         return self.embed_documents(texts)
 

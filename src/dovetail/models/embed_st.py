@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from dovetail.errors import MissingExtraError, ModelError, UsageError
-from dovetail.models.embed_rows import Rows, unit_rows, well_formed
+from dovetail.models.embed_vectors import Vectors, unit_vectors, well_formed
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -27,18 +27,20 @@ class StEmbedder:
     model_id: str
     dimension: int
 
-    def embed_documents(self, texts: Sequence[str]) -> Rows:
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One row per text, with the model's own prompt for documents, if it has one."""
         return self._rows(texts, query=False)
 
-    def embed_queries(self, texts: Sequence[str]) -> Rows:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """One row per text, with the model's own prompt for queries, if it has one."""
         return self._rows(texts, query=True)
 
-    def _rows(self, texts: Sequence[str], *, query: bool) -> Rows:
+    def _rows(self, texts: Sequence[str], *, query: bool) -> Vectors:
         encode = self.model.encode_query if query else self.model.encode_document
         found = encode([well_formed(text) for text in texts], show_progress_bar=False)
-        return unit_rows(found, rows=len(texts), dimension=self.dimension, model_id=self.model_id)
+        return unit_vectors(
+            found, rows=len(texts), dimension=self.dimension, model_id=self.model_id
+        )
 
 
 @cache

@@ -33,11 +33,11 @@ class ReplayLLM:
             raise UsageError("replay: needs a folder: replay:DIR or replay:DIR?model=NAME")
         self._folder = Path(folder).expanduser()
         self._requests = Journal(self._folder / REQUESTS)
-        asked = self._requests.news()
+        asked = self._requests.new_lines()
         self._asked = {str(line.get("custom_id")) for line in asked}
         self._model = _settle_model(model, asked, self._folder)
         self._replies: dict[str, Json] = {}
-        for line in Journal(self._folder / RESPONSES).news():
+        for line in Journal(self._folder / RESPONSES).new_lines():
             key = str(line.get("custom_id"))
             if key not in self._replies or not _failed(line):
                 self._replies[key] = line
@@ -72,7 +72,7 @@ class ReplayLLM:
 
     def _write_down(self, key: str, body: Json) -> None:
         with self._requests.writing():
-            self._asked.update(str(line.get("custom_id")) for line in self._requests.news())
+            self._asked.update(str(line.get("custom_id")) for line in self._requests.new_lines())
             if key in self._asked:
                 return
             self._requests.append(

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from dovetail.errors import CatalogError, ModelError
 from dovetail.ports import Embedder
 
-Rows = npt.NDArray[np.float32]
+Vectors = npt.NDArray[np.float32]
 Segment = npt.NDArray[np.void]
 Progress = Callable[[int, int], None]
 
@@ -50,7 +50,7 @@ class VectorStore:
         self._row = np.dtype([("digest", "u1", 32), ("vector", "<f4", embedder.dimension)])
         self._sound: set[Path] = set()
 
-    def documents(self, texts: Sequence[str], progress: Progress | None = None) -> Rows:
+    def documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """One row per text; those never seen are embedded, and kept as soon as they are.
 
         `progress` hears how many of the texts to embed are done, and how many there are.
@@ -136,7 +136,7 @@ class VectorStore:
                     self._write(segment[: done - start])
             yield segment
 
-    def _embed(self, texts: Sequence[str]) -> Rows:
+    def _embed(self, texts: Sequence[str]) -> Vectors:
         vectors = self._embedder.embed_documents(texts)
         expected = (len(texts), self._embedder.dimension)
         if vectors.shape != expected or not np.isfinite(vectors).all():
@@ -170,7 +170,7 @@ class VectorStore:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedEmbedder:
     """An embedder whose vectors of documents are kept in a folder."""
 
     embedder: Embedder
@@ -184,16 +184,16 @@ class Kept:
     def dimension(self) -> int:
         return self.embedder.dimension
 
-    def embed_documents(self, texts: Sequence[str]) -> Rows:
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One row per text; those never seen are embedded, and kept."""
         return VectorStore(self.folder, self.embedder).documents(texts)
 
-    def embed_queries(self, texts: Sequence[str]) -> Rows:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """One row per text, none of them kept."""
         return self.embedder.embed_queries(texts)
 
 
-def _fill(found: Rows, missing: dict[bytes, list[int]], segment: Segment) -> None:
+def _fill(found: Vectors, missing: dict[bytes, list[int]], segment: Segment) -> None:
     """Put the vectors of a segment where they are missing."""
     rows, places = [], []
     for row, key in enumerate(_keys(segment)):

@@ -1,1 +1,1 @@
-"""The offline line: sources → sample + profile → Catalog. Nothing here knows a question."""
+"""The offline line: from sources to a catalog, in `pipeline.py`. Nothing here knows a question."""

@@ -1,4 +1,4 @@
-"""The per-table offline work: read some tables, profile them, leave a segment behind.
+"""The job that engines run: read some tables, profile them, and write a segment.
 
 It runs in a worker, here or on a cluster: JSON in, JSON out, the bulk in files beside.
 """

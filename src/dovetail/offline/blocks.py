@@ -1,4 +1,4 @@
-"""Columns of one type, hashed and measured together.
+"""Hashes and measures the columns of a batch, those of one type together.
 
 A table of many short columns spends its time on the overhead of calls, not on its values: so the
 columns of a batch that share a type are laid end to end and go through every step at once.
@@ -25,10 +25,10 @@ from dovetail.hashing import (
     is_text,
     text_buffers,
 )
-from dovetail.offline.distinct import Run, distinct_run, distinct_runs
+from dovetail.offline.distinct import HashCounts, count_distinct, count_distinct_columns
 from dovetail.phrases import phrase_mask, phrases
 
-Ends = tuple[Any, Any]
+Range = tuple[Any, Any]
 
 # Values in a block: beyond this, laying columns end to end costs more than it saves.
 _MOST_VALUES = 1 << 18
@@ -37,29 +37,32 @@ _MANY_VALUES = 1 << 8
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A column's share of a block: its values that are not missing, and what they come to.
+class HashedColumn:
+    """A column of a batch: its values that are not missing, their hashes and their measures.
 
-    `rows` holds a hash per row of the batch, 0 where the value is missing. Ends are the least and
-    the greatest value (times as the numbers they are counted by), lengths those of text, phrases
-    what the cells of text are searched by.
+    `rows` holds a hash per row of the batch, 0 where the value is missing, and `distinct` the
+    distinct hashes with their row counts. `ends` are the least and the greatest value (times as the
+    numbers they are counted by), `lengths` those of text, `phrases` what the cells of text are
+    searched by.
     """
 
     values: pa.Array
     hashes: Hashes
     rows: Hashes
-    run: Run
-    ends: Ends | None
-    lengths: Ends | None
-    phrases: Run | None
+    distinct: HashCounts
+    ends: Range | None
+    lengths: Range | None
+    phrases: HashCounts | None
 
 
-def hash_columns(arrays: Sequence[pa.Array], comparisons: Sequence[Comparison]) -> list[Part]:
+def hash_columns(
+    arrays: Sequence[pa.Array], comparisons: Sequence[Comparison]
+) -> list[HashedColumn]:
     """Hash the columns of a batch, those of one type together."""
     groups: dict[tuple[pa.DataType, Comparison], list[int]] = {}
     for place, key in enumerate(zip((a.type for a in arrays), comparisons, strict=True)):
         groups.setdefault(key, []).append(place)
-    parts: dict[int, Part] = {}
+    parts: dict[int, HashedColumn] = {}
     for (_, comparison), places in groups.items():
         width = max(1, _MOST_VALUES // max(len(arrays[0]), 1))
         for start in range(0, len(places), width):
@@ -69,7 +72,7 @@ def hash_columns(arrays: Sequence[pa.Array], comparisons: Sequence[Comparison]) 
     return [parts[place] for place in range(len(arrays))]
 
 
-def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[Part]:
+def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[HashedColumn]:
     columns, height = len(arrays), len(arrays[0])
     whole = arrays[0] if columns == 1 else pa.concat_arrays(arrays)
     values, present = drop_missing(readable(whole), comparison)
@@ -77,24 +80,24 @@ def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[Part]:
     if present is None:
         counts = np.full(columns, height)
         rows = hashes.reshape(columns, height)
-        runs = distinct_runs(rows)
+        distinct = count_distinct_columns(rows)
     else:
         counts = np.count_nonzero(present.reshape(columns, height), axis=1)
         spread = np.zeros(columns * height, dtype=np.uint64)
         spread[present] = hashes
         rows = spread.reshape(columns, height)
         cuts = np.cumsum(counts)[:-1]
-        runs = [distinct_run(piece) for piece in np.split(hashes, cuts)]
+        distinct = [count_distinct(piece) for piece in np.split(hashes, cuts)]
     bounds = np.concatenate([[0], np.cumsum(counts)])
     ends, lengths = _ends(values, bounds), _lengths(values, bounds)
-    found = _phrases(values, bounds, runs) if is_text(values.type) else [None] * columns
+    found = _phrases(values, bounds, distinct) if is_text(values.type) else [None] * columns
     for column in range(columns):
         start, stop = int(bounds[column]), int(bounds[column + 1])
-        yield Part(
+        yield HashedColumn(
             values=values.slice(start, stop - start),
             hashes=hashes[start:stop],
             rows=rows[column],
-            run=runs[column],
+            distinct=distinct[column],
             ends=ends[column],
             lengths=lengths[column],
             phrases=found[column],
@@ -114,7 +117,7 @@ def readable(array: pa.Array) -> pa.Array:
     return array
 
 
-def _ends(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Ends | None]:
+def _ends(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Range | None]:
     kind = values.type
     if pa.types.is_date(kind):
         values = values.cast(pa.date32()).view(pa.int32())
@@ -126,7 +129,7 @@ def _ends(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Ends | None]:
     return _ranges(values.to_numpy(zero_copy_only=False), bounds)
 
 
-def _lengths(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Ends | None]:
+def _lengths(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Range | None]:
     if not (is_text(values.type) or is_binary(values.type)) or not len(values):
         return [None] * (len(bounds) - 1)
     starts, lengths, data = text_buffers(values)
@@ -136,11 +139,11 @@ def _lengths(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Ends | Non
 
 
 def _phrases(
-    values: pa.Array, bounds: npt.NDArray[np.int64], runs: Sequence[Run]
-) -> Sequence[Run | None]:
+    values: pa.Array, bounds: npt.NDArray[np.int64], distinct: Sequence[HashCounts]
+) -> Sequence[HashCounts | None]:
     """The distinct phrases of each column of a block."""
     pieces = []
-    for (start, stop), (hashes, _) in zip(pairwise(bounds.tolist()), runs, strict=True):
+    for (start, stop), (hashes, _) in zip(pairwise(bounds.tolist()), distinct, strict=True):
         piece = values.slice(start, stop - start)
         if len(piece) >= _MANY_VALUES and 2 * len(hashes) <= len(piece):
             piece = piece.unique()
@@ -151,13 +154,13 @@ def _phrases(
     if not worth.all():
         whole = whole.filter(pa.array(worth))
         ends = np.append(0, np.cumsum(worth))[ends]
-    return [distinct_run(found) if len(found) else None for found in phrases(whole, ends)]
+    return [count_distinct(found) if len(found) else None for found in phrases(whole, ends)]
 
 
-def _ranges(numbers: npt.NDArray[Any], bounds: npt.NDArray[np.int64]) -> list[Ends | None]:
+def _ranges(numbers: npt.NDArray[Any], bounds: npt.NDArray[np.int64]) -> list[Range | None]:
     """The least and the greatest between each two bounds; None where there is nothing."""
     filled = np.flatnonzero(bounds[1:] > bounds[:-1])
-    found: list[Ends | None] = [None] * (len(bounds) - 1)
+    found: list[Range | None] = [None] * (len(bounds) - 1)
     if len(filled):
         starts = bounds[filled]
         low = np.minimum.reduceat(numbers, starts).tolist()

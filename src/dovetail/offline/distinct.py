@@ -1,7 +1,7 @@
-"""Distinct hashes of a column with their row counts, gathered batch by batch.
+"""Gathers the distinct hashes of a column with their row counts, batch by batch.
 
-What is gathered stays sorted and deduplicated, and goes to disk in sorted runs when it grows, so
-that a table larger than memory costs no more memory than a large one.
+It is an external merge sort: what is gathered stays sorted and deduplicated, and goes to disk in
+sorted runs when it grows, so that a table larger than memory takes no more memory than a large one.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy.typing as npt
 from dovetail.hashing import Hashes
 
 Counts = npt.NDArray[np.uint32]
-Run = tuple[Hashes, Counts]
+HashCounts = tuple[Hashes, Counts]
 
 # Entries that one merge step may hold in memory.
 _MERGE_ENTRIES = 1 << 23
 
 
-def distinct_run(hashes: Hashes) -> Run:
+def count_distinct(hashes: Hashes) -> HashCounts:
     """Sort hashes and count equal ones."""
     ordered = np.sort(hashes)
     if not len(ordered):
@@ -35,14 +35,14 @@ def distinct_run(hashes: Hashes) -> Run:
     return ordered[edges[:-1]], (edges[1:] - edges[:-1]).astype(np.uint32)
 
 
-def distinct_runs(columns: npt.NDArray[np.uint64]) -> list[Run]:
+def count_distinct_columns(columns: npt.NDArray[np.uint64]) -> list[HashCounts]:
     """Do the same for several columns of equal height, one per row of the array."""
     if len(columns) == 1 or not columns.size:
-        return [distinct_run(column) for column in columns]
+        return [count_distinct(column) for column in columns]
     ordered = np.sort(columns, axis=1)
     new = np.ones((len(ordered), ordered.shape[1] + 1), dtype=np.bool_)
     np.not_equal(ordered[:, 1:], ordered[:, :-1], out=new[:, 1:-1])
-    runs: list[Run] = []
+    runs: list[HashCounts] = []
     for column, edge in zip(ordered, new, strict=True):
         edges = np.flatnonzero(edge)
         counts = (edges[1:] - edges[:-1]).astype(np.uint32)
@@ -50,7 +50,7 @@ def distinct_runs(columns: npt.NDArray[np.uint64]) -> list[Run]:
     return runs
 
 
-def merge_runs(runs: list[Run]) -> Run:
+def merge_counts(runs: list[HashCounts]) -> HashCounts:
     """Merge sorted runs into one."""
     if len(runs) == 1:
         return runs[0]
@@ -69,12 +69,12 @@ class DistinctHashes:
     """The distinct hashes of one column."""
 
     def __init__(self) -> None:
-        self._runs: list[Run] = []
+        self._runs: list[HashCounts] = []
         self._spilled: list[tuple[Path, Path]] = []
         self.pending = 0
 
-    def add(self, run: Run) -> None:
-        """Take in what `distinct_run` made of a batch."""
+    def add(self, run: HashCounts) -> None:
+        """Take in what `count_distinct` made of a batch."""
         if not len(run[0]):
             return
         self._runs.append(run)
@@ -97,7 +97,7 @@ class DistinctHashes:
         self._spilled.append(paths)
         self._runs, self.pending = [], 0
 
-    def merged(self) -> Iterator[Run]:
+    def merged(self) -> Iterator[HashCounts]:
         """Everything, in ascending order, in pieces that fit into memory."""
         if not self._spilled:
             if self._runs:
@@ -123,8 +123,8 @@ class DistinctHashes:
                 )
                 for run, cut in zip(runs, cuts, strict=True)
             ]
-            yield merge_runs([(hashes, np.asarray(counts)) for hashes, counts in part])
+            yield merge_counts([(hashes, np.asarray(counts)) for hashes, counts in part])
 
     def _settle(self) -> None:
-        self._runs = [merge_runs(self._runs)]
+        self._runs = [merge_counts(self._runs)]
         self.pending = len(self._runs[0][0])

@@ -1,4 +1,4 @@
-"""What kind of values a column holds: by its Arrow type, or by what all of its texts read as."""
+"""Tells what kind of values a column holds: by its Arrow type, or by what all its texts read as."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profiles from full columns: one pass over the stream, every cell hashed once."""
+"""Profiles tables from all of their rows, in one pass: every cell is hashed once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from dovetail.domain import ColumnProfile, Kind
 from dovetail.hashing import Comparison, mix
-from dovetail.offline.blocks import Ends, Part, hash_columns
-from dovetail.offline.distinct import DistinctHashes, Run
+from dovetail.offline.blocks import HashedColumn, Range, hash_columns
+from dovetail.offline.distinct import DistinctHashes, HashCounts
 from dovetail.offline.kinds import KindGuess, kind_of, sql_type
 from dovetail.offline.sampling import RowSample, render, write_out
 from dovetail.ports import Json, Scan, ScannedColumn
@@ -75,7 +75,7 @@ class TableProfiler:
         """The drawn rows."""
         return self._sample.rows()
 
-    def runs(self, column: ColumnProfiler) -> Iterator[Run]:
+    def runs(self, column: ColumnProfiler) -> Iterator[HashCounts]:
         """A column's distinct hashes and counts, in ascending order; each goes into the digest."""
         self._digest.update(f"{column.name}\0{column.type}\0".encode("utf-8", "backslashreplace"))
         for hashes, counts in column.distinct.merged():
@@ -92,12 +92,12 @@ class TableProfiler:
         return digest.hexdigest()[:32]
 
     def _add(self, batch: pa.RecordBatch) -> None:
-        parts = hash_columns(batch.columns, [profiler.comparison for profiler in self.columns])
+        hashed = hash_columns(batch.columns, [profiler.comparison for profiler in self.columns])
         paired = np.zeros(batch.num_rows, dtype=np.uint64)
-        for profiler, part in zip(self.columns, parts, strict=True):
-            profiler.add(part, batch.num_rows)
+        for profiler, column in zip(self.columns, hashed, strict=True):
+            profiler.add(column, batch.num_rows)
             paired *= _ODD
-            paired += part.rows
+            paired += column.rows
         with np.errstate(over="ignore"):
             self._row_sum += mix(paired).sum(dtype=np.uint64)
         self._sample.add(batch.columns, batch.num_rows)
@@ -121,29 +121,29 @@ class ColumnProfiler:
         self.comparison = Comparison.COERCED if column.untyped and typed else options.comparison
         self._guess = KindGuess(column.type) if column.untyped else None
         self._kind = Kind.EMPTY
-        self._ends: Ends | None = None
-        self._lengths: Ends | None = None
+        self._ends: Range | None = None
+        self._lengths: Range | None = None
         self._examples: dict[int, str | None] = {}
         self.distinct = DistinctHashes()
         self.phrases = DistinctHashes()
         self.nulls = 0
         self.values = 0
 
-    def add(self, part: Part, rows: int) -> None:
-        """Take in the column's part of a batch of so many rows."""
-        self.nulls += rows - len(part.values)
-        if not len(part.values):
+    def add(self, column: HashedColumn, rows: int) -> None:
+        """Take in the column as it is in a batch of so many rows."""
+        self.nulls += rows - len(column.values)
+        if not len(column.values):
             return
-        self.values += len(part.values)
-        self._kind = kind_of(part.values.type)
-        self._ends = _wider(self._ends, part.ends)
-        self._lengths = _wider(self._lengths, part.lengths)
-        self.distinct.add(part.run)
-        if part.phrases is not None:
-            self.phrases.add(part.phrases)
-        self._note_examples(part)
+        self.values += len(column.values)
+        self._kind = kind_of(column.values.type)
+        self._ends = _wider(self._ends, column.ends)
+        self._lengths = _wider(self._lengths, column.lengths)
+        self.distinct.add(column.distinct)
+        if column.phrases is not None:
+            self.phrases.add(column.phrases)
+        self._note_examples(column)
         if self._guess is not None and self._kind is Kind.TEXT:
-            self._guess.add(part.values)
+            self._guess.add(column.values)
 
     def profile(self, distinct: int) -> ColumnProfile:
         """What is known at the end, given the number of distinct values."""
@@ -189,20 +189,20 @@ class ColumnProfiler:
             return self._type
         return sql_type(self.kind)
 
-    def _note_examples(self, part: Part) -> None:
+    def _note_examples(self, column: HashedColumn) -> None:
         """Keep the values with the smallest hashes: an even sample of the distinct ones."""
-        smallest = part.run[0][:EXAMPLES]
+        smallest = column.distinct[0][:EXAMPLES]
         if len(self._examples) == EXAMPLES and int(smallest[0]) > max(self._examples):
             return
-        rows = np.flatnonzero(part.hashes <= smallest[-1])
+        rows = np.flatnonzero(column.hashes <= smallest[-1])
         if len(rows) > len(smallest):  # some of them stand in several rows
-            rows = rows[np.unique(part.hashes[rows], return_index=True)[1]]
-        found = dict(zip(part.hashes[rows].tolist(), render(part.values, rows), strict=True))
+            rows = rows[np.unique(column.hashes[rows], return_index=True)[1]]
+        found = dict(zip(column.hashes[rows].tolist(), render(column.values, rows), strict=True))
         found |= self._examples
         self._examples = {key: found[key] for key in sorted(found)[:EXAMPLES]}
 
 
-def _wider(ends: Ends | None, found: Ends | None) -> Ends | None:
+def _wider(ends: Range | None, found: Range | None) -> Range | None:
     if ends is None or found is None:
         return ends or found
     return min(ends[0], found[0]), max(ends[1], found[1])

@@ -1,7 +1,7 @@
-"""Purposes: what each table is for, in a sentence or two that a language model writes.
+"""Has a language model write the purpose of each table: a sentence or two on what it is for.
 
-Each is kept as soon as it is there, under what it was written from: only with another model,
-another prompt or another sample is it written anew.
+A purpose is saved as soon as it is there, together with what it was written from. It is written
+anew only for another model, another prompt or another sample.
 """
 
 from __future__ import annotations
@@ -45,7 +45,11 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class PurposeSummary:
-    """What a run came to, in tables; `cost` leaves out replies that were read from a cache."""
+    """How many tables got a purpose, and what that cost.
+
+    `reused` counts the tables that had one already, `pending` those that wait for a reply. `cost`
+    leaves out replies that were read from a cache.
+    """
 
     model: str
     written: int = 0
@@ -77,7 +81,7 @@ def write_purposes(
 ) -> PurposeSummary:
     """Have a model describe every table that it has not described yet.
 
-    Each purpose is kept as soon as it is there, so a run that is interrupted goes on where it was.
+    Each purpose is saved as soon as it is there, so a run that is interrupted goes on where it was.
     A table whose call fails stays without one, and is tried again by the next run.
     """
     return _Run(catalog, llm, on_progress or (lambda _: None), prices or Prices())(workers)
@@ -96,7 +100,7 @@ class _Run:
         self._prices = prices
         self._prompt = read_prompt("purpose")
         self._journal = purpose_journal(catalog)
-        self._report = PurposeSummary(model=llm.model_id)
+        self._summary = PurposeSummary(model=llm.model_id)
         self._in_a_row = 0
 
     def __call__(self, workers: int) -> PurposeSummary:
@@ -114,9 +118,9 @@ class _Run:
                     break
         for request in waiting.values():
             self._fail(request, f"not tried, after {self._in_a_row} failures in a row")
-        failed = tuple(sorted(self._report.failed, key=lambda skip: (skip.source, skip.table)))
+        failed = tuple(sorted(self._summary.failed, key=lambda skip: (skip.source, skip.table)))
         seconds = time.perf_counter() - self._started
-        return replace(self._report, failed=failed, seconds=seconds)
+        return replace(self._summary, failed=failed, seconds=seconds)
 
     def _missing(self) -> list[_Request]:
         """What is to be asked: once for tables that look the same, and never what was answered."""
@@ -145,7 +149,7 @@ class _Run:
         return list(wanted.values())
 
     def _is_ours(self, line: Json) -> bool:
-        return bool(line["model"] == self._report.model and line["prompt"] == self._prompt.digest)
+        return bool(line["model"] == self._summary.model and line["prompt"] == self._prompt.digest)
 
     def _take(self, request: _Request, reply: Reply) -> None:
         if isinstance(reply, PendingError):
@@ -158,7 +162,7 @@ class _Run:
         self._count(tokens_in=reply.tokens_in, tokens_out=reply.tokens_out)
         if not reply.cached:
             cost = self._prices.cost(reply.tokens_in, reply.tokens_out)
-            self._report = replace(self._report, cost=self._report.cost + cost)
+            self._summary = replace(self._summary, cost=self._summary.cost + cost)
         text = read_purpose(reply.text)
         if text is None:
             self._fail(request, "the model answered with nothing")
@@ -168,12 +172,12 @@ class _Run:
         self._count(written=len(request.tables))
 
     def _count(self, **more: int) -> None:
-        counts = {name: getattr(self._report, name) + count for name, count in more.items()}
-        self._report = replace(self._report, **counts)
+        counts = {name: getattr(self._summary, name) + count for name, count in more.items()}
+        self._summary = replace(self._summary, **counts)
 
     def _fail(self, request: _Request, reason: str) -> None:
         failed = [Skipped(table.source, table.name, reason) for table, _ in request.tables]
-        self._report = replace(self._report, failed=(*self._report.failed, *failed))
+        self._summary = replace(self._summary, failed=(*self._summary.failed, *failed))
 
     def _write(self, request: _Request, text: str) -> None:
         try:
@@ -184,7 +188,7 @@ class _Run:
                             "digest": digest,
                             "name": table.name,
                             "content": request.key,
-                            "model": self._report.model,
+                            "model": self._summary.model,
                             "prompt": self._prompt.digest,
                             "purpose": text,
                         }
@@ -196,11 +200,11 @@ class _Run:
             ) from None
 
     def _progress(self) -> None:
-        report = self._report
-        detail = f"{report.tokens_in:,} tokens in, {report.tokens_out:,} out"
-        if report.cost:
-            detail += f", cost {report.cost:.4f}"
-        done = report.reused + report.written + report.pending + len(report.failed)
+        summary = self._summary
+        detail = f"{summary.tokens_in:,} tokens in, {summary.tokens_out:,} out"
+        if summary.cost:
+            detail += f", cost {summary.cost:.4f}"
+        done = summary.reused + summary.written + summary.pending + len(summary.failed)
         self._watch(Progress(PHASE, done, len(self._catalog), detail))
 
 

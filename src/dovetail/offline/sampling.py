@@ -1,4 +1,4 @@
-"""Rows drawn uniformly without replacement from a stream, and cells written out as text."""
+"""Draws rows of a stream uniformly without replacement, and writes cells out as text."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class RowSample:
     def __init__(self, size: int, seed: int) -> None:
         self._size = size
         self._random = np.random.Generator(np.random.PCG64(seed))
-        self._kept: list[tuple[float, int, tuple[str | None, ...]]] = []
+        self._drawn: list[tuple[float, int, tuple[str | None, ...]]] = []
         self._seen = 0
 
     def add(self, columns: Sequence[pa.Array], rows: int) -> None:
         """Let the rows of a batch take part."""
         draws = self._random.random(rows)
-        worst = self._kept[-1][0] if self._kept and len(self._kept) == self._size else 1.0
+        worst = self._drawn[-1][0] if self._drawn and len(self._drawn) == self._size else 1.0
         chosen = np.flatnonzero(draws < worst)
         chosen = chosen[np.argsort(draws[chosen], kind="stable")[: self._size]]
         if len(chosen):
@@ -35,12 +35,12 @@ class RowSample:
                 (float(draws[row]), self._seen + int(row), cell)
                 for row, cell in zip(chosen, zip(*cells, strict=True), strict=True)
             ]
-            self._kept = sorted(self._kept + new)[: self._size]
+            self._drawn = sorted(self._drawn + new)[: self._size]
         self._seen += rows
 
     def rows(self) -> tuple[tuple[str | None, ...], ...]:
         """The sample, in the order the rows stand in."""
-        return tuple(cells for _, _, cells in sorted(self._kept, key=lambda kept: kept[1]))
+        return tuple(cells for _, _, cells in sorted(self._drawn, key=lambda drawn: drawn[1]))
 
 
 def render(values: pa.Array, rows: npt.NDArray[np.intp]) -> list[str | None]:

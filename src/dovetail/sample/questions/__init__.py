@@ -10,14 +10,14 @@ import tomllib
 from importlib.resources import files
 from typing import Any
 
-Rows = list[dict[str, Any]]
+Entries = list[dict[str, Any]]
 DOMAINS = (
     "schools", "railway", "hospital", "shop", "warehouse", "estate", "utilities", "library",
     "university", "crossing",
 )  # fmt: skip
 
 
-def questions() -> Rows:
+def questions() -> Entries:
     """The rows of a `questions.json`."""
     return [
         {
@@ -34,7 +34,7 @@ def questions() -> Rows:
     ]
 
 
-def foreign_keys() -> Rows:
+def foreign_keys() -> Entries:
     """The rows of a `foreign_keys.json`; a key may lead into another source."""
     found = []
     for line in _read("keys")["keys"]:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from dovetail.errors import ModelError
 
-Rows = npt.NDArray[np.float32]
+Vectors = npt.NDArray[np.float32]
 
 
 def well_formed(text: str) -> str:
@@ -23,7 +23,7 @@ def well_formed(text: str) -> str:
     return text
 
 
-def unit_rows(vectors: npt.ArrayLike, *, rows: int, dimension: int, model_id: str) -> Rows:
+def unit_vectors(vectors: npt.ArrayLike, *, rows: int, dimension: int, model_id: str) -> Vectors:
     """A model's answer as so many float32 rows of length one; refused if it cannot be that."""
     try:
         found = np.asarray(vectors, dtype=np.float32).reshape(-1, dimension) if rows else None
