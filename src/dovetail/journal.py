@@ -25,7 +25,7 @@ class Journal:
         self._seen = 0
 
     def new_lines(self) -> list[dict[str, Any]]:
-        """The lines that came in since this was last called; those that are damaged are not."""
+        """The lines added since this was last called, without damaged ones."""
         try:
             with self.path.open("rb") as stream:
                 stream.seek(self._seen)
@@ -38,7 +38,7 @@ class Journal:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Keep everybody else from writing: what `news` says holds until the end."""
+        """Keep everybody else from writing: what `new_lines` says holds until the end."""
         with self._turn:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)

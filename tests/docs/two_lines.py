@@ -9,7 +9,7 @@ from tests.docs.drawing import arrow, box, document, text
 WIDTH, HEIGHT, MARGIN = 880, 282, 18
 START, HIGH = 86, 40
 OFFLINE_TOP, CATALOG_TOP, ONLINE_TOP = 26, 104, 182
-OFFLINE = ("sources", "profile", "purposes", "join evidence", "embed + index")
+OFFLINE = ("sources", "profile", "join evidence", "purposes", "embed + index")
 ONLINE = ("question", "Query", "search", "select", "adjust", "set of tables", "SQL", "rows")
 # Steps that may be left out, and the online steps that read the catalog.
 OPTIONAL = {"purposes", "SQL", "rows"}

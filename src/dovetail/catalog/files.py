@@ -1,4 +1,4 @@
-"""Files that are either whole or not there: written beside, synced, renamed."""
+"""Writes files that are either whole or not there: written beside, synced, renamed."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class ArrayFile:
         self._stream.truncate()
 
     def describe(self) -> Json:
-        """What a reader checks the file by."""
+        """The size and checksum that a reader checks the file by."""
         return {"bytes": HEADER + self.length * self._dtype.itemsize, "crc32": self._crc}
 
 

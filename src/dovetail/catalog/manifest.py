@@ -21,7 +21,7 @@ VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a catalog is made of: its rows' files, its segments, and where it all came from."""
+    """What a catalog is made of: files of records, segments, and the sources it came from."""
 
     generation: int
     profile: Json
@@ -104,5 +104,5 @@ def _above(root: SourceSpec, folder: Path) -> SourceSpec:
 
 
 def describe(content: bytes) -> Json:
-    """What a reader checks a file of rows by."""
+    """The size and checksum that a reader checks a file of records by."""
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}

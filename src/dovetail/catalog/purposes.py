@@ -1,4 +1,4 @@
-"""What tables are for, in the words of a model: lines beside the catalog, the newest in force."""
+"""The purposes of tables, written by a language model: lines of a file, the newest in force."""
 
 from __future__ import annotations
 

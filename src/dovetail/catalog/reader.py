@@ -115,7 +115,7 @@ class CatalogReader:
 
     @cached_property
     def contents(self) -> str:
-        """A name for all that the catalog holds, by which things derived from it are kept."""
+        """A digest of all that the catalog holds: the name of what is derived from it."""
         digest = hashlib.sha256()
         for column in ("source", "name", "digest"):
             for value in self.records.tables[column].to_pylist():
@@ -132,7 +132,7 @@ class CatalogReader:
         return self._segments[name]
 
     def hashes(self, table: TableId, column: int) -> Hashes:
-        """The sorted hashes of a column's distinct values; `column` counts from 0."""
+        """The value hashes of a column, sorted; `column` counts from 0."""
         segment, at = self._place(table, column)
         return segment.hashes(int(self._hashes_at[at]), int(self._distinct[at]))
 
@@ -155,7 +155,7 @@ class CatalogReader:
         ]
 
     def value_hashes(self) -> tuple[list[Hashes], list[Counts]]:
-        """The hashes and the counts of every column, in the order of tables and columns."""
+        """The value hashes and the counts of every column, in the order of tables and columns."""
         counts_at = self.records.columns["counts_at"].to_pylist()
         hashes: list[Hashes] = []
         counts: list[Counts] = []

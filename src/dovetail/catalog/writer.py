@@ -1,4 +1,4 @@
-"""Writing a catalog: one writer at a time, and nothing in force until the manifest is replaced."""
+"""Writes a catalog: one writer at a time, and nothing in force until the manifest is replaced."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class CatalogWriter:
         roots: tuple[SourceSpec, ...],
         skipped: tuple[Skipped, ...],
     ) -> CatalogReader:
-        """Put new rows in force, and remove what they no longer need."""
+        """Put new records in force, and remove what they no longer need."""
         records, segments = self._merge_small(records, segments, profile)
         generation = self.current.manifest.generation + 1 if self.current else 1
         name = f"{generation:08d}"

@@ -38,7 +38,7 @@ class LocalEngine:
         workers = min(self._wanted(jobs), len(jobs))
         if workers <= 1 and not any(job.get("apart") for job in jobs):
             return _here(task, jobs, into, tick)
-        return _Crew(task, jobs, into, tick).run(workers)
+        return _WorkerPool(task, jobs, into, tick).run(workers)
 
     def _wanted(self, jobs: Sequence[Json]) -> int:
         if self._workers is not None:
@@ -60,7 +60,7 @@ def _here(task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> Replies:
 
 
 @dataclass(frozen=True, slots=True)
-class _News:
+class _Event:
     """What a worker's thread tells the caller: a tick, a reply, or that it is through."""
 
     tick: Json | None = None
@@ -69,8 +69,8 @@ class _News:
     through: bool = False
 
 
-class _Crew:
-    """The worker processes of one `map`, each minded by a thread of ours."""
+class _WorkerPool:
+    """The worker processes of one `map`, each served by a thread of ours."""
 
     def __init__(self, task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> None:
         self._task = task
@@ -78,7 +78,7 @@ class _Crew:
         self._into = into
         self._tick = tick
         self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._news: queue.SimpleQueue[_News] = queue.SimpleQueue()
+        self._news: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         # Every worker with what it writes to standard error.
         self._processes: dict[subprocess.Popen[str], IO[bytes]] = {}
         self._starting = threading.Lock()
@@ -87,7 +87,7 @@ class _Crew:
     def run(self, workers: int) -> Replies:
         for number in range(len(self._jobs)):
             self._todo.put(number)
-        threads = [threading.Thread(target=self._mind, daemon=True) for _ in range(workers)]
+        threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(workers)]
         for thread in threads:
             thread.start()
         left = workers
@@ -109,7 +109,7 @@ class _Crew:
             for thread in threads:
                 thread.join()
 
-    def _mind(self) -> None:
+    def _serve(self) -> None:
         """Keep one worker busy until there is nothing left to do."""
         process = None
         try:
@@ -121,11 +121,11 @@ class _Crew:
                 process, answer = self._do(process, number)
                 self._deliver(number, answer)
         except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
-            self._news.put(_News(error=error))
+            self._news.put(_Event(error=error))
         finally:
             if process is not None:
                 self._end(process)
-            self._news.put(_News(through=True))
+            self._news.put(_Event(through=True))
 
     def _do(
         self, process: subprocess.Popen[str] | None, number: int
@@ -186,18 +186,18 @@ class _Crew:
             message: Json = json.loads(line)
             if "tick" not in message:
                 return message
-            self._news.put(_News(tick=message["tick"]))
+            self._news.put(_Event(tick=message["tick"]))
         return None
 
     def _deliver(self, number: int, answer: Json) -> None:
         if "result" in answer:
-            self._news.put(_News(reply=Reply(number, answer["result"])))
+            self._news.put(_Event(reply=Reply(number, answer["result"])))
         elif "lost" in answer:
-            self._news.put(_News(reply=Reply(number, {}, lost=answer["lost"])))
+            self._news.put(_Event(reply=Reply(number, {}, lost=answer["lost"])))
         elif "errno" in answer:
-            self._news.put(_News(error=OSError(answer["errno"], answer["error"])))
+            self._news.put(_Event(error=OSError(answer["errno"], answer["error"])))
         elif "error" in answer:
-            self._news.put(_News(error=EngineError(f"a worker failed: {answer['error']}")))
+            self._news.put(_Event(error=EngineError(f"a worker failed: {answer['error']}")))
 
     def _end(self, process: subprocess.Popen[str]) -> str:
         """Let a worker finish, and say how it did; ended once, there is nothing more to say."""

@@ -1,4 +1,4 @@
-"""Many conversations with a model at once; replies come as they are ready."""
+"""Sends many conversations to a model at once; replies come as they are ready."""
 
 from __future__ import annotations
 

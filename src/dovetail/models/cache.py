@@ -1,4 +1,4 @@
-"""Replies kept by what was asked: asking again costs nothing and gives the same words."""
+"""Caches replies by what was asked: asking again costs nothing and gives the same words."""
 
 from __future__ import annotations
 

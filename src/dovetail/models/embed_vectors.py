@@ -1,4 +1,4 @@
-"""What goes into every embedder and what comes out: well-formed text, rows of length one."""
+"""Prepares texts for every embedder, and checks that it answers with vectors of length one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def well_formed(text: str) -> str:
 
 
 def unit_vectors(vectors: npt.ArrayLike, *, rows: int, dimension: int, model_id: str) -> Vectors:
-    """A model's answer as so many float32 rows of length one; refused if it cannot be that."""
+    """A model's answer as so many float32 vectors of length one; an error if it is not that."""
     try:
         found = np.asarray(vectors, dtype=np.float32).reshape(-1, dimension) if rows else None
     except (TypeError, ValueError):

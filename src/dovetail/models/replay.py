@@ -1,4 +1,4 @@
-"""`replay:<dir>`: requests are written down, replies are read: any batch endpoint does the rest.
+"""`replay:<dir>`: writes requests to a file and reads replies that a batch endpoint gave to them.
 
 `requests.jsonl` and `responses.jsonl` are what OpenAI's Batch API takes and gives.
 """

@@ -1,4 +1,4 @@
-"""Reading JSON out of what a model wrote: fences, prose and small damage are looked past."""
+"""Reads the JSON in what a model wrote, past fences, prose and small damage."""
 
 from __future__ import annotations
 

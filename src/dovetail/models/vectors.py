@@ -1,7 +1,7 @@
-"""Vectors of texts, kept on disk by model and text, so that no text is embedded twice.
+"""Stores the vectors of texts on disk by model and text, so that no text is embedded twice.
 
-A segment is one .npy file of (digest, vector) rows, named by its content and never changed: writers
-need no lock, and a segment that does not fit its name is passed over and its texts embedded again.
+A segment is one .npy file of (digest, vector) pairs, named by its content and never changed. So
+writers need no lock; a segment that does not fit its name is ignored and its texts embedded again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONG, _ABANDONED = 1.0, 3600.0
 
 
 def digest(text: str) -> bytes:
-    """What a text is known by."""
+    """The key of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -51,9 +51,9 @@ class VectorStore:
         self._sound: set[Path] = set()
 
     def documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
-        """One row per text; those never seen are embedded, and kept as soon as they are.
+        """One vector per text; texts never seen before are embedded, and stored at once.
 
-        `progress` hears how many of the texts to embed are done, and how many there are.
+        `progress` is told how many of the texts to embed are done, and how many there are.
         """
         found = np.empty((len(texts), self._embedder.dimension), dtype=np.float32)
         missing: dict[bytes, list[int]] = {}
@@ -171,7 +171,7 @@ class VectorStore:
 
 @dataclass(frozen=True, slots=True)
 class CachedEmbedder:
-    """An embedder whose vectors of documents are kept in a folder."""
+    """An embedder whose vectors of documents are cached in a folder."""
 
     embedder: Embedder
     folder: Path
@@ -185,11 +185,11 @@ class CachedEmbedder:
         return self.embedder.dimension
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One row per text; those never seen are embedded, and kept."""
+        """One vector per text; texts never seen before are embedded and stored."""
         return VectorStore(self.folder, self.embedder).documents(texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """One row per text, none of them kept."""
+        """One vector per text; none of them is stored."""
         return self.embedder.embed_queries(texts)
 
 

@@ -29,8 +29,8 @@ events.jsonl            the shop's events, with nested values
 What is odd on purpose:
 
 - One name, several tables: buildings, events, group, orders, people, status.
-- Bridges without a telling name: xref, lnk, map_07, r_17, t_rel_2 (all a_id, b_id).
-- Dirty keys: admissions.patient_id has 3% orphans, lab_results.admission_id 8% nulls,
+- Junction tables whose names say nothing: xref, lnk, map_07, r_17, t_rel_2 (all a_id, b_id).
+- Noisy keys: admissions.patient_id has 3% orphans, lab_results.admission_id 8% nulls,
   shipment_lines.sku 6% blanks or lower case, meal_programs.school_code is text for an integer,
   estate people.person_ref holds six keys twice.
 - Composite keys: runs (train_no, run_date), offerings (term, course_no), stock (wh_code, sku).
