@@ -131,7 +131,7 @@ def _checked(file: Path) -> mmap.mmap:
     return content
 
 
-def _tensors(content: mmap.mmap) -> dict[str, Rows]:
+def _tensors(content: mmap.mmap) -> dict[str, Vectors]:
     """The arrays of a safetensors file by name, as views of it: a length, a header, raw numbers.
 
     Only a file whose digest was checked comes here, so nothing else about it needs checking.
