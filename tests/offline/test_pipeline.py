@@ -73,7 +73,7 @@ def test_no_model_is_asked_unless_one_is_set(shop: str, tmp_path: Path) -> None:
     quiet = dovetail.Settings(llm="openai:tiny")  # an endpoint that nobody runs
     again = dovetail.update(into=tmp_path / "catalog", settings=quiet, purposes=False)
     assert again.purposes is None
-    with pytest.raises(UsageError, match="to write purposes a language model is asked and none"):
+    with pytest.raises(UsageError, match="purposes asks a language model and none is set"):
         dovetail.build(shop, into=tmp_path / "catalog", purposes=True)
 
 
