@@ -187,7 +187,7 @@ def test_gold_tables_dropped_and_recovered(folder: Path) -> None:
     assert list(row.values())[1:] == [50, 2, 4, 100, 50]
 
 
-def test_bridges_dropped_and_recovered(folder: Path) -> None:
+def test_connectors_dropped_and_recovered(folder: Path) -> None:
     """Half of the gold has a relevance of at most 0.6: b in q1, b and c in q3, d in q4."""
     table = connectors(measured(folder), 0.5)
     row = values(table, "core-t@4")

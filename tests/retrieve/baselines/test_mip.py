@@ -120,14 +120,14 @@ def test_circles_are_no_connection() -> None:
     circles = {(0, 1): 0.9, (0, 2): 0.9, (1, 2): 0.9, (3, 4): 0.9, (3, 5): 0.9, (4, 5): 0.9}
     problem = Problem(np.ones(6), np.zeros((0, 6)), circles, 6)
     assert solve(problem, WEIGHTS).status == Status.INFEASIBLE
-    bridged = Problem(np.ones(6), np.zeros((0, 6)), {**circles, (2, 3): 0.01}, 6)
-    solution = solve(bridged, Weights(compatibility=100.0))
+    joined = Problem(np.ones(6), np.zeros((0, 6)), {**circles, (2, 3): 0.01}, 6)
+    solution = solve(joined, Weights(compatibility=100.0))
     assert (2, 3) in solution.edges
     assert spanning(solution.tables, solution.edges)
     assert solution.objective == pytest.approx(60 + 100 * (4 * 0.9 + 0.01))
 
 
-def test_a_weak_bridge_is_taken_where_the_set_must_be_connected() -> None:
+def test_a_weak_connector_is_taken_where_the_set_must_be_connected() -> None:
     problem = Problem(np.array([0.9, 0.0, 0.8]), np.zeros((0, 3)), {(0, 1): 0.1, (1, 2): 0.1}, 3)
     solution = solve(problem, WEIGHTS)
     assert (solution.tables, solution.edges) == ((0, 1, 2), ((0, 1), (1, 2)))
