@@ -52,14 +52,15 @@ def read_manifest(folder: Path) -> Manifest:
         content = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(
-            f"there is no catalog at {folder}; build one with: dovetail index SOURCE... -C {folder}"
+            f"there is no catalog at {folder}; build one with dovetail.build, or "
+            f"dovetail index SOURCE... -C {folder}"
         ) from None
     except OSError as error:
         raise CatalogError(f"cannot read {path}: {error.strerror}; check its permissions") from None
     except (ValueError, RecursionError) as error:
         raise DamagedError(f"{path} is damaged: {error}; remove {folder} and index again") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DamagedError(f"{path} is not a dovetail catalog; choose another folder with -C")
+        raise DamagedError(f"{path} is not a dovetail catalog; choose another folder")
     if content.get("version") != VERSION:
         raise VersionError(
             f"{folder} is a catalog of format {content.get('version')}, and this dovetail reads "
