@@ -48,11 +48,11 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "manifest no JSON": (lambda c: rewrite(c / "manifest.json", lambda _: b"\xff\xfe"), AGAIN),
     "manifest of others": (
         lambda c: rewrite(c / "manifest.json", lambda _: b'{"name": "page"}'),
-        "is not a dovetail catalog; choose another folder with -C",
+        "is not a dovetail catalog; choose another folder",
     ),
     "manifest a list": (
         lambda c: rewrite(c / "manifest.json", lambda _: b"[]"),
-        "is not a dovetail catalog; choose another folder with -C",
+        "is not a dovetail catalog; choose another folder",
     ),
     **{
         f"manifest without {key}": (lambda c, key=key: edit_manifest(c, **{key: None}), AGAIN)  # type: ignore[misc]
