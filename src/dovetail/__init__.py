@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
-    from dovetail.api import (
-        AskResult,
-        Catalog,
-        UpdateSummary,
-        build,
-        open,  # noqa: A004 - dovetail.open reads like open
-        update,
-    )
+    from dovetail.api.ask_result import AskResult
+    from dovetail.api.building import build, update
+    from dovetail.api.catalog import Catalog, open  # noqa: A004 - dovetail.open reads like open
+    from dovetail.api.update_summary import UpdateSummary
     from dovetail.domain import (
         Alternative,
         Candidate,
@@ -65,7 +61,10 @@ __all__ = [
 
 _HOMES = {
     "dovetail.answer.answer": ("Answer",),
-    "dovetail.api": ("AskResult", "Catalog", "UpdateSummary", "build", "open", "update"),
+    "dovetail.api.ask_result": ("AskResult",),
+    "dovetail.api.building": ("build", "update"),
+    "dovetail.api.catalog": ("Catalog", "open"),
+    "dovetail.api.update_summary": ("UpdateSummary",),
     "dovetail.domain": (
         "Alternative",
         "Candidate",

@@ -33,21 +33,6 @@ class UpdateOptions(TypedDict, total=False):
     search: bool
 
 
-def open(path: str | Path | None = None, settings: Settings | None = None) -> Catalog:  # noqa: A001 - as dovetail.open
-    """Open the catalog in a folder; without one, in the folder that the settings name.
-
-    Without `settings`, those of `dovetail.toml` in the current folder and of the environment hold
-    (`load_settings`). As a context manager the catalog ends its SQL workers on leaving.
-
-    >>> import dovetail
-    >>> _ = dovetail.build("shop.sqlite", into="shop")
-    >>> with dovetail.open("shop") as catalog:
-    ...     len(catalog), "orders" in catalog
-    (6, True)
-    """
-    return Catalog.open(path, settings)
-
-
 def build(
     *sources: SourceArgument,
     into: str | Path | None = None,

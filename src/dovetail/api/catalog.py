@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from dovetail import notebook
 from dovetail.api.ask_result import AskResult
-from dovetail.api.update_summary import UpdateSummary
+from dovetail.catalog.lookup import tables_of_sources
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, JoinEdge, Table, TableId
 from dovetail.errors import MissingModelError, NotFoundError, UsageError
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.joins.graph import JOINABLE, JoinGraph
 from dovetail.joins.scoring.registry import DEFAULT_SCORING
-from dovetail.offline import pipeline
 from dovetail.ports import LLM
 from dovetail.retrieve.opening import open_model
 from dovetail.retrieve.registry import COMPACT, open_selector
@@ -28,6 +27,7 @@ from dovetail.settings import Settings, deprecated, load_settings
 if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
     from dovetail.answer.execute import Executor
+    from dovetail.api.update_summary import UpdateSummary
 
 # Tables that a notebook shows of a catalog.
 _SHOWN = 20
@@ -85,6 +85,9 @@ class Catalog(CatalogReader):
         >>> catalog.refresh()
         <UpdateSummary shop: 6 tables unchanged>
         """
+        from dovetail.api.update_summary import UpdateSummary
+        from dovetail.offline import pipeline
+
         model = open_model(self.path, self.settings)
         done = pipeline.update(into=self.path, settings=self.settings, llm=model)
         self.close()
@@ -140,6 +143,7 @@ class Catalog(CatalogReader):
         llm: LLM | str | None = None,
         prompt: str = COMPACT,
         breadth: float | None = None,
+        sources: Iterable[str] | None = None,
         recall: float | None = None,
     ) -> AskResult:
         """The set of tables that a question needs, and how they join.
@@ -150,8 +154,9 @@ class Catalog(CatalogReader):
         where `graph` is not confident, `search` takes them all, and `auto` is `llm` if there is a
         model (`llm`, or the one that the settings name), else `graph`. Any other retriever goes by
         the name it has in `bench`, a plug-in's too. `breadth`, from 0 to 1, is for `graph`: how
-        many tables it takes (`recall` is its old name). The set may be empty: a model may say that
-        no table answers the question.
+        many tables it takes (`recall` is its old name). `sources` names the sources, by label or
+        by a folder of them, whose tables are considered; without it all are. The set may be empty:
+        a model may say that no table answers the question.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
@@ -166,6 +171,9 @@ class Catalog(CatalogReader):
             deprecated("recall", "breadth", "ask()")
             breadth = recall if breadth is None else breadth
         settings = self.settings.but(breadth=breadth)
+        searcher = self.searcher
+        if sources is not None:
+            searcher = searcher.among(tables_of_sources(self.ids, sources))
         retriever = open_selector(
             selector,
             self._opened,
@@ -173,7 +181,7 @@ class Catalog(CatalogReader):
             k=k,
             prompt=prompt,
             llm=model,
-            searcher=self.searcher,
+            searcher=searcher,
         )
         found = retriever.retrieve(question)
         return AskResult(found, tuple(self[table] for table in found.ids))
@@ -308,3 +316,18 @@ def _refuse_empty(found: AskResult) -> None:
     """Refuse to write SQL over no table at all."""
     if not found:
         raise NotFoundError("; ".join(found.warnings))
+
+
+def open(path: str | Path | None = None, settings: Settings | None = None) -> Catalog:  # noqa: A001 - as dovetail.open
+    """Open the catalog in a folder; without one, in the folder that the settings name.
+
+    Without `settings`, those of `dovetail.toml` in the current folder and of the environment hold
+    (`load_settings`). As a context manager the catalog ends its SQL workers on leaving.
+
+    >>> import dovetail
+    >>> _ = dovetail.build("shop.sqlite", into="shop")
+    >>> with dovetail.open("shop") as catalog:
+    ...     len(catalog), "orders" in catalog
+    (6, True)
+    """
+    return Catalog.open(path, settings)

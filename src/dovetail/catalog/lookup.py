@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
 from dovetail.domain import TableId
-from dovetail.errors import AmbiguousTableError, TableNotFoundError
+from dovetail.errors import AmbiguousTableError, NotFoundError, TableNotFoundError
 
 _SEPARATOR = re.compile(r"::|[./\\]")
 _SUGGESTIONS = 3
@@ -86,3 +86,27 @@ def _listed(tables: Sequence[TableId]) -> str:
     more = len(tables) - _MOST_LISTED
     shown = ", ".join(map(str, tables[:_MOST_LISTED]))
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def tables_of_sources(tables: Sequence[TableId], sources: Iterable[str]) -> list[TableId]:
+    """The tables of some sources, each named by its label, the end of it, or a folder above it.
+
+    >>> tables = [TableId("crm/sales.sqlite", "orders"), TableId("erp", "orders")]
+    >>> [str(table) for table in tables_of_sources(tables, ["sales.sqlite"])]
+    ['crm/sales.sqlite::orders']
+    """
+    labels = list(dict.fromkeys(table.source for table in tables))
+    chosen: set[str] = set()
+    for name in sources:
+        found = {label for label in labels if _is_source(label, name)}
+        if not found:
+            shown = ", ".join(labels[:_MOST_LISTED]) or "none"
+            more = ", …" if len(labels) > _MOST_LISTED else ""
+            raise NotFoundError(f"there is no source {name!r}; there are: {shown}{more}")
+        chosen |= found
+    return [table for table in tables if table.source in chosen]
+
+
+def _is_source(label: str, name: str) -> bool:
+    label, name = label.casefold(), name.casefold().rstrip("/")
+    return label == name or label.startswith(f"{name}/") or label.endswith(f"/{name}")

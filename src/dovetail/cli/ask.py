@@ -16,6 +16,7 @@ from dovetail.cli.options import (
     LLMOption,
     OutputOption,
     ParquetOption,
+    SourceOption,
     TimeoutOption,
     settings_for,
 )
@@ -33,7 +34,7 @@ from dovetail.cli.rows import Form, answer_json, give
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
-    from dovetail.api import AskResult
+    from dovetail.api.ask_result import AskResult
 
 
 def ask(
@@ -65,6 +66,7 @@ def ask(
         ),
     ] = None,
     recall: Annotated[float | None, typer.Option(min=0, max=1, hidden=True)] = None,
+    source: SourceOption = None,
     sql: Annotated[bool, typer.Option("--sql", help="Have a language model write SQL.")] = False,
     run: Annotated[bool, typer.Option("--run", help="Run that SQL; it can only read.")] = False,
     limit_rows: LimitRowsOption = None,
@@ -80,7 +82,7 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Find the tables that a question needs, and how they join."""
-    from dovetail.api import Catalog
+    from dovetail.api.catalog import Catalog
 
     form = Form(csv, as_json, parquet, output)
     if (csv or parquet) and not run:
@@ -92,7 +94,9 @@ def ask(
     if recall is not None:
         note("--recall is now called --breadth")
         breadth = recall if breadth is None else breadth
-    found = opened.ask(question, k=k, selector=selector, prompt=prompt, breadth=breadth)
+    found = opened.ask(
+        question, k=k, selector=selector, prompt=prompt, breadth=breadth, sources=source
+    )
     answer = opened.answer(found) if run and found.tables else None
     written = answer.sql if answer else opened.write_sql(found) if sql and found.tables else ""
     if as_json:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,14 +17,18 @@ from dovetail.cli.options import (
     JsonOption,
     LLMOption,
     QuietOption,
+    SourceOption,
     open_catalog,
     settings_for,
 )
 from dovetail.cli.output import console, plain, print_json, printable, rich_table
 from dovetail.cli.progress import progress_bar
+from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
-    from dovetail.api import Catalog, UpdateSummary
+    from dovetail.api.catalog import Catalog
+    from dovetail.api.update_summary import UpdateSummary
+    from dovetail.catalog.reader import CatalogReader
     from dovetail.domain import Column, Table
     from dovetail.offline.purpose import PurposeSummary
 
@@ -81,7 +87,7 @@ def index(
 
     With a language model, tables that have no purpose yet are given one.
     """
-    from dovetail.api import update
+    from dovetail.api.building import update
 
     settings = settings_for(
         catalog,
@@ -114,23 +120,79 @@ def index(
         raise typer.Exit(1)
 
 
-def tables(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
-    """List the tables of a catalog."""
+def tables(
+    patterns: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATTERN]...",
+            help="Only tables whose name, or source::name, holds one of these; * and ? stand for "
+            "any letters.",
+        ),
+    ] = None,
+    source: SourceOption = None,
+    sort: Annotated[
+        str, typer.Option(metavar="BY", help="Order: name, rows or columns; most first.")
+    ] = "name",
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="List at most so many.")
+    ] = None,
+    catalog: CatalogOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the tables of a catalog, or those that match a pattern."""
     opened = open_catalog(catalog)
+    chosen = _in_order(_matching(opened, patterns or (), source), sort)
+    shown = chosen[:limit]
     if as_json:
         rows = [
             {**_id_json(table), "rows": table.rows, "columns": len(table.columns)}
-            for table in opened
+            for table in shown
         ]
-        print_json({"catalog": str(opened.path), "tables": rows})
+        print_json({"catalog": str(opened.path), "matching": len(chosen), "tables": rows})
         return
-    listing = rich_table("source", "table", "rows", "columns", "keys")
-    for table in opened:
+    sources = len({table.id.source for table in opened})
+    heads = ["source", "table", "rows", "columns", "keys"]
+    listing = rich_table(*(heads if sources > 1 else heads[1:]), wrap=False)
+    for table in shown:
         unique = [column.name for column in table.columns if column.profile.unique]
         keys = ", ".join(unique[:3]) + (" …" if len(unique) > 3 else "")
         cells = [table.id.source, table.name, f"{table.rows:,}", str(len(table.columns)), keys]
-        listing.add_row(*map(plain, cells))
-    console().print(listing)
+        listing.add_row(*(cells if sources > 1 else cells[1:]))
+    screen = console()
+    screen.print(listing)
+    if len(shown) < len(opened):
+        screen.print(f"{len(shown):,} of {len(opened):,} tables")
+
+
+def _matching(
+    opened: CatalogReader, patterns: Sequence[str], sources: Sequence[str] | None
+) -> list[Table]:
+    from dovetail.catalog.lookup import tables_of_sources
+
+    ids = opened.ids if sources is None else tables_of_sources(opened.ids, sources)
+    wild = [pattern if set("*?[") & set(pattern) else f"*{pattern}*" for pattern in patterns]
+    found = [
+        table
+        for table in ids
+        if not wild
+        or any(
+            fnmatchcase(name.casefold(), pattern.casefold())
+            for pattern in wild
+            for name in (table.name, str(table))
+        )
+    ]
+    return [opened[table] for table in found]
+
+
+def _in_order(found: list[Table], sort: str) -> list[Table]:
+    orders: dict[str, Callable[[Table], int]] = {
+        "name": lambda _: 0,
+        "rows": lambda table: -table.rows,
+        "columns": lambda table: -len(table.columns),
+    }
+    if sort not in orders:
+        raise UsageError(f"--sort {sort!r} is not known; there are: {', '.join(orders)}")
+    return sorted(found, key=orders[sort])
 
 
 def show(
@@ -171,7 +233,7 @@ def demo(
     quiet: QuietOption = False,
 ) -> None:
     """Index the bundled sample corpus and ask it a question: no key, no network."""
-    from dovetail.api import update
+    from dovetail.api.building import update
     from dovetail.sample import write_corpus
     from dovetail.settings import Settings
 

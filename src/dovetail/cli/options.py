@@ -39,6 +39,14 @@ LimitRowsOption = Annotated[
 TimeoutOption = Annotated[
     float | None, typer.Option(min=0.1, metavar="SECONDS", help="Run at most so long [60].")
 ]
+SourceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="LABEL",
+        help="Only tables of this source, or of sources in this folder (repeatable).",
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar, no summary.")]
 LLMOption = Annotated[
     str | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from dovetail.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
+_PIPE = 4_000
 _NUMBERS = (
     "rows", "columns", "nulls", "distinct", "tables", "unique columns", "count", "match rate",
 )  # fmt: skip
@@ -50,11 +52,16 @@ def console() -> Any:
                 *(_lines(one) if isinstance(one, str) else one for one in objects), **options
             )
 
-    return Screen(markup=False, highlight=False, emoji=False)
+    # A pipe has no width: what reads it gets every line whole.
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _PIPE
+    return Screen(markup=False, highlight=False, emoji=False, width=width)
 
 
-def rich_table(*headers: str) -> RichTable:
-    """An empty table with these headers; its cells are shown as they are, less what is not text."""
+def rich_table(*headers: str, wrap: bool = True) -> RichTable:
+    """An empty table with these headers; its cells are shown as they are, less what is not text.
+
+    Without `wrap` every row takes one line, and what is too long for the terminal is cut.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -68,7 +75,12 @@ def rich_table(*headers: str) -> RichTable:
     for header in headers:
         right = header in _NUMBERS
         shown = Text(printable(header))
-        table.add_column(shown, justify="right" if right else "left", overflow="fold")
+        table.add_column(
+            shown,
+            justify="right" if right else "left",
+            overflow="fold" if wrap else "ellipsis",
+            no_wrap=not wrap,
+        )
     return table
 
 

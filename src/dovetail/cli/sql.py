@@ -14,7 +14,6 @@ from dovetail.cli.options import (
     OutputOption,
     ParquetOption,
     TimeoutOption,
-    open_catalog,
     settings_for,
 )
 from dovetail.cli.output import print_json
@@ -24,9 +23,12 @@ from dovetail.cli.rows import Form, answer_json, give
 def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="One SELECT statement.")],
     tables: Annotated[
-        str,
-        typer.Option(metavar="A,B", help="The tables it may read: by name, or as source::name."),
-    ],
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="The tables it may read, by name or as source::name [those it names].",
+        ),
+    ] = None,
     engine: Annotated[
         str, typer.Option(metavar="NAME", help="Where it runs: duckdb or sqlite.")
     ] = "duckdb",
@@ -39,16 +41,13 @@ def sql(
     as_json: JsonOption = False,
 ) -> None:
     """Run a query over tables of the catalog; it can read them, and nothing else."""
-    from dovetail.answer.answer import execute
-    from dovetail.answer.execute import Executor
-    from dovetail.answer.results import Limits
+    from dovetail.api.catalog import Catalog
 
     form = Form(csv, as_json, parquet, output)
     settings = settings_for(catalog, query_seconds=timeout, query_rows=limit_rows)
-    opened = open_catalog(catalog)
-    chosen = [opened[name.strip()] for name in tables.split(",") if name.strip()]
-    with Executor(opened, limits=Limits.of(settings), workers=1) as executor:
-        found = execute(executor, query, chosen, engine=engine)
+    given = None if tables is None else [n.strip() for n in tables.split(",") if n.strip()]
+    with Catalog.open(settings.catalog, settings) as opened:
+        found = opened.sql(query, given, engine=engine)
     if form.json:
         print_json(answer_json(found), form.to)
     else:

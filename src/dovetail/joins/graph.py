@@ -50,6 +50,13 @@ class JoinGraph:
             edges = join_edges(catalog, scoring, thresholds)
         return cls(catalog.ids, edges)
 
+    def among(self, tables: Iterable[TableId]) -> JoinGraph:
+        """The graph of some of the tables, and the edges between them."""
+        chosen = list(tables)
+        inside = set(chosen)
+        edges = (edge for edge in self.edges if edge.left in inside and edge.right in inside)
+        return JoinGraph(chosen, edges)
+
     def joins(self, table: TableId | str, *, least: float = JOINABLE) -> list[JoinEdge]:
         """The edges at a table that score above `least`, the surest first."""
         return [edge for edge in self._at[self._find(table)] if edge.score > least]

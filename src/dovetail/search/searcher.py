@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from functools import cached_property, lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Table, TableId
@@ -66,15 +68,33 @@ class Searcher:
         self._bounds = np.asarray(catalog.records.bounds)
         self._embed = lru_cache(maxsize=_VECTORS_KEPT)(self._embedded)
         self._analyse = lru_cache(maxsize=_QUERIES_KEPT)(self._analysed)
+        # Which tables may be found; None where all may.
+        self._allowed: npt.NDArray[np.bool_] | None = None
+
+    def among(self, tables: Iterable[TableId]) -> Searcher:
+        """The same search over some of the tables alone: no other is found, and no join to one."""
+        allowed = np.zeros(len(self.catalog), dtype=np.bool_)
+        allowed[[self.places[table] for table in tables]] = True
+        narrow = copy(self)
+        for name in ("joins", "tables"):
+            vars(narrow).pop(name, None)
+        vars(narrow)["_allowed"] = allowed
+        return narrow
+
+    def _is_allowed(self, table: TableId) -> bool:
+        return self._allowed is None or bool(self._allowed[self.places[table]])
 
     @cached_property
     def tables(self) -> list[Table]:
-        """The tables of the catalog, in its order."""
-        return list(self.catalog)
+        """The tables that are searched, in the catalog's order."""
+        return [table for table in self.catalog if self._is_allowed(table.id)]
 
     @cached_property
     def joins(self) -> JoinGraph:
-        return JoinGraph.of(self.catalog, thresholds=self._thresholds)
+        graph = JoinGraph.of(self.catalog, thresholds=self._thresholds)
+        if self._allowed is None:
+            return graph
+        return graph.among([table for table in self.catalog.ids if self._is_allowed(table)])
 
     def analyse(self, question: Query | str) -> Query:
         """The question as a query: terms, value links and vector; a query stays as it is."""
@@ -117,7 +137,7 @@ class Searcher:
         vector = self.vector(text)
         if self._index.dense is None or not text.strip():
             return []
-        places, cosines = self._index.dense.nearest(vector, k)
+        places, cosines = self._nearest(self._index.dense, vector, k)
         return [
             Candidate(self.catalog.ids[place], max(0.0, cosine), {"dense": cosine})
             for place, cosine in zip(places.tolist(), cosines.tolist(), strict=True)
@@ -147,10 +167,12 @@ class Searcher:
         """The tables that may be among the best `k`, and the signals of their scores."""
         cover = Coverage(query.terms, query.value_terms, len(self.catalog))
         rankings = (cover.words + cover.names, cover.values)
-        leaders = [leading(ranking, _POOL) for ranking in rankings]
+        leaders = [leading(self._allowed_alone(ranking), _POOL) for ranking in rankings]
         if self._index.dense is not None and query.vector is not None:
-            leaders.append(self._index.dense.nearest(query.vector, _POOL)[0])
+            leaders.append(self._nearest(self._index.dense, query.vector, _POOL)[0])
         tables = pooled(leaders, self._index.joined)
+        if self._allowed is not None:
+            tables = tables[self._allowed[tables]]
         signals = {
             "lexical": weights.cover * cover.words[tables],
             "value": weights.cover * cover.values[tables],
@@ -162,6 +184,18 @@ class Searcher:
         signals = {name: signal[near] for name, signal in signals.items()}
         tables = tables[near]
         return tables, signals | {"column": weights.column * self._column_cosines(query, tables)}
+
+    def _allowed_alone(self, ranking: Floats) -> Floats:
+        return ranking if self._allowed is None else np.where(self._allowed, ranking, 0)
+
+    def _nearest(self, dense: Dense, vector: Vectors, count: int) -> tuple[Ints, Floats]:
+        """The nearest of the tables that may be found, and their cosines; ties by place."""
+        if self._allowed is None:
+            return dense.nearest(vector, count)
+        places = np.flatnonzero(self._allowed)
+        cosines: Floats = dense.vectors(places) @ vector if len(places) else np.empty(0, np.float32)
+        best = np.lexsort((places, -cosines))[:count]
+        return places[best], cosines[best]
 
     def _table_cosines(self, query: Query, tables: Ints) -> Floats:
         """The cosine of the query and each table's schema line."""
@@ -198,6 +232,8 @@ class Searcher:
         ids, joined = self.catalog.ids, self._index.joined
         ones = np.repeat(np.arange(len(ids)), np.diff(joined.starts))
         once = ones < joined.other
+        if self._allowed is not None:
+            once &= self._allowed[ones] & self._allowed[joined.other]
         pairs = (ones[once].tolist(), joined.other[once].tolist(), joined.score[once].tolist())
         for one, other, score in zip(*pairs, strict=True):
             yield ids[one], ids[other], score
