@@ -303,3 +303,58 @@ def test_the_bench_of_something_else_is_one_line(tmp_path: Path) -> None:
     done = run("bench", "joins", str(tmp_path))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "is no dataset" in done.stderr
+
+
+def test_tables_are_filtered_sorted_and_fit_the_terminal(shop: Path) -> None:
+    assert run("index", "shop.sqlite", "exports", cwd=shop).returncode == 0
+    found = run_json("tables", "ORDER", cwd=shop)
+    names = [table["name"] for table in found["tables"]]
+    assert names == sorted(names)
+    assert {"orders", "order_items"} <= set(names)
+    assert all("order" in table["id"].lower() for table in found["tables"])
+    assert found["matching"] == len(names)
+    rows = [
+        t["rows"] for t in run_json("tables", "--sort", "rows", "--limit", "3", cwd=shop)["tables"]
+    ]
+    assert rows == sorted(rows, reverse=True)
+    assert len(rows) == 3
+    inside = run_json("tables", "--source", "exports", cwd=shop)["tables"]
+    assert {table["source"] for table in inside} == {"exports"}
+    narrow = run("tables", cwd=shop, COLUMNS="60").stdout.splitlines()
+    assert max(map(len, narrow)) <= 60
+    assert sum("order_items" in line for line in narrow) == 1
+    last = run("tables", "item*", cwd=shop).stdout.splitlines()[-1]
+    assert last.endswith("of 16 tables")
+    wrong = run("tables", "--sort", "colour", cwd=shop)
+    assert (wrong.returncode, wrong.stderr) == (
+        2,
+        "dovetail: --sort 'colour' is not known; there are: name, rows, columns\n",
+    )
+    unknown = run("tables", "--source", "nowhere", cwd=shop)
+    assert (unknown.returncode, unknown.stderr) == (
+        1,
+        "dovetail: there is no source 'nowhere'; there are: exports, shop.sqlite\n",
+    )
+
+
+def test_ask_within_a_source_finds_and_joins_nothing_else(shop: Path) -> None:
+    assert run("index", "shop.sqlite", "exports", cwd=shop).returncode == 0
+    everywhere = run_json("ask", "Which customers ordered which products?", cwd=shop)
+    found = run_json("ask", "Which customers ordered?", "--source", "exports", cwd=shop)
+    assert {table["source"] for table in everywhere["tables"]} != {"exports"}
+    assert {table["source"] for table in found["tables"]} == {"exports"}
+    ends = {edge[side].partition("::")[0] for edge in found["joins"] for side in ("left", "right")}
+    assert ends <= {"exports"}
+
+
+def test_sql_needs_no_tables_where_its_names_are_unambiguous(shop: Path) -> None:
+    assert run("index", "shop.sqlite", cwd=shop).returncode == 0
+    counted = run_json(
+        "sql", "SELECT count(*) AS n FROM orders JOIN status USING (status)", cwd=shop
+    )
+    assert counted["tables"] == ["shop.sqlite::orders", "shop.sqlite::status"]
+    outside = run("sql", "SELECT * FROM orders", "--tables", "status", cwd=shop)
+    assert outside.returncode == 1
+    missing = run("sql", "SELECT * FROM ordrs", cwd=shop)
+    assert missing.returncode == 1
+    assert "did you mean orders" in missing.stderr

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+import dovetail
 from dovetail.offline.pipeline import update
 from dovetail.sample.questions import questions
 from dovetail.search.index import IndexInputs
@@ -216,3 +217,23 @@ def test_what_cannot_be_searched(shop: Path, arguments: list[str], code: int, to
     done = run("search", *arguments, cwd=shop)
     assert (done.returncode, done.stdout) == (code, "")
     assert told in done.stderr
+
+
+def test_search_among_some_tables_ranks_them_as_search_among_all(sample: dovetail.Catalog) -> None:
+    searcher = sample.searcher
+    some = [table for table in sample.ids if table.source in ("shop.sqlite", "exports")]
+    narrow = searcher.among(some)
+    for question in ("customers and their orders", "late deliveries", "books on loan", "zzz"):
+        every = [one.table for one in searcher.search(question, len(sample))]
+        found = [one.table for one in narrow.search(question, len(sample))]
+        assert set(found) <= set(some)
+        # The table that leads without its neighbours is put first, which may be another here; and
+        # tables that no ranking of all puts forward are found only where fewer compete.
+        both = (set(every) & set(found)) - {*every[:1], *found[:1]}
+        assert [t for t in found if t in both] == [t for t in every if t in both]
+        near = [one.table for one in searcher.dense(question, len(sample)) if one.table in some]
+        assert [one.table for one in narrow.dense(question, 5)] == near[:5]
+    assert {table.id for table in narrow.tables} == set(some)
+    assert all(edge.left in some and edge.right in some for edge in narrow.joins.edges)
+    assert all(one in some and other in some for one, other, _ in narrow.partners())
+    assert len(searcher.tables) == len(sample)

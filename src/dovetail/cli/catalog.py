@@ -26,6 +26,8 @@ from dovetail.cli.progress import progress_bar
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
     from dovetail.api.catalog import Catalog
     from dovetail.api.update_summary import UpdateSummary
     from dovetail.catalog.reader import CatalogReader
@@ -150,18 +152,23 @@ def tables(
         ]
         print_json({"catalog": str(opened.path), "matching": len(chosen), "tables": rows})
         return
-    sources = len({table.id.source for table in opened})
-    heads = ["source", "table", "rows", "columns", "keys"]
-    listing = rich_table(*(heads if sources > 1 else heads[1:]), wrap=False)
+    screen = console()
+    screen.print(_listing(shown, with_source=len({table.source for table in opened.ids}) > 1))
+    if len(shown) < len(opened):
+        screen.print(f"{len(shown):,} of {len(opened):,} tables")
+
+
+def _listing(shown: Sequence[Table], *, with_source: bool) -> RichTable:
+    """Tables with a line each; in a narrow terminal the keys are cut first, and then the source."""
+    heads = ["table", "rows", "columns", *(["source"] if with_source else []), "keys"]
+    listing = rich_table(*heads, wrap=False)
+    listing.columns[0].min_width = max((len(table.name) for table in shown), default=0)
     for table in shown:
         unique = [column.name for column in table.columns if column.profile.unique]
         keys = ", ".join(unique[:3]) + (" …" if len(unique) > 3 else "")
-        cells = [table.id.source, table.name, f"{table.rows:,}", str(len(table.columns)), keys]
-        listing.add_row(*(cells if sources > 1 else cells[1:]))
-    screen = console()
-    screen.print(listing)
-    if len(shown) < len(opened):
-        screen.print(f"{len(shown):,} of {len(opened):,} tables")
+        source = [table.id.source] if with_source else []
+        listing.add_row(table.name, f"{table.rows:,}", str(len(table.columns)), *source, keys)
+    return listing
 
 
 def _matching(

@@ -80,6 +80,7 @@ def rich_table(*headers: str, wrap: bool = True) -> RichTable:
             justify="right" if right else "left",
             overflow="fold" if wrap else "ellipsis",
             no_wrap=not wrap,
+            min_width=len(header) if right else None,
         )
     return table
 
