@@ -96,7 +96,7 @@ class _Run:
         self._started = time.perf_counter()
         self._catalog = catalog
         self._llm = llm
-        self._watch = on_progress
+        self._on_progress = on_progress
         self._prices = prices
         self._prompt = read_prompt("purpose")
         self._journal = purpose_journal(catalog)
@@ -205,7 +205,7 @@ class _Run:
         if summary.cost:
             detail += f", cost {summary.cost:.4f}"
         done = summary.reused + summary.written + summary.pending + len(summary.failed)
-        self._watch(Progress(PHASE, done, len(self._catalog), detail))
+        self._on_progress(Progress(PHASE, done, len(self._catalog), detail))
 
 
 def table_content(table: Table) -> str:
