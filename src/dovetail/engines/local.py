@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from dovetail.ports import Json, Replies, Reply, Tick
 _WORTH_A_WORKER = 24 << 20
 # A job whose worker died is tried once more before it is given up.
 _ATTEMPTS = 2
+# How long workers that are called off may take to leave, in seconds.
+_GRACE = 5.0
 
 
 class LocalEngine:
@@ -104,8 +107,7 @@ class _WorkerPool:
         finally:
             with self._starting:
                 self._stopping = True
-                for process in list(self._processes):
-                    process.kill()
+                _call_off(list(self._processes))
             for thread in threads:
                 thread.join()
 
@@ -217,6 +219,18 @@ class _WorkerPool:
         if status < 0:
             return f"signal {-status}"
         return f"exit code {status}" + (f": {said[-1]}" if said else "")
+
+
+def _call_off(processes: Sequence[subprocess.Popen[str]]) -> None:
+    """End workers: first asked to, so that they end in a server what they wait for there."""
+    for process in processes:
+        process.terminate()
+    until = time.monotonic() + _GRACE
+    for process in processes:
+        try:
+            process.wait(max(until - time.monotonic(), 0))
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def _no_worker(why: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TextIO
@@ -19,6 +20,7 @@ from dovetail.ports import Json
 
 def main() -> None:
     """Answer jobs until the input ends."""
+    signal.signal(signal.SIGTERM, _leave)
     # What a library prints must not end up between the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -40,6 +42,11 @@ def run(task: str, job: Json, folder: Path, answers: TextIO) -> Json:
     except Exception as error:  # noqa: BLE001 - the driver decides what to do about it
         return {"error": f"{type(error).__name__}: {error}"}
     return {"result": result}
+
+
+def _leave(*_: object) -> None:
+    """Called off: what waits for a server ends it there on the way out."""
+    raise SystemExit(1)
 
 
 def _send(answers: TextIO, message: Json) -> None:

@@ -157,10 +157,11 @@ def run(sql: str, connection: duckdb.DuckDBPyConnection | None = None) -> duckdb
         raise
 
 
-def attach(target: str, options: str) -> str:
-    """Attach a database read-only and return the name it got."""
+def attach(target: str, options: str, *, read_only: bool = True) -> str:
+    """Attach a database and return the name it got."""
     alias = f"source_{next(_aliases)}"
-    run(f"ATTACH {literal(target)} AS {alias} (READ_ONLY, {options})")
+    how = "READ_ONLY, " if read_only else ""
+    run(f"ATTACH {literal(target)} AS {alias} ({how}{options})")
     return alias
 
 

@@ -42,6 +42,11 @@ SELECT CONVERT(table_name USING utf8mb4), CONVERT(column_name USING utf8mb4),
        CAST(COALESCE(numeric_precision, 0) AS SIGNED)
 FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY ordinal_position
 """
+# The statements of a tag that are running.
+_RUNNING = """
+SELECT CAST(id AS CHAR) FROM information_schema.processlist
+WHERE info LIKE '%{tag}%' AND id <> CONNECTION_ID()
+"""
 _STORED = ("BASE TABLE", "SYSTEM VERSIONED")
 
 _AS_IT_IS = {
@@ -60,8 +65,15 @@ class MysqlSource:
         duck.load_extension("mysql_scanner")
         for name, value in _OPTIONS.items():
             duck.set_option(name, value=value)
-        before = _bounds(spec.seconds)
-        self._server = Server("mysql", at, port=3306, target=_TARGET, before=before, remedy=_REMEDY)
+        self._server = Server(
+            "mysql",
+            at,
+            port=3306,
+            target=_TARGET,
+            before=_bounds(spec.seconds) + "/* {tag} */ ",
+            remedy=_REMEDY,
+            cancel=(_RUNNING, "KILL QUERY {found}"),
+        )
         self._database = at.database
         self._kinds = (*_STORED, "VIEW") if spec.views else _STORED
 

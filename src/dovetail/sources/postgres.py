@@ -12,11 +12,16 @@ from dovetail.errors import SourceError
 from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
 from dovetail.sources.attached import listing, names, place_of
-from dovetail.sources.server import Asked, Server
+from dovetail.sources.server import Address, Asked, Server
 from dovetail.sources.trust import LOGIN_VARIABLES
 
 _REMEDY = "check host, port, database and login (the URL, or PGUSER and PGPASSWORD)"
-_TARGET = "application_name=dovetail connect_timeout=10"
+_TARGET = "application_name={tag} connect_timeout=10"
+# Ends what the sessions of a tag are doing, from a session without one.
+_CANCEL = """
+SELECT pg_cancel_backend(pid)::text FROM pg_stat_activity
+WHERE application_name = '{tag}' AND pid <> pg_backend_pid()
+"""
 _PAGE = 8192
 
 # A partition is no table of its own: its rows are read with the table it is a part of.
@@ -60,7 +65,7 @@ SELECT current_setting('server_version_num')::int >= 150000
    AND count(*) FILTER (WHERE state IS NULL OR state_change > clock_timestamp() - interval '15 s'
                         OR state <> 'idle') = 0
 FROM pg_stat_activity
-WHERE datname = current_database() AND application_name IS DISTINCT FROM 'dovetail'
+WHERE datname = current_database() AND coalesce(application_name, '') NOT LIKE 'dovetail%'
   AND backend_type NOT IN ('autovacuum worker', 'walsender')
 """
 # What the server counts of every table, with the tables that are parts of it or inherit from it,
@@ -129,14 +134,14 @@ class PostgresSource:
 
     def __init__(self, spec: SourceSpec) -> None:
         at = server.address(spec.location, spec.credentials, LOGIN_VARIABLES["postgresql"])
-        target = f"{_TARGET} {_options(spec.seconds)}"
+        options = _options(spec.seconds)
         try:
-            self._server = Server("postgres", at, port=5432, target=target, remedy=_REMEDY)
+            self._server = _connect(at, options)
         except SourceError as error:
             if spec.seconds is not None or "startup parameter" not in str(error):
                 raise
             # A proxy in between takes no options: we do without, as long as nobody asked for any.
-            self._server = Server("postgres", at, port=5432, target=_TARGET, remedy=_REMEDY)
+            self._server = _connect(at, "")
         self._views = spec.views
         self._kinds = "'r', 'p', 'm', 'f', 'v'" if spec.views else "'r', 'p', 'm', 'f'"
 
@@ -198,6 +203,11 @@ class PostgresSource:
             for schema, table, counters, shape in self._server.ask(_STATES)
         }
         return quiet, states
+
+
+def _connect(at: Address, options: str) -> Server:
+    target = f"{_TARGET} {options}"
+    return Server("postgres", at, port=5432, target=target, remedy=_REMEDY, cancel=(_CANCEL, ""))
 
 
 def _options(seconds: float | None) -> str:

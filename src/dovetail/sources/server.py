@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import contextmanager
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
-from threading import Thread
-from typing import Any
+from threading import Thread, current_thread, main_thread
+from typing import Any, TypeVar
 from urllib.parse import unquote
+
+import pyarrow as pa
 
 from dovetail.errors import SourceError, UsageError
 from dovetail.ports import VARIABLE, Scan, ScannedColumn
@@ -38,6 +41,10 @@ _REMEDIES = {
     r"^(relation|Table) .* (does not|doesn't) exist": "it went while we looked; index again",
 }
 
+# How long to wait for a statement to end that was called off.
+_REAP_SECONDS = 3.0
+
+_T = TypeVar("_T")
 _secret_names = count(1)
 
 
@@ -139,7 +146,10 @@ class Asked:
 class Server:
     """A connection to one database: `kind` is DuckDB's word for its server.
 
-    `before` is put before every statement that the server is sent.
+    `before` is put before every statement that the server is sent. `target` and `before` may hold
+    `{tag}`, a word that the sessions or statements of this object are known by in the server.
+    `cancel` is how to end what they do, from another session: a query that finds it, and a
+    statement for each thing `{found}`, unless the query itself ends it.
     """
 
     def __init__(
@@ -151,19 +161,26 @@ class Server:
         target: str = "",
         before: str = "",
         remedy: str = "",
+        cancel: tuple[str, str] = ("", ""),
     ) -> None:
         self._at = at
-        self._before = before
+        self._kind = kind
+        self._port = port
+        self._tag = f"dovetail-{secrets.token_hex(6)}"
+        self._cancel = cancel
+        self._target = target
+        self._before = before.replace("{tag}", self._tag)
         self._function = f"{kind}_query"
         duck.load_extension(f"{kind}_scanner")
         with self.explained(remedy), _secret(kind, at, port) as login:
+            tagged = target.replace("{tag}", self._tag)
             self._alias = _in_time(
-                lambda: duck.attach(target, f"TYPE {kind}, SECRET {login}"), remedy
+                lambda: duck.attach(tagged, f"TYPE {kind}, SECRET {login}"), remedy
             )
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a query in the server and return all its rows."""
-        return duck.fetch(f"SELECT * FROM {self._relation(sql)}")
+        return self._wait(lambda: duck.fetch(f"SELECT * FROM {self._relation(sql)}"))
 
     def scan(self, table: str, columns: Sequence[Asked]) -> Scan:
         """Stream columns of a table (its name as the server quotes it)."""
@@ -175,13 +192,61 @@ class Server:
         wanted = ", ".join(f"{column.sql} AS c{at}" for at, column in enumerate(columns))
         relation = self._relation(f"SELECT {wanted} FROM {table}")
         with self.explained():
-            described = duck.describe(relation)
-        found = duck.scan(relation, self.explained, described=described)
+            described = self._wait(lambda: duck.describe(relation))
+        found = self._wait(lambda: duck.scan(relation, self.explained, described=described))
         named = tuple(
             ScannedColumn(asked.name, asked.type or got.type, got.untyped or asked.number)
             for asked, got in zip(columns, found.columns, strict=True)
         )
-        return Scan(named, found.batches)
+        return Scan(named, self._batches(found.batches))
+
+    def _batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        while (batch := self._wait(lambda: next(batches, None))) is not None:
+            yield batch
+
+    def _wait(self, work: Callable[[], _T]) -> _T:
+        """Have work done that waits for the server, and can be called off meanwhile.
+
+        DuckDB's clients of servers do not look up while they wait, so they wait in a thread. When
+        the caller is interrupted, the statement is ended in the server before we leave.
+        """
+        if current_thread() is not main_thread():  # where no interrupt arrives
+            return work()
+        outcome: Future[_T] = Future()
+
+        def run() -> None:
+            try:
+                outcome.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+                outcome.set_exception(error)
+
+        Thread(target=run, daemon=True).start()
+        while not outcome.done():
+            try:
+                wait([outcome])
+            except BaseException:  # an interrupt, or the end of the process
+                self._end_statements()
+                wait([outcome], _REAP_SECONDS)
+                raise
+        return outcome.result()
+
+    def _end_statements(self) -> None:
+        """End what our sessions do in the server, from a session of its own; as well as we can."""
+
+        def end() -> str:
+            find, each = (text.replace("{tag}", self._tag) for text in self._cancel)
+            target = self._target.partition(" options=")[0].replace("{tag}", "dovetail")
+            with _secret(self._kind, self._at, self._port) as login:
+                name = duck.attach(target, f"TYPE {self._kind}, SECRET {login}", read_only=False)
+            place = duck.literal(name)
+            rows = duck.fetch(f"SELECT * FROM {self._function}({place}, {duck.literal(find)})")
+            for (found,) in rows if each else ():
+                statement = duck.literal(each.replace("{found}", found))
+                duck.run(f"CALL {self._kind}_execute({place}, {statement})")
+            return name
+
+        with suppress(SourceError, *duck.ENGINE_ERRORS):
+            duck.detach(_in_time(end, ""))
 
     def close(self) -> None:
         """Let go of the connection."""
