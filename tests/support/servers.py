@@ -83,7 +83,8 @@ class PostgresDatabase(Database):
             for _ in range(500):
                 sessions = connection.execute(
                     "SELECT count(*) FROM pg_stat_activity WHERE datname = %s "
-                    "AND backend_type = 'client backend' AND left(application_name, 8) <> 'dovetail'",
+                    "AND backend_type = 'client backend' "
+                    "AND left(application_name, 8) <> 'dovetail'",
                     [self.name],
                 ).fetchone()
                 if sessions == (0,):
