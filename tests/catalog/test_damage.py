@@ -127,11 +127,11 @@ def test_a_catalog_where_there_is_something_else(tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     file = put(lake / "good.csv", GOOD)
     theirs = put(lake / "staging" / "theirs.csv", GOOD)
-    with pytest.raises(CatalogError, match=r"good.csv: File exists; choose another folder with -C"):
+    with pytest.raises(CatalogError, match=r"good.csv: File exists; choose another folder"):
         update(lake, into=file)
     with pytest.raises(NotFoundError, match="there is no catalog at"):
         dovetail.open(file)
-    with pytest.raises(CatalogError, match="Not a directory; choose another folder with -C"):
+    with pytest.raises(CatalogError, match="Not a directory; choose another folder"):
         update(lake, into=file / "below")
     with pytest.raises(CatalogError, match="holds other files and no catalog; choose a new folder"):
         update(lake, into=lake)

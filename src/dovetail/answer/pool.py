@@ -157,7 +157,7 @@ class Worker:
         except TimeoutError:
             raise LimitError(
                 f"the query ran longer than {seconds:g} seconds; "
-                "ask for less, or allow more with --timeout"
+                "ask for less, or allow more (the setting query_seconds)"
             ) from None
 
     def kill(self) -> None:

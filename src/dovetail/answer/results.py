@@ -31,7 +31,7 @@ class Limits:
     def __post_init__(self) -> None:
         if not 0 < self.seconds <= _MOST_SECONDS:  # which NaN is not, either
             raise UsageError(
-                f"a query's time limit (--timeout, query_seconds) must be more than 0 and at most "
+                f"a query's time limit (query_seconds) must be more than 0 and at most "
                 f"{_MOST_SECONDS:,} seconds, not {self.seconds:g}"
             )
         if min(self.memory, self.rows, self.bytes) < 0:

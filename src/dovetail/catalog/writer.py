@@ -56,7 +56,7 @@ def writing(path: Path) -> Iterator[CatalogWriter]:
             (path / name).mkdir(exist_ok=True)
     except OSError as error:
         raise CatalogError(
-            f"cannot write a catalog at {path}: {error.strerror}; choose another folder with -C"
+            f"cannot write a catalog at {path}: {error.strerror}; choose another folder"
         ) from None
     try:
         try:
@@ -64,7 +64,7 @@ def writing(path: Path) -> Iterator[CatalogWriter]:
         except OSError:
             holder = os.read(lock, 200).decode(errors="replace").strip() or "another process"
             raise LockedError(
-                f"{path} is being written by {holder}; wait for it, or choose another with -C"
+                f"{path} is being written by {holder}; wait for it, or choose another folder"
             ) from None
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
@@ -214,9 +214,7 @@ def _refuse_foreign(path: Path) -> None:
     present = {entry.name for entry in path.iterdir() if not entry.name.startswith(".")}
     made_here = {LOCK, SEGMENTS, GENERATIONS, STAGING, MEMORY}
     if FILE not in present and not present <= made_here:
-        raise CatalogError(
-            f"{path} holds other files and no catalog; choose a new folder for it with -C"
-        )
+        raise CatalogError(f"{path} holds other files and no catalog; choose a new folder for it")
 
 
 def _is_intact(folder: Path) -> bool:

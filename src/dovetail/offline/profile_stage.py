@@ -108,7 +108,7 @@ def _refuse_nothing(
         more = f" (and {len(plan.skipped) - 1} more)" if len(plan.skipped) > 1 else ""
         raise SourceError(f"{plan.skipped[0]}{more}")
     if not visited:
-        raise UsageError("there is nothing to index yet; name a source: dovetail index SOURCE...")
+        raise UsageError("there is nothing to index yet; name a source")
 
 
 def _as_it_was(

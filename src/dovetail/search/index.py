@@ -134,8 +134,8 @@ def refuse_other_models(catalog: CatalogReader, inputs: IndexInputs) -> None:
         if model != inputs.model:
             raise ModelError(
                 f"{catalog.path} was indexed with {_named(model)}, not with "
-                f"{_named(inputs.model)}; choose that one, or index again with this one: "
-                "dovetail index --embedder NAME"
+                f"{_named(inputs.model)}; choose that one (the setting embedder), or "
+                "index again with this one"
             )
 
 

@@ -37,7 +37,7 @@ from dovetail.search.question_spans import spans
 from dovetail.search.reasons import reasons
 from dovetail.search.value_linking import ValueLinker
 
-_NO_EMBEDDER = "this needs an embedder; index with one: dovetail index --embedder NAME"
+_NO_EMBEDDER = "this needs an embedder; index with one (the setting embedder)"
 # Tables that each cheap ranking puts forward to be scored by every signal.
 _POOL = 50
 # Questions whose vectors are kept: an evaluation asks the same ones of every retriever.
