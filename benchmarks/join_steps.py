@@ -81,7 +81,7 @@ def values(lake: Lake) -> dict[str, Any]:
     from dovetail.joins.value_index.segment_store import FOLDER as INDEX
 
     catalog = CatalogReader.open(lake.path / "catalog")
-    rmtree(catalog.path / INDEX, ignore_errors=True)
+    rmtree(catalog.folder / INDEX, ignore_errors=True)
     started = cpu_seconds()
     Postings.of(catalog, compact=True)
     return {"cpu": cpu_seconds() - started}

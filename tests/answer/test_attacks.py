@@ -282,7 +282,7 @@ def test_ordinary_sql_gives_rows_or_one_line(
     aviary: dovetail.Catalog, expression: str, engine: str, tmp_path: Path
 ) -> None:
     query = f"SELECT {expression} AS x FROM pub"
-    given = ["sql", query, "--tables", "pub", "--engine", engine, "-C", str(aviary.path)]
+    given = ["sql", query, "--tables", "pub", "--engine", engine, "-C", str(aviary.folder)]
     for form in (["--json"], ["--parquet", str(tmp_path / "rows.parquet")]):
         ran = CliRunner().invoke(app, [*given, *form])
         assert ran.exception is None or isinstance(ran.exception, DovetailError)
@@ -294,7 +294,7 @@ def test_a_parquet_file_is_written_where_its_name_says(
 ) -> None:
     target = tmp_path / "mine.txt"
     target.write_text("mine")
-    given = ["sql", "SELECT a FROM pub", "--tables", "pub", "-C", str(aviary.path)]
+    given = ["sql", "SELECT a FROM pub", "--tables", "pub", "-C", str(aviary.folder)]
     ran = CliRunner().invoke(app, [*given, "--parquet", f"file://{target}"])
     assert isinstance(ran.exception, UsageError)
     assert target.read_text() == "mine"
@@ -306,7 +306,7 @@ def test_a_limit_is_a_number_of_seconds(
 ) -> None:
     with pytest.raises(UsageError, match="must be more than 0"):
         Limits(seconds=seconds)
-    given = ["sql", "SELECT a FROM pub", "--tables", "pub", "-C", str(aviary.path)]
+    given = ["sql", "SELECT a FROM pub", "--tables", "pub", "-C", str(aviary.folder)]
     ran = CliRunner().invoke(app, [*given, "--timeout", str(seconds)])
     assert isinstance(ran.exception, (UsageError, SystemExit))
     assert ran.exit_code in (1, 2)

@@ -288,7 +288,7 @@ def test_an_answer_says_what_to_know_about_it(executor: Executor, sample: doveta
 @pytest.fixture
 def run_sql(sample: dovetail.Catalog) -> Any:
     def run(*arguments: str) -> Any:
-        return CliRunner().invoke(app, ["sql", *arguments, "-C", str(sample.path)])
+        return CliRunner().invoke(app, ["sql", *arguments, "-C", str(sample.folder)])
 
     return run
 

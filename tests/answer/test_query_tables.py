@@ -77,7 +77,7 @@ def test_given_tables_are_all_that_a_query_may_read(catalog: dovetail.Catalog) -
 
 
 def test_the_same_guard_and_limits(catalog: dovetail.Catalog, tmp_path: Path) -> None:
-    few = dovetail.open(catalog.path, Settings(embedder="none", query_rows=1))
+    few = dovetail.open(catalog.folder, Settings(embedder="none", query_rows=1))
     answer = few.sql("SELECT * FROM KNA1")
     assert (answer.rows.num_rows, answer.truncated) == (1, True)
     few.close()

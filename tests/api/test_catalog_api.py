@@ -97,9 +97,10 @@ def test_joins_paths_and_sql(catalog: dovetail.Catalog) -> None:
     (edge,) = catalog.joins("orders")
     assert (edge.left.name, edge.right.name) == ("orders", "customers")
     assert catalog.joins() == [edge]
+    assert catalog.path("customers", "orders") == [edge]
     assert catalog.join_path("customers", "orders") == [edge]
     sql = "SELECT city, count(*) AS n FROM orders JOIN customers USING (customer_id) GROUP BY ALL"
-    with dovetail.open(catalog.path, WORDS) as opened:
+    with dovetail.open(catalog.folder, WORDS) as opened:
         answer = opened.sql(sql)
         first = opened._executor
         assert opened.sql("SELECT 1 AS a").to_arrow().to_pylist() == [{"a": 1}]
@@ -217,7 +218,7 @@ def test_old_names_are_still_there(tmp_path: Path, catalog: dovetail.Catalog) ->
 
 
 def test_competing_groups_are_alternatives(sample: dovetail.Catalog) -> None:
-    found = dovetail.open(sample.path, WORDS).ask("Who ordered what?", selector="graph")
+    found = dovetail.open(sample.folder, WORDS).ask("Who ordered what?", selector="graph")
     groups = [{table.source for table in other.tables} for other in found.alternatives]
     assert {"shop.sqlite"} in groups
     confidences = [other.confidence for other in found.alternatives]

@@ -84,7 +84,7 @@ def catalog(folder: Path) -> CatalogReader:
 
 
 def ask(file: Path, catalog: CatalogReader) -> dict[str, list[str]]:
-    dataset = open_dataset(file, catalog=catalog.path)
+    dataset = open_dataset(file, catalog=catalog.folder)
     asked = dataset.question_set().over(dataset.catalog().ids)
     asked.refuse_bad("yours")
     return {found.id: [str(table) for table in found.gold] for found in asked.questions}
@@ -160,7 +160,7 @@ def test_beir_there_and_back(folder: Path, catalog: CatalogReader, tmp_path: Pat
         "query-id\tcorpus-id\tscore",
         "0\tfarm::farm_cat\t1",
     ]
-    back = open_dataset(tmp_path / "beir", catalog=catalog.path)
+    back = open_dataset(tmp_path / "beir", catalog=catalog.folder)
     found = back.question_set().over(back.catalog().ids)
     assert [(q.id, q.text, q.gold, q.sql) for q in found.questions] == [
         (q.id, q.text, q.gold, q.sql) for q in asked.questions
@@ -170,15 +170,15 @@ def test_beir_there_and_back(folder: Path, catalog: CatalogReader, tmp_path: Pat
 def test_beir_that_does_not_fit_together(catalog: CatalogReader, tmp_path: Path) -> None:
     (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "cats"}\n')
     with pytest.raises(NotFoundError, match=r"is no BEIR dataset: it has no qrels/test.tsv"):
-        open_dataset(tmp_path, catalog=catalog.path).questions()
+        open_dataset(tmp_path, catalog=catalog.folder).questions()
     (tmp_path / "qrels").mkdir()
     qrels = tmp_path / "qrels/test.tsv"
     qrels.write_text("query-id\tcorpus-id\tscore\n1\tfarm::farm_cat\t1\n2\tfarm::farm_cat\t1\n")
     with pytest.raises(DatasetError, match="judges queries that are not there: 2"):
-        open_dataset(tmp_path, catalog=catalog.path).questions()
+        open_dataset(tmp_path, catalog=catalog.folder).questions()
     qrels.write_text("1 0 farm::farm_cat 1\n")
     with pytest.raises(DatasetError, match="must have the columns query-id, corpus-id, score"):
-        open_dataset(tmp_path, catalog=catalog.path).questions()
+        open_dataset(tmp_path, catalog=catalog.folder).questions()
 
 
 def test_trec_there_and_back(tmp_path: Path) -> None:

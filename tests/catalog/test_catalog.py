@@ -63,14 +63,14 @@ def test_dirty_keys_come_through_as_they_are(sample: dovetail.Catalog) -> None:
 
 
 def test_the_files_are_readable_without_dovetail(sample: dovetail.Catalog) -> None:
-    manifest = json.loads((sample.path / "manifest.json").read_text())
-    tables = pq.read_table(sample.path / "generations/00000001/tables.parquet")
-    columns = pq.read_table(sample.path / "generations/00000001/columns.parquet")
+    manifest = json.loads((sample.folder / "manifest.json").read_text())
+    tables = pq.read_table(sample.folder / "generations/00000001/tables.parquet")
+    columns = pq.read_table(sample.folder / "generations/00000001/columns.parquet")
     assert (manifest["version"], manifest["generation"]) == (2, 1)
     assert tables.num_rows == 77
     assert sum(tables["columns"].to_pylist()) == columns.num_rows
     first = tables.slice(0, 1).to_pylist()[0]
-    hashes = np.load(sample.path / "segments" / first["segment"] / "hashes.npy", mmap_mode="r")
+    hashes = np.load(sample.folder / "segments" / first["segment"] / "hashes.npy", mmap_mode="r")
     column = columns.slice(0, 1).to_pylist()[0]
     vector = hashes[column["hashes_at"] :][: column["distinct"]]
     assert vector.tolist() == sample.hashes(sample.ids[0], 0).tolist()

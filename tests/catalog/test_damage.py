@@ -31,7 +31,7 @@ from tests.support.files import (
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
     put(tmp_path / "lake" / "good.csv", GOOD)
-    return update(f"lake={tmp_path / 'lake'}", into=tmp_path / "catalog").catalog.path
+    return update(f"lake={tmp_path / 'lake'}", into=tmp_path / "catalog").catalog.folder
 
 
 def flip(content: bytes) -> bytes:

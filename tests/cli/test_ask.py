@@ -141,11 +141,11 @@ def test_the_account_of_a_set(shop: Path) -> None:
 @pytest.mark.slow
 def test_tables_that_do_not_join_are_warned_of(sample: dovetail.Catalog) -> None:
     question = "recalls of products and districts of schools"
-    done = run("ask", question, "-C", str(sample.path), DOVETAIL_EMBEDDER="none")
+    done = run("ask", question, "-C", str(sample.folder), DOVETAIL_EMBEDDER="none")
     assert done.returncode == 0
     assert done.stderr.startswith("dovetail: no joins are known between these parts of the set: ")
     assert done.stderr.count("\n") == 1
-    found = dovetail.open(sample.path, WORDS).ask(question)
+    found = dovetail.open(sample.folder, WORDS).ask(question)
     assert found.connected is False
     assert found.to_dict()["connected"] is False
 

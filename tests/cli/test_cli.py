@@ -111,7 +111,7 @@ def test_what_typer_refuses_is_wrong_usage(shop: Path) -> None:
 
 @pytest.mark.slow
 def test_an_ambiguous_name_lists_the_choices(sample: dovetail.Catalog) -> None:
-    done = run("show", "orders", "-C", str(sample.path))
+    done = run("show", "orders", "-C", str(sample.folder))
     assert done.returncode == 2
     assert "shop.sqlite::orders, warehouse.duckdb::orders" in done.stderr
 
@@ -286,15 +286,15 @@ def test_the_public_names_are_these() -> None:
 
 @pytest.mark.slow
 def test_joins_are_shown_with_their_reasons(sample: dovetail.Catalog) -> None:
-    shown = run("joins", "order_items", "-C", str(sample.path), COLUMNS="200").stdout
+    shown = run("joins", "order_items", "-C", str(sample.folder), COLUMNS="200").stdout
     assert "shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no" in shown
     assert "named after it" in shown
-    found = run_json("joins", "order_items", "-C", str(sample.path))["joins"]
+    found = run_json("joins", "order_items", "-C", str(sample.folder))["joins"]
     assert [join["columns"] for join in found] == [[["order_no", "order_no"]], [["product_id"] * 2]]
     assert found[0]["cardinality"] == "n:1"
-    way = run_json("joins", "--path", "suppliers", "districts", "-C", str(sample.path))["joins"]
+    way = run_json("joins", "--path", "suppliers", "districts", "-C", str(sample.folder))["joins"]
     assert [join["columns"][0][0] for join in way] == ["supplier_id", "school_id", "district_code"]
-    none = run("joins", "--path", "recalls", "districts", "-C", str(sample.path))
+    none = run("joins", "--path", "recalls", "districts", "-C", str(sample.folder))
     assert none.returncode == 1
     assert "no joins above 0.5 lead from warehouse.duckdb::recalls" in none.stderr
 

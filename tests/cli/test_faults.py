@@ -78,7 +78,7 @@ def test_no_permission_to_read(restricted: Run, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_no_permission_for_the_catalog(restricted: Run, tmp_path: Path) -> None:
     put(tmp_path / "lake" / "good.csv", GOOD)
-    built = update(tmp_path / "lake", into=tmp_path / ".dovetail").catalog.path
+    built = update(tmp_path / "lake", into=tmp_path / ".dovetail").catalog.folder
     before = contents(dovetail.open(built))
     unwritable = "cannot write a catalog at .dovetail: Permission denied; choose another folder"
     cases = [

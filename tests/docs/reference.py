@@ -88,7 +88,9 @@ def _members(thing: Any) -> list[tuple[str, str]]:
         if name.startswith("_"):
             continue
         plain = member.__func__ if isinstance(member, classmethod) else member
-        if inspect.isfunction(plain) and inspect.getdoc(plain):
+        if inspect.isfunction(plain) and plain.__name__ != name:
+            found.append((name, f"Another name of `{plain.__name__}`.\n"))
+        elif inspect.isfunction(plain) and inspect.getdoc(plain):
             head = f"```text\n{name}{_plain(inspect.signature(plain))}\n```\n\n"
             found.append((name, head + _text(plain)))
         elif (isinstance(plain, property) or hasattr(plain, "attrname")) and inspect.getdoc(plain):

@@ -31,8 +31,8 @@ def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Pa
     shutil.copy(shop, copy)
     catalog = dovetail.build(f"shop={copy}", into=tmp_path / "catalog")
     first = join_edges(catalog)
-    (file,) = (catalog.path / stored.FOLDER).glob("*.parquet")
-    assert join_edges(dovetail.open(catalog.path)) == first
+    (file,) = (catalog.folder / stored.FOLDER).glob("*.parquet")
+    assert join_edges(dovetail.open(catalog.folder)) == first
     assert work_out(catalog) == first
 
     file.write_bytes(b"broken")
@@ -45,7 +45,7 @@ def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Pa
     updated = join_edges(changed)
     rebuilt = join_edges(dovetail.build(f"shop={copy}", into=tmp_path / "rebuilt"))
     assert updated == rebuilt != first
-    assert len(list((catalog.path / stored.FOLDER).glob("*.parquet"))) == 1  # the other is gone
+    assert len(list((catalog.folder / stored.FOLDER).glob("*.parquet"))) == 1  # the other is gone
 
 
 # Columns of every sort: keys and references by one name, sparse ids, words, measures, nothing.
@@ -138,13 +138,13 @@ def test_evidence_is_there_after_an_update_as_if_it_had_been_asked_for(
     source = [f"{path.name}={path}" for path in corpus if path.name == "shop.sqlite"]
     eager = update(source, into=tmp_path / "eager", on_progress=seen.append).catalog
     assert [(news.done, news.total) for news in seen if news.phase == "join"] == [(0, 2), (1, 2)]
-    (file,) = (eager.path / stored.FOLDER).glob("*-foreign_key-*.parquet")
+    (file,) = (eager.folder / stored.FOLDER).glob("*-foreign_key-*.parquet")
     written = file.stat().st_mtime_ns
     lazy = update(source, into=tmp_path / "lazy", joins=False, search=False).catalog
-    assert not (lazy.path / stored.FOLDER).exists()
+    assert not (lazy.folder / stored.FOLDER).exists()
     assert join_edges(eager) == join_edges(lazy)
     assert file.stat().st_mtime_ns == written
-    (same,) = (lazy.path / stored.FOLDER).glob("*-foreign_key-*.parquet")
+    (same,) = (lazy.folder / stored.FOLDER).glob("*-foreign_key-*.parquet")
     assert same.name == file.name
 
 
@@ -157,7 +157,7 @@ def test_edges_among_a_few_tables_are_those_of_the_whole(
     few = [table for table in catalog.ids if table.source == "civic.sqlite"]
     alone = edges_among(catalog, few, name)
     pairwise = name != "foreign_key"
-    assert (catalog.path / stored.FOLDER).exists() is not pairwise
+    assert (catalog.folder / stored.FOLDER).exists() is not pairwise
     whole = join_edges(catalog, name)
     inside = [edge for edge in whole if edge.left in few and edge.right in few]
     assert alone == inside == edges_among(catalog, few, name)

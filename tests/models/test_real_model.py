@@ -32,7 +32,7 @@ def test_a_real_model_describes_tables_and_selects_among_them(
     told = {table.name: one for table, one in purposes(catalog).items()}
     assert tuple(sorted(told)) == TABLES
     assert all(one.model == llm.model_id and len(one.text) <= 600 for one in told.values())
-    searcher = dovetail.open(catalog.path, settings).searcher
+    searcher = dovetail.open(catalog.folder, settings).searcher
     sizes = {}
     for prompt in ("full", "compact"):
         options = CoreTOptions(select=SelectOptions(prompt, reply=48))

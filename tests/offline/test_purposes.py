@@ -163,7 +163,7 @@ def test_each_table_gets_its_purpose_and_lookalikes_share_one_call(
     assert report.cost == pytest.approx((800 * 0.5 + 40 * 2.0) / 1e6)
     assert seen[0] == Progress("describe", 0, 5, "0 tokens in, 0 out")
     assert seen[-1] == Progress("describe", 5, 5, "800 tokens in, 40 out, cost 0.0005")
-    found = purposes(dovetail.open(catalog.path))
+    found = purposes(dovetail.open(catalog.folder))
     assert list(found) == catalog.ids
     assert found[TableId("b.sqlite", "orders")] == Purpose(
         "All about orders.", "openai:tiny", PROMPT
@@ -180,7 +180,7 @@ def test_only_another_model_prompt_or_sample_is_asked_again(
         with sqlite3.connect(tmp_path / "b.sqlite") as connection:
             connection.execute("INSERT INTO items VALUES (10, 'new')")
         connection.close()
-        catalog = dovetail.build(into=catalog.path)
+        catalog = dovetail.build(into=catalog.folder)
         assert TableId("b.sqlite", "items") not in purposes(catalog)
         report = write_purposes(catalog, model(server))
         assert (report.written, report.reused) == (1, 4)
@@ -207,7 +207,7 @@ def test_rows_that_the_model_does_not_see_cost_nothing(tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / "big.sqlite") as connection:
             connection.execute(f"UPDATE notes SET note = 'other' WHERE id = {unseen}")
         connection.close()
-        catalog = dovetail.build(into=catalog.path)
+        catalog = dovetail.build(into=catalog.folder)
         (after,) = catalog
         assert (after.sample, after.digest == before.digest) == (before.sample, False)
         assert write_purposes(catalog, model(server)).reused == 1
@@ -246,7 +246,7 @@ def test_an_endpoint_that_always_fails_is_not_asked_for_every_table(
 
 
 def test_a_catalog_that_cannot_be_written_to_is_named(catalog: dovetail.Catalog) -> None:
-    (catalog.path / "purposes").write_text("in the way")
+    (catalog.folder / "purposes").write_text("in the way")
     with (
         endpoint(about) as server,
         pytest.raises(CatalogError, match=r"cannot write to .*purposes.jsonl: .*; purposes that"),
@@ -265,14 +265,14 @@ write_purposes(dovetail.open(sys.argv[1]), open_llm("openai:tiny"), workers=1)
 
 def test_what_was_finished_survives_a_kill(catalog: dovetail.Catalog) -> None:
     with endpoint(about, about, Play(hangs=True)) as server:
-        command = [sys.executable, "-c", KILLED, str(catalog.path)]
+        command = [sys.executable, "-c", KILLED, str(catalog.folder)]
         process = subprocess.Popen(command, env={**os.environ, **server.environ})
         while len(server.asked) < 3:
             assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
         process.wait()
-    file = catalog.path / "purposes" / "purposes.jsonl"
+    file = catalog.folder / "purposes" / "purposes.jsonl"
     file.write_bytes(file.read_bytes() + b'{"digest": "torn')
     done = len(purposes(catalog))
     assert done in (2, 3)  # two calls, one of them perhaps for both tables of orders
@@ -284,7 +284,7 @@ def test_what_was_finished_survives_a_kill(catalog: dovetail.Catalog) -> None:
 
 def test_an_interrupt_does_not_wait_for_the_model(catalog: dovetail.Catalog) -> None:
     with endpoint(Play(hangs=True)) as server:
-        command = [sys.executable, "-c", KILLED, str(catalog.path)]
+        command = [sys.executable, "-c", KILLED, str(catalog.folder)]
         process = subprocess.Popen(
             command, env={**os.environ, **server.environ}, stderr=subprocess.DEVNULL
         )
@@ -313,7 +313,7 @@ def test_the_command_writes_purposes_and_says_what_they_took(catalog: dovetail.C
     def moody(body: dict[str, Any]) -> Play:
         return fails(400, "no") if asked_about(body) == "empty_" else about(body)
 
-    where = ("-C", str(catalog.path))
+    where = ("-C", str(catalog.folder))
     with endpoint(moody) as server:
         url = server.url
         said = run("index", *where, "--llm", "openai:tiny", OPENAI_BASE_URL=url).stdout

@@ -50,7 +50,7 @@ def shop(tmp_path: Path) -> CatalogReader:
 
 
 def kept(catalog: CatalogReader) -> Path:
-    (path,) = (catalog.path / FOLDER).iterdir()
+    (path,) = (catalog.folder / FOLDER).iterdir()
     return path
 
 
@@ -96,10 +96,10 @@ def test_a_catalog_that_cannot_be_written_is_searched_all_the_same(
 ) -> None:
     expected = results(Searcher(shop, IndexInputs(None)))
     for folder in (FOLDER, "values", "postings", "joins"):
-        shutil.rmtree(shop.path / folder, ignore_errors=True)
-        (shop.path / folder).write_text("in the way")
-    assert results(Searcher(CatalogReader.open(shop.path), IndexInputs(None))) == expected
-    assert (shop.path / FOLDER).read_text() == "in the way"
+        shutil.rmtree(shop.folder / folder, ignore_errors=True)
+        (shop.folder / folder).write_text("in the way")
+    assert results(Searcher(CatalogReader.open(shop.folder), IndexInputs(None))) == expected
+    assert (shop.folder / FOLDER).read_text() == "in the way"
 
 
 def test_an_update_gives_what_a_rebuild_gives(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_an_update_gives_what_a_rebuild_gives(tmp_path: Path) -> None:
         updated = results(Searcher(catalog, IndexInputs(HashEmbedder())))
         assert updated == results(Searcher(fresh, IndexInputs(HashEmbedder())))
         assert any(updated)
-        assert len(list((catalog.path / FOLDER).iterdir())) == 1
+        assert len(list((catalog.folder / FOLDER).iterdir())) == 1
 
 
 def test_without_an_embedder_words_values_and_joins_remain(shop: CatalogReader) -> None:
@@ -214,5 +214,5 @@ def test_purposes_are_searched(shop: CatalogReader) -> None:
 
 def build_again(catalog: CatalogReader) -> CatalogReader:
     """The same catalog, as if never searched."""
-    shutil.rmtree(catalog.path / FOLDER)
-    return CatalogReader.open(catalog.path)
+    shutil.rmtree(catalog.folder / FOLDER)
+    return CatalogReader.open(catalog.folder)

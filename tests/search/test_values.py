@@ -48,7 +48,7 @@ def test_equal_to_a_look_through_every_column_across_updates(tmp_path: Path) -> 
         catalog = dovetail.build(str(folder), into=tmp_path / "catalog")
         check(catalog)
         forget_others(catalog)
-        kept = {path.name.split("-")[0] for path in (catalog.path / FOLDER).iterdir()}
+        kept = {path.name.split("-")[0] for path in (catalog.folder / FOLDER).iterdir()}
         assert kept <= set(catalog.manifest.segments)
         check(catalog)
 
@@ -70,11 +70,11 @@ def test_damaged_or_unwritable_postings_are_made_again(
     write(tmp_path, "a", random.Random(2))
     catalog = dovetail.build(str(tmp_path / "a.csv"), into=tmp_path / "catalog")
     check(catalog)
-    for file in (catalog.path / FOLDER).rglob("*.npy"):
+    for file in (catalog.folder / FOLDER).rglob("*.npy"):
         file.write_bytes(file.read_bytes()[:100])
     check(catalog)
-    shutil.rmtree(catalog.path / FOLDER)
-    (catalog.path / FOLDER).write_text("in the way")
+    shutil.rmtree(catalog.folder / FOLDER)
+    (catalog.folder / FOLDER).write_text("in the way")
     check(catalog)
 
 

@@ -21,7 +21,7 @@ from dovetail.search.index import (
 
 def not_yet_searchable(catalog: dovetail.Catalog, into: Path) -> dovetail.Catalog:
     """A copy of a catalog without what search made of it."""
-    shutil.copytree(catalog.path, into, ignore=shutil.ignore_patterns(FOLDER, VECTORS))
+    shutil.copytree(catalog.folder, into, ignore=shutil.ignore_patterns(FOLDER, VECTORS))
     return dovetail.Catalog.open(into)
 
 

@@ -36,7 +36,7 @@ def build(folder: Path) -> Path:
         shop.executemany("INSERT INTO customers VALUES (?, ?, ?)", people)
         sales = [(1000 + n, n % 60, n / 4) for n in range(200)]
         shop.executemany("INSERT INTO orders VALUES (?, ?, ?)", sales)
-    return dovetail.build(f"shop={folder / 'shop.sqlite'}", into=folder / "catalog").path
+    return dovetail.build(f"shop={folder / 'shop.sqlite'}", into=folder / "catalog").folder
 
 
 def use(catalog: Path, source: Path) -> int:

@@ -27,6 +27,6 @@ def tables_of_query(
     for said in names:
         if fold(said) in found or (tables is not None and not matches(ids, said)):
             continue
-        table = find_table(ids, said, catalog.path)
+        table = find_table(ids, said, catalog.folder)
         found[fold(said)] = Relation(known.get(table) or catalog[table], said, (said,))
     return tuple(found.values())

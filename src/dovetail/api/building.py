@@ -120,7 +120,7 @@ def _arguments(sources: Sequence[SourceArgument], catalog: Path) -> Iterator[str
         )
         if frames:
             with writing(catalog) as writer:
-                folder = write_frames(frames, writer.path.absolute() / LABEL)
+                folder = write_frames(frames, writer.folder.absolute() / LABEL)
             yield f"{LABEL}={folder}"
 
 

@@ -70,7 +70,7 @@ class Catalog(CatalogReader):
         """Show what another reader shows; whatever was worked out before is forgotten."""
         vars(self).clear()
         segments = {name: opened.segment(name) for name in opened.manifest.segments}
-        super().__init__(opened.path, opened.manifest, opened.records, segments)
+        super().__init__(opened.folder, opened.manifest, opened.records, segments)
         self.settings = settings
         # What caches go by: another object after every refresh.
         self._opened = opened
@@ -88,8 +88,8 @@ class Catalog(CatalogReader):
         from dovetail.api.update_summary import UpdateSummary
         from dovetail.offline import pipeline
 
-        model = open_model(self.path, self.settings)
-        done = pipeline.update(into=self.path, settings=self.settings, llm=model)
+        model = open_model(self.folder, self.settings)
+        done = pipeline.update(into=self.folder, settings=self.settings, llm=model)
         self.close()
         self._adopt(done.catalog, self.settings)
         return UpdateSummary.of(done, self)
@@ -109,14 +109,14 @@ class Catalog(CatalogReader):
     def __repr__(self) -> str:
         sources = len({table.source for table in self.ids})
         tables = notebook.count(len(self), "table")
-        return f"<Catalog {self.path}: {tables} of {notebook.count(sources, 'source')}>"
+        return f"<Catalog {self.folder}: {tables} of {notebook.count(sources, 'source')}>"
 
     def _repr_html_(self) -> str:
         """The first tables, for a notebook."""
         shown = (self[table] for table in self.ids[:_SHOWN])
         rows = ((t.name, t.id.source, f"{t.rows:,}", len(t.columns)) for t in shown)
         more = f", the first {_SHOWN} shown" if len(self) > _SHOWN else ""
-        title = f"{self.path}: {notebook.count(len(self), 'table')}{more}"
+        title = f"{self.folder}: {notebook.count(len(self), 'table')}{more}"
         return notebook.block(title, notebook.table(["table", "source", "rows", "columns"], rows))
 
     @cached_property
@@ -259,19 +259,21 @@ class Catalog(CatalogReader):
             return graph.joins(self._table(table).id, least=least)
         return [edge for edge in graph.edges if edge.score > least]
 
-    def join_path(
+    def path(
         self, start: TableId | str, end: TableId | str, *, least: float = JOINABLE
     ) -> list[JoinEdge]:
         """The surest path of joins from one table to another; empty if there is none.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
-        >>> for edge in catalog.join_path("products", "orders"):
+        >>> for edge in catalog.path("products", "orders"):
         ...     print(edge)
         shop.sqlite::order_items.product_id = shop.sqlite::products.product_id  (0.98)
         shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)
         """
         return self._graph.path(self._table(start).id, self._table(end).id, least=least)
+
+    join_path = path  # its former name
 
     def join_graph(self, scoring: str = DEFAULT_SCORING) -> JoinGraph:
         """All joins of the catalog as a graph, by some scoring."""
@@ -309,7 +311,7 @@ class Catalog(CatalogReader):
     def _model(self, llm: LLM | str | None) -> LLM | None:
         if not isinstance(llm, str | None):
             return llm
-        return open_model(self.path, self.settings.but(llm=llm))
+        return open_model(self.folder, self.settings.but(llm=llm))
 
 
 def _refuse_empty(found: AskResult) -> None:

@@ -49,4 +49,4 @@ class UpdateSummary(summary.UpdateSummary):
             f"{notebook.count(number, 'table')} {what}" for what, number in counts.items() if number
         ]
         told += [f"{len(self.skipped)} skipped"] if self.skipped else []
-        return f"<UpdateSummary {self.catalog.path}: {', '.join(told) or 'no tables'}>"
+        return f"<UpdateSummary {self.catalog.folder}: {', '.join(told) or 'no tables'}>"

@@ -43,7 +43,7 @@ def bench_joins(
     catalog = dataset.catalog(Settings(comparison=comparison), on_progress, search=False)
     started = time.perf_counter()
     edges = work_out(
-        catalog, name, embedder=model and CachedEmbedder(model, catalog.path / VECTORS)
+        catalog, name, embedder=model and CachedEmbedder(model, catalog.folder / VECTORS)
     )
     seconds = time.perf_counter() - started
     arrays = ColumnArrays.of(catalog)

@@ -108,7 +108,7 @@ def check_tables(records: Sequence[Record], catalog: CatalogReader, where: str) 
     strange = sorted({table.id for record in records for table in record.tables} - known)
     if strange:
         raise DatasetError(
-            f"{where} names {len(strange)} tables that are not in {catalog.path}, "
+            f"{where} names {len(strange)} tables that are not in {catalog.folder}, "
             f"{strange[0]} among them; it was made over another catalog"
         )
 

@@ -51,7 +51,7 @@ def bench_sql(
     has_model = bool(config.settings.llm)
     retrievers = [full_name(name, has_model=has_model) for name in retrievers]
     keys = [experiment.key(name) for name in retrievers]
-    llm = open_model(experiment.catalog.path, config.settings)
+    llm = open_model(experiment.catalog.folder, config.settings)
     if llm is None:
         raise MissingModelError("writing SQL")
     chosen = engine or _engine(dataset, experiment.catalog)

@@ -37,7 +37,7 @@ def purposes(catalog: CatalogReader) -> Mapping[TableId, Purpose]:
 
 def purpose_journal(catalog: CatalogReader) -> Journal:
     """Where purposes are written."""
-    return Journal(catalog.path / FOLDER / FILE)
+    return Journal(catalog.folder / FOLDER / FILE)
 
 
 def purpose_lines(journal: Journal) -> Iterator[Json]:

@@ -33,9 +33,9 @@ class CatalogReader:
     """
 
     def __init__(
-        self, path: Path, manifest: Manifest, records: Records, segments: dict[str, Segment]
+        self, folder: Path, manifest: Manifest, records: Records, segments: dict[str, Segment]
     ) -> None:
-        self.path = path
+        self.folder = folder
         self.manifest = manifest
         self.records = records
         self._segments = segments
@@ -96,7 +96,9 @@ class CatalogReader:
             yield from self.records.domain_tables(start, min(start + _CHUNK, len(self)))
 
     def __getitem__(self, table: TableId | str) -> Table:
-        row = self._row(find_table(self.ids, table, self.path) if isinstance(table, str) else table)
+        row = self._row(
+            find_table(self.ids, table, self.folder) if isinstance(table, str) else table
+        )
         return self.records.domain_tables(row, row + 1)[0]
 
     def __contains__(self, table: object) -> bool:
@@ -196,5 +198,5 @@ class CatalogReader:
     def _row(self, table: TableId) -> int:
         row = bisect_left(self.ids, table)
         if row == len(self.ids) or self.ids[row] != table:
-            find_table(self.ids, table, self.path)  # raises, with names that are near
+            find_table(self.ids, table, self.folder)  # raises, with names that are near
         return row

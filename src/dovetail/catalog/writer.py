@@ -78,18 +78,18 @@ def writing(path: Path) -> Iterator[CatalogWriter]:
 class CatalogWriter:
     """What may be done to a catalog while its lock is held."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.current: CatalogReader | None
         try:
-            self.current = CatalogReader.open(path)
+            self.current = CatalogReader.open(folder)
         except NotFoundError:
             self.current = None
 
     @contextmanager
     def staging(self) -> Iterator[Path]:
         """A folder for unfinished work, removed at the end."""
-        folder = Path(tempfile.mkdtemp(dir=self.path / STAGING))
+        folder = Path(tempfile.mkdtemp(dir=self.folder / STAGING))
         try:
             yield folder
         finally:
@@ -97,7 +97,7 @@ class CatalogWriter:
 
     def adopt(self, staged: Path, name: str) -> Segment:
         """Move a finished segment in. It is kept even if this run never commits."""
-        place = self.path / SEGMENTS / name
+        place = self.folder / SEGMENTS / name
         if place.exists() and not _is_intact(place):
             self._remove(place)
         if not place.exists():
@@ -110,7 +110,7 @@ class CatalogWriter:
         """Segments that an interrupted run finished and no manifest names."""
         named = set(self.current.manifest.segments) if self.current else set()
         found = []
-        for folder in sorted((self.path / SEGMENTS).iterdir()):
+        for folder in sorted((self.folder / SEGMENTS).iterdir()):
             if folder.name in named or not is_ours(folder.name):
                 continue
             # What is damaged goes with all that is unused, after the commit.
@@ -136,7 +136,7 @@ class CatalogWriter:
                 f"{GENERATIONS}/{name}/{file}": describe(write_parquet(folder / file, part))
                 for file, part in ((TABLES_FILE, records.tables), (COLUMNS_FILE, records.columns))
             }
-            place = self.path / GENERATIONS / name
+            place = self.folder / GENERATIONS / name
             if place.exists():  # of a run that ended just here
                 self._remove(place)
             sync_tree(folder)
@@ -151,9 +151,9 @@ class CatalogWriter:
             files=files,
             segments={segment: segments[segment].files for segment in used},
         )
-        manifest.write(self.path)
+        manifest.write(self.folder)
         self.current = CatalogReader(
-            self.path, manifest, records, {name: segments[name] for name in used}
+            self.folder, manifest, records, {name: segments[name] for name in used}
         )
         with suppress(OSError):  # the next commit tries again
             self._remove_unused()
@@ -161,17 +161,17 @@ class CatalogWriter:
 
     def sweep(self) -> None:
         """Remove unfinished work of runs that were killed; the lock says none is running."""
-        for folder in (self.path / STAGING).iterdir():
+        for folder in (self.folder / STAGING).iterdir():
             remove_ours(folder)
 
     def _remove_unused(self) -> None:
         if self.current is None:
             return
         manifest = self.current.manifest
-        for folder in (self.path / SEGMENTS).iterdir():
+        for folder in (self.folder / SEGMENTS).iterdir():
             if folder.name not in manifest.segments:
                 self._remove(folder)
-        for folder in (self.path / GENERATIONS).iterdir():
+        for folder in (self.folder / GENERATIONS).iterdir():
             if folder.name != f"{manifest.generation:08d}":
                 self._remove(folder)
 
@@ -179,7 +179,7 @@ class CatalogWriter:
         """Take a folder out in one step: half removed, it could be taken for a whole one."""
         if not is_ours(folder.name):
             return
-        gone = self.path / STAGING / folder.name
+        gone = self.folder / STAGING / folder.name
         folder.rename(gone)
         remove_ours(gone)
 

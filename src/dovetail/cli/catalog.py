@@ -150,7 +150,7 @@ def tables(
             {**_id_json(table), "rows": table.rows, "columns": len(table.columns)}
             for table in shown
         ]
-        print_json({"catalog": str(opened.path), "matching": len(chosen), "tables": rows})
+        print_json({"catalog": str(opened.folder), "matching": len(chosen), "tables": rows})
         return
     screen = console()
     screen.print(_listing(shown, with_source=len({table.source for table in opened.ids}) > 1))
@@ -283,7 +283,7 @@ def _print_summary(summary: UpdateSummary) -> None:
         "unchanged": summary.unchanged,
     }
     screen = console()
-    total = f"{len(summary.catalog)} tables in {summary.catalog.path}"
+    total = f"{len(summary.catalog)} tables in {summary.catalog.folder}"
     if not (summary.added or summary.changed or summary.dropped):
         screen.print(f"Nothing to do: {total} are up to date.", highlight=False)
     else:
@@ -372,7 +372,7 @@ def _table_json(table: Table) -> dict[str, Any]:
 def _summary_json(summary: UpdateSummary) -> dict[str, Any]:
     purposes = summary.purposes
     return {
-        "catalog": str(summary.catalog.path),
+        "catalog": str(summary.catalog.folder),
         "tables": len(summary.catalog),
         "added": [str(table) for table in summary.added],
         "changed": [str(table) for table in summary.changed],

@@ -54,7 +54,7 @@ def joins(
         edges = [edge for edge in graph.edges if edge.score > least]
     if as_json:
         found = [edge.to_dict() for edge in edges]
-        print_json({"catalog": str(opened.path), "scoring": scoring, "joins": found})
+        print_json({"catalog": str(opened.folder), "scoring": scoring, "joins": found})
         return
     listing = rich_table("score", "join", "kind", "match rate", "why")
     for edge in edges:

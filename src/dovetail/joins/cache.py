@@ -58,7 +58,7 @@ def join_edges(
     try:
         found, complete = _work_out(catalog, chosen, thresholds, embedder, _newest(path))
     except _CONFUSED:  # what was stored for next time may be damaged: once more without any of it
-        remove_segments(catalog.path)
+        remove_segments(catalog.folder)
         found, complete = _work_out(catalog, chosen, thresholds, embedder, None)
     if complete:
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
@@ -149,7 +149,7 @@ def bring_up_to_date(
     try:
         Postings.of(catalog, compact=True)
     except _CONFUSED:  # a stored segment is damaged
-        remove_segments(catalog.path)
+        remove_segments(catalog.folder)
         Postings.of(catalog, compact=True)
     for done, name in enumerate(wanted, 1):
         on_progress(done, 1 + len(wanted))
@@ -161,7 +161,7 @@ def _remove_others(catalog: CatalogReader) -> None:
     """Remove evidence that was worked out from other contents than the catalog's."""
     contents = catalog.contents
     with suppress(OSError):
-        for file in (catalog.path / FOLDER).iterdir():
+        for file in (catalog.folder / FOLDER).iterdir():
             if not file.name.startswith(contents) and file.suffix in (".parquet", ".npz"):
                 file.unlink(missing_ok=True)
 

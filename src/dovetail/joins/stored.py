@@ -57,7 +57,7 @@ def evidence_file(
     """The file that evidence stands in, named by the catalog's contents and all that is chosen."""
     model = embedder.model_id if embedder else ""
     digest = hashlib.sha256(f"{chosen.version} {thresholds} {model}".encode()).hexdigest()[:8]
-    return catalog.path / FOLDER / f"{catalog.contents}-{chosen.name}-{digest}.parquet"
+    return catalog.folder / FOLDER / f"{catalog.contents}-{chosen.name}-{digest}.parquet"
 
 
 def read_rows(path: Path) -> pa.Table:

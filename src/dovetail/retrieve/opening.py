@@ -38,7 +38,7 @@ def open_model(catalog: Path, settings: Settings) -> LLM | None:
 
 def needed_model(catalog: CatalogReader, settings: Settings, what: str) -> LLM:
     """Open the language model that is set; without one the error says that `what` needs it."""
-    model = open_model(catalog.path, settings)
+    model = open_model(catalog.folder, settings)
     if model is None:
         raise MissingModelError(what)
     return model
@@ -65,7 +65,7 @@ class SelectorContext:
     @property
     def llm(self) -> LLM | None:
         """The language model, if there is one."""
-        return self.given_llm or open_model(self.catalog.path, self.settings)
+        return self.given_llm or open_model(self.catalog.folder, self.settings)
 
     def needed_llm(self, what: str) -> LLM:
         """Return the language model; without one the error says that `what` needs it."""

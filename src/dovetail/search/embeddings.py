@@ -42,6 +42,6 @@ def embed_catalog(
     tables = list(catalog)
     lines = [table_text(table, purposes.get(table.id, "")) for table in tables]
     headers = [header_text(table.name, column.name) for table in tables for column in table.columns]
-    store = VectorStore(catalog.path / FOLDER, embedder)
+    store = VectorStore(catalog.folder / FOLDER, embedder)
     vectors: Vectors = store.documents([*lines, *headers], on_progress)
     return Embeddings(vectors[: len(lines)], vectors[len(lines) :])

@@ -119,7 +119,7 @@ def remove_other_indexes(catalog: CatalogReader, inputs: IndexInputs) -> None:
 
 
 def _path(catalog: CatalogReader, inputs: IndexInputs) -> Path:
-    return catalog.path / FOLDER / f"{catalog.contents}-{inputs.key}"
+    return catalog.folder / FOLDER / f"{catalog.contents}-{inputs.key}"
 
 
 def refuse_other_models(catalog: CatalogReader, inputs: IndexInputs) -> None:
@@ -127,13 +127,13 @@ def refuse_other_models(catalog: CatalogReader, inputs: IndexInputs) -> None:
 
     To embed it again takes long; an option given with a question must not start that.
     """
-    for other in (catalog.path / FOLDER).glob(f"{catalog.contents}-*/{_ABOUT}"):
+    for other in (catalog.folder / FOLDER).glob(f"{catalog.contents}-*/{_ABOUT}"):
         model = inputs.model
         with suppress(*DAMAGE):
             model = json.loads(other.read_text("utf-8"))["model"]
         if model != inputs.model:
             raise ModelError(
-                f"{catalog.path} was indexed with {_named(model)}, not with "
+                f"{catalog.folder} was indexed with {_named(model)}, not with "
                 f"{_named(inputs.model)}; choose that one (the setting embedder), or "
                 "index again with this one"
             )

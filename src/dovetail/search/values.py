@@ -106,13 +106,13 @@ def forget_others(catalog: CatalogReader) -> None:
     """Remove the postings of segments that the catalog no longer has."""
     names = {_path(catalog, name).name for name in catalog.manifest.segments}
     with suppress(OSError):
-        for path in (catalog.path / FOLDER).iterdir():
+        for path in (catalog.folder / FOLDER).iterdir():
             if path.name not in names and _MADE_HERE.fullmatch(path.name):
                 shutil.rmtree(path, ignore_errors=True)
 
 
 def _path(catalog: CatalogReader, segment: str) -> Path:
-    return catalog.path / FOLDER / f"{segment}-{_VERSION}"
+    return catalog.folder / FOLDER / f"{segment}-{_VERSION}"
 
 
 def _by_segment(catalog: CatalogReader) -> Iterator[tuple[str, Ints, Ints]]:

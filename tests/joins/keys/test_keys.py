@@ -94,7 +94,7 @@ def test_without_its_source_a_catalog_still_gives_the_joins_of_one_column(
     graph = JoinGraph.of(catalog)
     assert graph.between("schools", "districts")[0].score > 0.5
     assert graph.junction_tables() == {}
-    assert not (catalog.path / FOLDER).exists()  # what is incomplete is not kept
+    assert not (catalog.folder / FOLDER).exists()  # what is incomplete is not kept
 
 
 def test_tables_without_values_are_joined_by_names_alone_and_never_surely(tmp_path: Path) -> None:

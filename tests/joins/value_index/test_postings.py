@@ -179,10 +179,10 @@ def test_a_damaged_or_missing_index_is_made_again(
 ) -> None:
     (tmp_path / "a.csv").write_text("id\n1\n2\n")
     catalog = dovetail.build(str(tmp_path / "a.csv"), into=tmp_path / "catalog")
-    (segment,) = (catalog.path / FOLDER).iterdir()
+    (segment,) = (catalog.folder / FOLDER).iterdir()
     raw = segment.read_bytes()
     segment.write_bytes(damage(raw))
     assert holders(catalog, "2") == ["a.id"]
     assert segment.read_bytes() == raw
-    shutil.rmtree(catalog.path / FOLDER)
-    assert holders(dovetail.open(catalog.path), "1") == ["a.id"]
+    shutil.rmtree(catalog.folder / FOLDER)
+    assert holders(dovetail.open(catalog.folder), "1") == ["a.id"]

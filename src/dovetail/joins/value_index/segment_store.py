@@ -56,7 +56,7 @@ def segments_of(
     A column that is gone has the number -1. Segments that are missing are made and written. Only
     the holder of the catalog's lock may `compact`.
     """
-    folder = catalog.path / FOLDER
+    folder = catalog.folder / FOLDER
     keys = _keys(catalog)
     number = {key: place for place, key in enumerate(keys)}
     segments: list[IndexSegment] = []
