@@ -53,7 +53,7 @@ def join_edges(
     chosen = scoring(name)
     stored = stored_edges(catalog, name, thresholds, embedder)
     if stored is not None:
-        return stored
+        return list(stored)
     path = evidence_file(catalog, chosen, thresholds, embedder)
     try:
         found, complete = _work_out(catalog, chosen, thresholds, embedder, _newest(path))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import heapq
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from dovetail.catalog.lookup import find_table
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.scoring.registry import DEFAULT_SCORING
-from dovetail.joins.stored import stored_edges
+from dovetail.joins.stored import StoredEdges, stored_edges
 
 # Above this score the evidence for a join outweighs the evidence against it.
 JOINABLE = 0.5
@@ -28,12 +28,14 @@ class JoinGraph:
     """
 
     def __init__(self, tables: Iterable[TableId], edges: Iterable[JoinEdge]) -> None:
-        self.edges = list(edges)
-        self._at: dict[TableId, list[JoinEdge]] = {table: [] for table in tables}
-        for edge in self.edges:
-            self._at[edge.left].append(edge)
-            if edge.right != edge.left:
-                self._at[edge.right].append(edge)
+        self.edges: Sequence[JoinEdge] = edges if isinstance(edges, StoredEdges) else list(edges)
+        # The places of each table's edges among all of them.
+        self._at: dict[TableId, list[int]] = {table: [] for table in tables}
+        ends = edges.ends if isinstance(edges, StoredEdges) else _ends(self.edges)
+        for place, (left, right) in enumerate(ends):
+            self._at[left].append(place)
+            if right != left:
+                self._at[right].append(place)
 
     @classmethod
     def of(
@@ -43,7 +45,7 @@ class JoinGraph:
         thresholds: Thresholds = DEFAULT_THRESHOLDS,
     ) -> JoinGraph:
         """The graph of a catalog; evidence that is not stored yet is worked out."""
-        edges = stored_edges(catalog, scoring, thresholds)
+        edges: Iterable[JoinEdge] | None = stored_edges(catalog, scoring, thresholds)
         if edges is None:
             from dovetail.joins.cache import join_edges
 
@@ -59,12 +61,16 @@ class JoinGraph:
 
     def joins(self, table: TableId | str, *, least: float = JOINABLE) -> list[JoinEdge]:
         """The edges at a table that score above `least`, the surest first."""
-        return [edge for edge in self._at[self._find(table)] if edge.score > least]
+        return [edge for edge in self._edges_at(self._find(table)) if edge.score > least]
+
+    def _edges_at(self, table: TableId) -> Iterator[JoinEdge]:
+        return map(self.edges.__getitem__, self._at[table])
 
     def between(self, one: TableId | str, other: TableId | str) -> list[JoinEdge]:
         """All edges between two tables, the surest first."""
         ends = {self._find(one), self._find(other)}
-        return [edge for edge in self._at[self._find(one)] if {edge.left, edge.right} == ends]
+        here = self._edges_at(self._find(one))
+        return [edge for edge in here if {edge.left, edge.right} == ends]
 
     def neighbours(self, table: TableId | str, *, least: float = JOINABLE) -> list[TableId]:
         """The tables that join with a table, the surest first."""
@@ -92,7 +98,7 @@ class JoinGraph:
                 return self._path_back(begin, goal, came)
             if (cost, steps) > best[here]:
                 continue
-            for edge in self._at[here]:
+            for edge in self._edges_at(here):
                 if edge.score <= least:
                     continue
                 there = edge.right if edge.left == here else edge.left
@@ -153,3 +159,7 @@ class JoinGraph:
         if isinstance(table, TableId) and table in self._at:
             return table
         return find_table(list(self._at), table)
+
+
+def _ends(edges: Iterable[JoinEdge]) -> Iterator[tuple[TableId, TableId]]:
+    return ((edge.left, edge.right) for edge in edges)

@@ -24,7 +24,7 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import Ints
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.scoring.scored_pairs import CountedPairs
-from dovetail.joins.stored import SCHEMA, edges_in, read_rows
+from dovetail.joins.stored import SCHEMA, StoredEdges, read_rows
 
 _TABLES = b"tables"
 _COUNTED = ("child", "parent", "shared", "rows", "rarity")
@@ -129,4 +129,4 @@ def read(path: Path) -> Snapshot:
         with np.load(file, allow_pickle=False) as stored:
             *pairs, rarity = (stored[name] for name in _COUNTED)
         counted = CountedPairs(Candidates(*pairs), rarity)
-    return Snapshot(tables, edges_in(rows), counted)
+    return Snapshot(tables, list(StoredEdges(rows)), counted)

@@ -6,9 +6,10 @@ This is all that a question needs of joins, so it loads none of what works them 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
+from typing import overload
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,12 +42,13 @@ def stored_edges(
     name: str = DEFAULT_SCORING,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
     embedder: Embedder | None = None,
-) -> list[JoinEdge] | None:
+) -> StoredEdges | None:
     """The join evidence that is stored with a catalog; None where it is missing or damaged."""
     with suppress(*DAMAGE):
-        edges = edges_in(read_rows(evidence_file(catalog, scoring(name), thresholds, embedder)))
+        file = evidence_file(catalog, scoring(name), thresholds, embedder)
+        edges = StoredEdges(read_rows(file))
         tables = set(catalog.ids)
-        if all(edge.left in tables and edge.right in tables for edge in edges):
+        if all(left in tables and right in tables for left, right in edges.ends):
             return edges
     return None
 
@@ -65,17 +67,53 @@ def read_rows(path: Path) -> pa.Table:
     return pq.ParquetFile(pa.BufferReader(path.read_bytes())).read(use_threads=False)
 
 
-def edges_in(rows: pa.Table) -> list[JoinEdge]:
-    """The edges in their order, made column by column: row by row takes three times as long."""
-    column = {name: rows[name].combine_chunks() for name in rows.column_names}
-    listed = {name: column[name].to_pylist() for name in column if name != "evidence"}
-    lefts = map(TableId, listed["left_source"], listed["left_table"])
-    rights = map(TableId, listed["right_source"], listed["right_table"])
-    columns = [tuple((left, right) for left, right in pairs) for pairs in listed["columns"]]
-    names, values = column["evidence"].keys.to_pylist(), column["evidence"].items.to_pylist()
-    bounds = column["evidence"].offsets.to_pylist()
-    evidence = [
-        dict(zip(names[at:end], values[at:end], strict=True)) for at, end in pairwise(bounds)
-    ]
-    scored = (listed[name] for name in ("score", "cardinality", "match_rate"))
-    return list(map(JoinEdge, lefts, rights, columns, *scored, evidence))
+class StoredEdges(Sequence[JoinEdge]):
+    """The edges of a stored snapshot in their order, each made when it is asked for.
+
+    A question needs a handful of the thousands of edges of a catalog: `ends` tells which tables
+    each one joins without making it.
+    """
+
+    def __init__(self, rows: pa.Table) -> None:
+        column = {name: rows[name].combine_chunks() for name in rows.column_names}
+        lefts = map(TableId, *(column[f"left_{part}"].to_pylist() for part in ("source", "table")))
+        rights = map(
+            TableId, *(column[f"right_{part}"].to_pylist() for part in ("source", "table"))
+        )
+        self.ends = list(zip(lefts, rights, strict=True))
+        self._rest = rows.select(["columns", "score", "cardinality", "match_rate", "evidence"])
+        self._made: dict[int, JoinEdge] = {}
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, at: int) -> JoinEdge: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[JoinEdge]: ...
+
+    def __getitem__(self, at: int | slice) -> JoinEdge | list[JoinEdge]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(len(self)))]
+        place = range(len(self))[at]
+        if place not in self._made:
+            self._make(place, place + 1)
+        return self._made[place]
+
+    def __iter__(self) -> Iterator[JoinEdge]:
+        if len(self._made) < len(self):
+            self._make(0, len(self))
+        return map(self._made.__getitem__, range(len(self)))
+
+    def _make(self, start: int, end: int) -> None:
+        """Make the edges of some rows, column by column: row by row takes three times as long."""
+        rows = self._rest.slice(start, end - start)
+        listed = {name: rows[name].to_pylist() for name in rows.column_names}
+        for place, (pairs, score, cardinality, match_rate, evidence) in enumerate(
+            zip(*listed.values(), strict=True), start
+        ):
+            columns = tuple((left, right) for left, right in pairs)
+            self._made[place] = JoinEdge(
+                *self.ends[place], columns, score, cardinality, match_rate, dict(evidence)
+            )
