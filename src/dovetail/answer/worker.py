@@ -35,6 +35,9 @@ def main() -> None:
     """Answer requests until there are no more."""
     answers = os.dup(1)
     in_duckdb.prepare()
+    # Arrow's allocator reserves 1 GiB of addresses when it is first used. It does so here, before
+    # the first limit is set, so that the reserve is not taken from what a query may use.
+    pa.allocate_buffer(1)
     os.dup2(2, 1)  # what a library prints must not end up between the answers
     _send(answers, json.dumps({"ready": True}).encode() + b"\n")
     for line in sys.stdin.buffer:
