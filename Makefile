@@ -69,7 +69,7 @@ bench-degradation: $(VENV)/.dev ## retrieval over noisy and growing corpora; wit
 bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
 	$(BIN)/python benchmarks/execution.py
 
-soak: $(VENV)/.dev ## half a million hostile statements against the guard; CASES as wished
+soak: $(VENV)/.dev ## half a million hostile statements, 2,000 tampered catalogs; CASES as wished
 	$(BIN)/python -m benchmarks.soak $(if $(CASES),--cases $(CASES))
 
 bench-data: ## unpack the corpora of the evaluation; with ARCHIVES=folder, from there

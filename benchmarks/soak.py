@@ -1,28 +1,35 @@
 """Hours of hostile input: does anything leak, hang or end in a traceback?
 
-    python -m benchmarks.soak [--cases 500000] [--seed 1] [--processes 2] [--json]
+    python -m benchmarks.soak [--cases 500000] [--seed 1] [--processes 2] [--part NAME] [--json]
 
-Statements go through the guard, and one in fifty of them on into the engines. A canary in a table
-beside the set, one in a file and one in an environment variable must never be seen. Tampered
-catalogs belong here as well: `PARTS` names what is run.
+Statements go through the guard, and one in a hundred of them on into the engines. A canary in a
+table beside the set, one in a file and one in an environment variable must never be seen. Catalogs
+are tampered with, one for every 250 statements, and then opened, searched, asked and updated: no
+file of the user's may change, and no error but ours may come of it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+from tests.support import tampering
 from tests.support.fuzz import fuzz
 
 _CHUNK = 10_000
 _RUN_EVERY = 100
+_STATEMENTS_PER_CATALOG = 250
+# What a tampered catalog may take; a pipe in it would make a reader wait for ever.
+_MOST_SECONDS = 120
 
 
 def statements(seed: int, count: int, processes: int) -> dict[str, Any]:
@@ -45,9 +52,45 @@ def _chunk(chunk: tuple[int, int]) -> tuple[Counter[str], list[Any]]:
     return outcomes, list(wrong)
 
 
+def catalogs(seed: int, count: int, processes: int) -> dict[str, Any]:
+    """Tampered catalogs, each used as a user would."""
+    wanted = max(count // _STATEMENTS_PER_CATALOG, 1)
+    outcomes: Counter[str] = Counter()
+    wrong: list[str] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="dovetail-soak-") as folder,
+        ProcessPoolExecutor(processes) as pool,
+    ):
+        tampering.build(Path(folder))
+        seeds = range(seed, seed + wanted)
+        for number, (done, found) in enumerate(pool.map(_tampered, repeat(folder), seeds), 1):
+            outcomes[done[0].partition(" ")[0] if done else "nothing"] += 1
+            wrong += [f"{', '.join(done)}: {found}"] if found else []
+            if number % 100 == 0:
+                print(f"{number:>9,} of {wanted:,} catalogs", file=sys.stderr)
+    return {"cases": outcomes.total(), "outcomes": dict(outcomes.most_common()), "wrong": wrong}
+
+
+def _tampered(whole: str, seed: int) -> tuple[list[str], str]:
+    signal.signal(signal.SIGALRM, _hangs)
+    signal.alarm(_MOST_SECONDS)
+    try:
+        with tempfile.TemporaryDirectory(prefix="dovetail-soak-") as place:
+            return tampering.harm(Path(whole), Path(place), seed)
+    finally:
+        signal.alarm(0)
+
+
+def _hangs(*_: object) -> None:
+    raise TimeoutError(f"not done after {_MOST_SECONDS} seconds")
+
+
 # Every part takes a seed, a number of cases and a number of processes, and returns its figures
 # with a list of what went `wrong`.
-PARTS: dict[str, Callable[[int, int, int], dict[str, Any]]] = {"statements": statements}
+PARTS: dict[str, Callable[[int, int, int], dict[str, Any]]] = {
+    "statements": statements,
+    "catalogs": catalogs,
+}
 
 
 def main() -> None:
@@ -56,9 +99,14 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=500_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--part", choices=PARTS, help="one part alone")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    figures = {name: part(given.seed, given.cases, given.processes) for name, part in PARTS.items()}
+    figures = {
+        name: part(given.seed, given.cases, given.processes)
+        for name, part in PARTS.items()
+        if given.part in (None, name)
+    }
     if given.json:
         print(json.dumps(figures))
     else:

@@ -119,3 +119,28 @@ def _link_folder(file: Path, outside: Path, draw: random.Random) -> None:
 def _pipe(file: Path, _: Path, __: random.Random) -> None:
     file.unlink()
     os.mkfifo(file)
+
+
+def harm(whole: Path, place: Path, seed: int) -> tuple[list[str], str]:
+    """Tamper with a copy of a catalog and use it; returns what was done and what went wrong.
+
+    `whole` is what `build` wrote, `place` an empty folder. Wrong are an exception that is not ours,
+    and a file of the user's that is not as it was.
+    """
+    shutil.copytree(whole, place / "here")
+    mine = place / "mine"
+    (mine / "tmpabcdefgh").mkdir(parents=True)
+    for file in (mine / "letter.txt", mine / "tmpabcdefgh" / "photo.jpg"):
+        file.write_text(CANARY)
+    draw = random.Random(seed)
+    done: list[str] = []
+    catalog = place / "here" / "catalog"
+    for _ in range(draw.choice((1, 1, 3))):
+        with suppress(OSError, ValueError, IndexError):  # what it would harm is gone already
+            done.append(tamper(catalog, mine, draw))
+    try:
+        use(catalog, place / "here" / "shop.sqlite")
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is a finding
+        return done, f"{type(error).__name__}: {error}"
+    whole_still = all(file.read_text() == CANARY for file in mine.rglob("*") if file.is_file())
+    return done, "" if whole_still else "a file of the user's was changed"
