@@ -42,8 +42,9 @@ _KINDS: dict[str, type[duckdb.Error]] = {
     "Invalid Input": duckdb.InvalidInputException,
     "Mismatch Type": duckdb.TypeMismatchException,
     "Conversion": duckdb.ConversionException,
+    "Not implemented": duckdb.NotImplementedException,
 }
-_CLASS = re.compile(r"^((?:[A-Z][A-Za-z-]+ )+)Error: ")
+_CLASS = re.compile(r"^([A-Z][A-Za-z-]+ (?:[A-Za-z-]+ )*)Error: ")
 # What a caller wraps around the engine's work, so that its errors speak of the caller's object.
 Explain = Callable[[], AbstractContextManager[None]]
 # The names and types of a relation's columns.

@@ -6,10 +6,9 @@ import ctypes
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import cache, partial
 
-import duckdb
 import pyarrow as pa
 
 from dovetail.errors import RescanError, SourceError
@@ -18,6 +17,7 @@ from dovetail.sources import duck
 from dovetail.sources.attached import Attached, listing, place_of
 from dovetail.sources.file_fingerprint import fingerprint_files
 from dovetail.sources.sqlite_readonly import Untouched
+from dovetail.sources.sqlite_small import NOT_AS_DECLARED, SmallTables
 from dovetail.sources.walk import first_bytes
 
 MAGIC = b"SQLite format 3\x00"
@@ -32,9 +32,12 @@ class SqliteSource:
     def __init__(self, spec: SourceSpec) -> None:
         self._path = spec.location
         self._views = spec.views
+        # A query reads few tables, within bounds of memory that are measured for DuckDB.
+        self._in_query = spec.seconds is not None
         self._as_text: set[str] = set()
         _refuse_damaged(spec.location)
         self._attached: list[tuple[Untouched, Attached]] = []
+        self._small: SmallTables | None = None
         self._attach()
 
     def _attach(self) -> None:
@@ -48,6 +51,7 @@ class SqliteSource:
         with duck.explained(remedy=_REMEDY):
             alias = duck.attach(file.uri if _load() else self._path, "TYPE sqlite")
         self._attached.append((file, Attached(alias, home="main", views=self._views)))
+        self._close_small()
 
     def tables(self) -> Sequence[Listing]:
         """Asked of SQLite itself: in DuckDB one broken view hides all other tables."""
@@ -66,15 +70,23 @@ class SqliteSource:
         return fingerprint_files([self._path, self._path + "-wal"], previous)
 
     def scan(self, table: Listing) -> Scan:
-        as_text = table.name in self._as_text or self._undeclared(place_of(table)[1])
-        duck.set_option("sqlite_all_varchar", value=as_text)
         if not self._attached[-1][0].settled():
             self._attach()
         file, attached = self._attached[-1]
-        found = attached.scan(table, partial(self._explained, table.name), untyped=as_text)
+        name = place_of(table)[1]
+        as_text = table.name in self._as_text
+        found = None
+        if not self._in_query:
+            found = self._small_tables().scan(name, as_text=as_text)
+            self._let_write()
+        if found is None:
+            as_text = as_text or self._undeclared(name)
+            duck.set_option("sqlite_all_varchar", value=as_text)
+            found = attached.scan(table, partial(self._explained, table.name), untyped=as_text)
         return Scan(found.columns, _of_one_moment(found.batches, file))
 
     def close(self) -> None:
+        self._close_small()
         for file, attached in self._attached:
             attached.detach()
             file.close()
@@ -84,18 +96,37 @@ class SqliteSource:
         rows = self._ask("SELECT type FROM pragma_table_xinfo(?)", table)
         return any(not declared for (declared,) in rows)
 
+    def _small_tables(self) -> SmallTables:
+        if self._small is None:
+            self._small = SmallTables(self._attached[-1][0].uri)
+        return self._small
+
+    def _close_small(self) -> None:
+        if self._small is not None:
+            self._small.close()
+            self._small = None
+
+    def _let_write(self) -> None:
+        """Close the connection where somebody has the log open, who may be in this process.
+
+        One process maps the index of a log once: as long as we only read it, nobody can write.
+        """
+        if self._attached[-1][0].shared:
+            self._close_small()
+
     def _ask(self, sql: str, *values: str, remedy: str = "") -> list[tuple[str, ...]]:
         try:
-            with closing(sqlite3.connect(self._attached[-1][0].uri, uri=True)) as connection:
-                return connection.execute(sql, values).fetchall()
+            return self._small_tables().ask(sql, *values)
         except sqlite3.Error as error:
             raise SourceError(f"{error}; {remedy}" if remedy else str(error)) from None
+        finally:
+            self._let_write()
 
     @contextmanager
     def _explained(self, table: str) -> Iterator[None]:
         try:
             yield
-        except (duckdb.TypeMismatchException, duckdb.ConversionException) as error:
+        except NOT_AS_DECLARED as error:
             reason = duck.one_line(str(error))
             if table in self._as_text:  # then it is not about the types
                 raise SourceError(reason) from None

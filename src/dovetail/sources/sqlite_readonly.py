@@ -36,12 +36,13 @@ class Untouched:
         self._state = _state(path)
         log = self._state[1]
         self.logged = first_bytes(path, _VERSION_AT + 1)[_VERSION_AT:] == _LOGGED
-        shared = log is not None and os.path.exists(f"{path}-shm")
+        # Whether somebody else has the log open, or had when it crashed.
+        self.shared = self.logged and log is not None and os.path.exists(f"{path}-shm")
         # Whether SQLite's own locks keep others from changing what is being read.
-        self._locked = not self.logged or shared
+        self._locked = not self.logged or self.shared
         if not self.logged:
             self.uri = _uri(path, "mode=ro")
-        elif shared:
+        elif self.shared:
             self.uri = _uri(path, "mode=ro&readonly_shm=1")
         elif log is None or log[0] == 0:
             self.uri = _uri(path, "mode=ro&immutable=1")
