@@ -69,8 +69,8 @@ def test_lists_find_nearly_all_of_what_brute_force_finds() -> None:
 def test_vectors_by_place_and_the_same_after_a_reload(tmp_path: Path, most_exact: int) -> None:
     vectors = drawn(3_000)
     index = Dense.build(vectors, most_exact=most_exact)
-    index.save(tmp_path / "index")
-    again = Dense.load(tmp_path / "index")
+    index.save(tmp_path)
+    again = Dense.load(tmp_path)
     places = np.array([2_999, 0, 17, 17])
     for one in (index, again):
         assert one.vectors(places).tobytes() == vectors[places].tobytes()
@@ -82,8 +82,10 @@ def test_vectors_by_place_and_the_same_after_a_reload(tmp_path: Path, most_exact
 
 def test_the_same_vectors_make_the_same_file(tmp_path: Path) -> None:
     for name in ("one", "two"):
+        (tmp_path / name).mkdir()
         Dense.build(drawn(3_000), most_exact=1_000).save(tmp_path / name)
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    (one,), (two,) = ((tmp_path / name).iterdir() for name in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
 
 
 def test_nothing_is_near_to_nothing() -> None:

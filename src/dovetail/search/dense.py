@@ -22,6 +22,7 @@ _LISTS_PER_ROOT = 1.6
 _TRAINED_ON = 40  # vectors per list
 _PROBED = 6  # one list in so many
 _SEED = 42
+_VECTORS_FILE, _LISTS_FILE = "dense.npy", "dense.faiss"
 # Searched for beyond what is wanted, to see where a tie ends.
 _SPARE = 8
 
@@ -49,13 +50,26 @@ class Dense:
         return cls(index)
 
     @classmethod
-    def load(cls, path: Path) -> Dense:
-        """The index in a file."""
-        return cls(faiss.read_index(str(path)))
+    def load(cls, folder: Path) -> Dense:
+        """The index in a folder."""
+        if (folder / _LISTS_FILE).exists():
+            return cls(faiss.read_index(str(folder / _LISTS_FILE)))
+        vectors = np.load(folder / _VECTORS_FILE, mmap_mode="r", allow_pickle=False)
+        if vectors.ndim != 2 or vectors.dtype != np.float32:
+            raise ValueError(folder)
+        index = faiss.IndexFlatIP(vectors.shape[1])
+        index.add(np.asarray(vectors))
+        return cls(index)
 
-    def save(self, path: Path) -> None:
-        """Write the index to a file; FAISS itself raises no OSError when the disk is full."""
-        path.write_bytes(faiss.serialize_index(self._index).data)
+    def save(self, folder: Path) -> None:
+        """Write the index into a folder: plain vectors where it is exact, else FAISS's own form.
+
+        FAISS itself raises no OSError when the disk is full, so its bytes are written from here.
+        """
+        if isinstance(self._index, faiss.IndexFlat):
+            np.save(folder / _VECTORS_FILE, self.vectors(np.arange(self._index.ntotal)))
+        else:
+            (folder / _LISTS_FILE).write_bytes(faiss.serialize_index(self._index).data)
 
     def vectors(self, places: Places) -> Vectors:
         """The vectors at some places."""

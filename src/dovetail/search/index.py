@@ -37,8 +37,8 @@ from dovetail.search.values import forget_others as forget_other_values
 
 FOLDER = "search"
 # Raised whenever the same catalog would give another index.
-_VERSION = 3
-_ABOUT, _DENSE, _HEADERS = "index.json", "dense.faiss", "headers.npy"
+_VERSION = 4
+_ABOUT, _HEADERS = "index.json", "headers.npy"
 # Names that indexes are kept by, and those of unfinished ones.
 _MADE_HERE = re.compile(r"\.?[0-9a-f]{16}-[0-9a-f]{12}(?:\.\d+)?")
 
@@ -177,7 +177,7 @@ def _load(catalog: CatalogReader, path: Path, inputs: IndexInputs) -> Index:
         lexical=Lexical.load(path),
         joined=Neighbours.load(path),
         values=ValueIndex.of(catalog),
-        dense=Dense.load(path / _DENSE) if inputs.embedder else None,
+        dense=Dense.load(path) if inputs.embedder else None,
         headers=headers,
     )
 
@@ -191,7 +191,7 @@ def save_index(index: Index, catalog: CatalogReader, inputs: IndexInputs) -> Non
         index.lexical.save(beside)
         index.joined.save(beside)
         if index.dense is not None and index.headers is not None:
-            index.dense.save(beside / _DENSE)
+            index.dense.save(beside)
             np.save(beside / _HEADERS, index.headers)
         about = {"model": inputs.model, "files": _checksums(beside)}
         (beside / _ABOUT).write_text(json.dumps(about), "utf-8")
