@@ -7,6 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dovetail.errors import ColumnNotFoundError
+
+# Columns that an error lists.
+_LISTED = 20
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class TableId:
@@ -102,7 +107,9 @@ class Table:
     digest: str
 
     def __repr__(self) -> str:
-        return f"<Table {self.id}: {self.rows:,} rows, {len(self.columns)} columns>"
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        columns = "1 column" if len(self.columns) == 1 else f"{len(self.columns)} columns"
+        return f"<Table {self.id}: {rows}, {columns}>"
 
     @property
     def name(self) -> str:
@@ -110,11 +117,13 @@ class Table:
         return self.id.name
 
     def column(self, name: str) -> Column:
-        """The column of this name, or KeyError."""
+        """The column of this name; ColumnNotFoundError, a KeyError, if there is none."""
         for column in self.columns:
             if column.name == name:
                 return column
-        raise KeyError(name)
+        names = ", ".join(column.name for column in self.columns[:_LISTED])
+        more = ", …" if len(self.columns) > _LISTED else ""
+        raise ColumnNotFoundError(f"{self.id} has no column {name!r}; it has: {names}{more}")
 
 
 # What evidence was called before; JSON has both names for a version.
@@ -126,7 +135,7 @@ _OLD_EVIDENCE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class JoinEdge:
     """Two tables that can be joined: rows of the left refer to rows of the right.
 
@@ -153,6 +162,9 @@ class JoinEdge:
         pairs = " and ".join(f"{self.left}.{a} = {self.right}.{b}" for a, b in self.columns)
         return f"{pairs}  ({self.score:.2f})"
 
+    def __repr__(self) -> str:
+        return f"<JoinEdge {self}>"
+
     @property
     def survive(self) -> float:
         """Deprecated: the name of `match_rate` before."""
@@ -178,7 +190,7 @@ class JoinEdge:
         return {old: said[new] for new, old in _OLD_EVIDENCE.items() if new in said}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Candidate:
     """A table that search offers for a question.
 
@@ -193,8 +205,11 @@ class Candidate:
     relevance: float
     signals: Mapping[str, float]
 
+    def __repr__(self) -> str:
+        return f"<Candidate {self.table}  ({self.relevance:.2f})>"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Chosen:
     """A table in a set: at which stage it came in (search, select, adjust, ...), and why.
 
@@ -207,6 +222,9 @@ class Chosen:
     relevance: float
     stage: str
     reason: str
+
+    def __repr__(self) -> str:
+        return f"<Chosen {self.table}  ({self.relevance:.2f}) {self.stage}: {self.reason}>"
 
     @property
     def name(self) -> str:

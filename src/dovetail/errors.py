@@ -5,7 +5,8 @@
     │   ├── AmbiguousTableError   a name that several tables have; also a KeyError
     │   └── MissingModelError     a language model is needed and none is set
     ├── NotFoundError       a table or catalog that is not there                 (exit code 1)
-    │   └── TableNotFoundError    no table has this name; also a KeyError
+    │   ├── TableNotFoundError    no table has this name; also a KeyError
+    │   └── ColumnNotFoundError   the table has no column of this name; also a KeyError
     ├── CatalogError        a catalog that cannot be opened or written
     │   ├── LockedError     another process is writing it
     │   ├── DamagedError    its files do not fit its manifest
@@ -52,6 +53,12 @@ class TableNotFoundError(NotFoundError, KeyError):
     """No table has this name. It is a KeyError as well, as `catalog[name]` is a lookup."""
 
     __str__ = Exception.__str__  # KeyError would quote the message
+
+
+class ColumnNotFoundError(NotFoundError, KeyError):
+    """The table has no column of this name. It is a KeyError as well."""
+
+    __str__ = Exception.__str__
 
 
 class AmbiguousTableError(UsageError, KeyError):

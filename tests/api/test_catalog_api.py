@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -57,6 +58,9 @@ def test_a_result_is_read_like_a_collection(catalog: dovetail.Catalog) -> None:
     assert found.details[0] in found
     assert "nonsense" not in found
     assert 7 not in found
+    assert [found[0], found[-1]] == list(found)
+    assert repr(found[0]).startswith("<Chosen shop::")
+    assert repr(found.joins[0]).startswith("<JoinEdge shop::orders.customer_id = shop::customers.")
     assert found.confidence is not None
     assert 0 < found.confidence <= 1
     assert repr(found).startswith(f"<AskResult {QUESTION!r}: ")
@@ -73,8 +77,9 @@ def test_an_empty_result_works_everywhere(catalog: dovetail.Catalog) -> None:
     assert "nothing here seems to answer this" in empty._repr_html_()
     assert empty.prompt().endswith("Question: ?")
     assert empty.to_dict()["tables"] == []
+    silent: Any = SimpleNamespace(model_id="silent", complete=None)
     with pytest.raises(NotFoundError, match="nothing here seems to answer"):
-        catalog.answer(empty, llm=object())  # type: ignore[arg-type]
+        catalog.answer(empty, llm=silent)
 
 
 def test_html_is_escaped_and_well_formed(catalog: dovetail.Catalog) -> None:
@@ -91,6 +96,26 @@ def test_html_is_escaped_and_well_formed(catalog: dovetail.Catalog) -> None:
         assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
     assert "no joins are known between" in found._repr_html_()
     assert "&lt;b&gt;Oslo" in answer._repr_html_()
+
+
+def test_what_is_no_source_model_or_column_is_told_in_words(catalog: dovetail.Catalog) -> None:
+    frame: Any = pd.DataFrame({"a": [1]})
+    with pytest.raises(UsageError, match=r'not a DataFrame; .* pass \{"name": table\}'):
+        dovetail.build(frame, into="never")
+    model: Any = object()
+    with pytest.raises(UsageError, match="object is no language model"):
+        catalog.answer(QUESTION, llm=model)
+    with pytest.raises(
+        KeyError, match=r"^shop::orders has no column 'town'; it has: order_id, cust"
+    ):
+        catalog["orders"].column("town")
+    assert repr(catalog["orders"]) == "<Table shop::orders: 300 rows, 2 columns>"
+
+
+def test_a_question_to_one_source(catalog: dovetail.Catalog) -> None:
+    assert catalog.ask("Oslo", sources="shop").ids == catalog.ask("Oslo", sources=["shop"]).ids
+    with pytest.raises(NotFoundError, match="there is no source 'bank'; there are: shop"):
+        catalog.ask("Oslo", sources="bank")
 
 
 def test_joins_paths_and_sql(catalog: dovetail.Catalog) -> None:

@@ -22,10 +22,11 @@ _WIDTH, _NAMED = 60, 6
 class AskResult:
     """The tables that a question needs, and how they join.
 
-    Iterating gives the tables in order, each with its stage of entry and the reason for it; `len`
-    counts them, and `"orders" in found` looks one up by name. Where no table of the catalog fits,
-    the result is empty and false. `table_set` is the same result by ids alone, to be kept,
-    compared or sent; `details` are the profiles of its tables.
+    Iterating gives the tables in order, each with its stage of entry and the reason for it;
+    `found[0]` is the first, `len` counts them, and `"orders" in found` says whether one of that
+    name is there. Where no table of the catalog fits, the result is empty and false. `table_set`
+    is the same result by ids alone, to be kept, compared or sent; `details` are the profiles of
+    its tables.
 
     >>> import dovetail
     >>> catalog = dovetail.build("shop.sqlite", into="shop")
@@ -34,6 +35,8 @@ class AskResult:
     ['products', 'order_items', 'orders']
     >>> print(found.joins[0])
     shop.sqlite::order_items.product_id = shop.sqlite::products.product_id  (0.98)
+    >>> found[0].name, found[0].reason
+    ('products', 'its names say products')
     >>> len(found), "orders" in found, bool(found), found.connected, found.warnings
     (3, True, True, True, ())
     """
@@ -121,6 +124,9 @@ class AskResult:
 
     def __len__(self) -> int:
         return len(self.tables)
+
+    def __getitem__(self, place: int) -> Chosen:
+        return self.tables[place]
 
     def __contains__(self, table: object) -> bool:
         if isinstance(table, Chosen):

@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack
 from dovetail.api.catalog import Catalog
 from dovetail.api.update_summary import UpdateSummary
 from dovetail.catalog.writer import writing
-from dovetail.errors import MissingModelError
+from dovetail.errors import MissingModelError, UsageError
 from dovetail.offline import pipeline
 from dovetail.offline.progress import ProgressCallback
 from dovetail.ports import LLM
@@ -112,7 +112,7 @@ def _arguments(sources: Sequence[SourceArgument], catalog: Path) -> Iterator[str
     """Sources as the offline pipeline takes them: texts; tables in memory are written first."""
     for source in sources:
         if not isinstance(source, Mapping):
-            yield os.fspath(source)
+            yield _place(source)
             continue
         frames = {name: value for name, value in source.items() if is_frame(value)}
         yield from (
@@ -122,6 +122,16 @@ def _arguments(sources: Sequence[SourceArgument], catalog: Path) -> Iterator[str
             with writing(catalog) as writer:
                 folder = write_frames(frames, writer.folder.absolute() / LABEL)
             yield f"{LABEL}={folder}"
+
+
+def _place(source: str | os.PathLike[str]) -> str:
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    kind = type(source).__qualname__
+    raise UsageError(
+        f"a source is a path, a URL, or a mapping of names to tables in memory, not a {kind}; "
+        'to give a table a name, pass {"name": table}'
+    )
 
 
 def _purpose_model(folder: Path, settings: Settings, purposes: bool | None) -> LLM | None:

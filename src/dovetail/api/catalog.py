@@ -143,7 +143,7 @@ class Catalog(CatalogReader):
         llm: LLM | str | None = None,
         prompt: str = COMPACT,
         breadth: float | None = None,
-        sources: Iterable[str] | None = None,
+        sources: str | Iterable[str] | None = None,
         recall: float | None = None,
     ) -> AskResult:
         """The set of tables that a question needs, and how they join.
@@ -173,7 +173,8 @@ class Catalog(CatalogReader):
         settings = self.settings.but(breadth=breadth)
         searcher = self.searcher
         if sources is not None:
-            searcher = searcher.among(tables_of_sources(self.ids, sources))
+            wanted = [sources] if isinstance(sources, str) else sources
+            searcher = searcher.among(tables_of_sources(self.ids, wanted))
         retriever = open_selector(
             selector,
             self._opened,
@@ -310,6 +311,12 @@ class Catalog(CatalogReader):
 
     def _model(self, llm: LLM | str | None) -> LLM | None:
         if not isinstance(llm, str | None):
+            if not (hasattr(llm, "complete") and hasattr(llm, "model_id")):
+                kind = type(llm).__qualname__
+                raise UsageError(
+                    f"{kind} is no language model: name one ('openai:MODEL'), or pass an object "
+                    "that has model_id and complete(), as dovetail.ports.LLM has"
+                )
             return llm
         return open_model(self.folder, self.settings.but(llm=llm))
 
