@@ -41,7 +41,7 @@ types: $(VENV)/.dev ## mypy --strict
 imports: $(VENV)/.dev ## import contract: layers point down only
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.dev ## write the generated pages again (docs/cli.md, docs/reference)
+docs: $(VENV)/.dev ## write generated pages and pictures again (docs/cli.md, docs/reference, two SVGs)
 	$(BIN)/python -m tests.docs.generate
 	$(BIN)/python -m tests.docs.reference
 

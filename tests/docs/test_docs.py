@@ -99,6 +99,20 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
 
+def anchors(path: Path) -> set[str]:
+    """What `#…` can name on a page: its headings, as GitHub makes anchors of them."""
+    plain = re.sub(r"^```.*?^```$", "", path.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    heads = re.findall(r"^#+ (.*)$", plain, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_links_to_a_section_lead_to_one() -> None:
+    for path in PAGES:
+        for target, section in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", path.read_text("utf-8")):
+            page = path.parent / target if target else path
+            assert section in anchors(page), f"{path.name} links to {target}#{section}"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(ROOT.glob("examples/*.py")), ids=lambda p: p.name)
 def test_examples_run(path: Path, here: Path) -> None:
