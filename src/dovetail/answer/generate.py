@@ -108,7 +108,7 @@ def prompt(
     dialect: str,
     evidence: str,
 ) -> str:
-    """What the model is asked."""
+    """The messages that ask a model for SQL: schema, joins, question, evidence and dialect."""
     tables = [relation.table for relation in relations]
     names = {relation.table.id: relation.name for relation in relations}
     hint = f"Known besides: {' '.join(evidence.split())}\n" if evidence.strip() else ""

@@ -82,7 +82,7 @@ def _run(
 
 
 def prepare() -> None:
-    """Make the DuckDB of the next query, while none waits for it."""
+    """Open the DuckDB that the next query will run in, so that the query need not wait for it."""
     if not _spare:
         _spare.append(_connect())
 

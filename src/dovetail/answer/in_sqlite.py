@@ -20,7 +20,7 @@ from dovetail.answer.results import Limits, Ran, collect
 from dovetail.errors import LimitError, QueryError, SourceError
 from dovetail.ports import Json
 from dovetail.sources import duck
-from dovetail.sources.sqlite_readonly import Untouched
+from dovetail.sources.sqlite_readonly import ReadOnlyFile
 
 _BATCH_ROWS = 1 << 10
 _LENGTH = 10 << 20
@@ -62,16 +62,16 @@ def run(sql: str, relations: list[Json], limits: Limits, *, private: Collection[
 
 
 @contextmanager
-def _files(relations: list[Json]) -> Iterator[dict[str, Untouched]]:
+def _files(relations: list[Json]) -> Iterator[dict[str, ReadOnlyFile]]:
     """The files of a query, by the names they are attached under."""
     with ExitStack() as opened:
-        files: dict[str, Untouched] = {}
+        files: dict[str, ReadOnlyFile] = {}
         for relation in relations:
             name, path = relation["place"][0], relation["spec"]["location"]
             if name in files:
                 continue
             try:
-                files[name] = Untouched(path)
+                files[name] = ReadOnlyFile(path)
             except OSError as error:
                 label = relation["spec"]["label"]
                 raise SourceError(f"{label}: {error.strerror or error}") from None
@@ -79,7 +79,7 @@ def _files(relations: list[Json]) -> Iterator[dict[str, Untouched]]:
         yield files
 
 
-def _attach(connection: sqlite3.Connection, files: dict[str, Untouched]) -> None:
+def _attach(connection: sqlite3.Connection, files: dict[str, ReadOnlyFile]) -> None:
     for name, file in files.items():
         connection.execute(f"ATTACH {duck.literal(file.uri)} AS {duck.identifier(name)}")
 

@@ -1,4 +1,4 @@
-"""Processes that run queries, kept warm between them. Whatever one does, the caller gets back."""
+"""Keeps processes that run queries. One may hang, crash or be killed: the caller gets back."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ Answer = tuple[Json, bytes]
 
 
 def never() -> bool:
-    """Nobody calls it off."""
+    """The default of `cancelled`: nobody calls the query off."""
     return False
 
 
 class Pool:
-    """At most so many processes at a time; a caller beyond that waits for its turn."""
+    """A pool of at most `size` processes; a caller who finds all of them busy waits for a turn."""
 
     def __init__(self, size: int) -> None:
         self._turns = threading.Semaphore(size)
@@ -114,7 +114,7 @@ class Pool:
 
 
 class Worker:
-    """One process, in a group of its own so that all it started goes with it."""
+    """One process that runs queries, in a process group of its own: killing ends all it started."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()

@@ -18,7 +18,7 @@ class Relation:
     place: tuple[str, ...]
 
     def at(self, *place: str) -> Relation:
-        """The same, elsewhere."""
+        """The same relation at another place in the engine."""
         return replace(self, place=place)
 
 

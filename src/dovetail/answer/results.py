@@ -39,7 +39,7 @@ class Limits:
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
-        """Those that are set."""
+        """The limits that the settings give."""
         return cls(
             seconds=settings.query_seconds,
             memory=settings.query_memory_mb << 20,

@@ -1,4 +1,4 @@
-"""What SQLite lets pass and DuckDB does not, said in a way that DuckDB understands.
+"""Rewrites a query of SQLite's dialect so that DuckDB returns the rows that SQLite returns.
 
 SQLite reads a quoted name that is no column as a text; takes columns that are not grouped from any
 row of the group, or from the row of the only MIN or MAX; LIKE does not mind case; whole numbers
@@ -21,7 +21,7 @@ _NUMBERS = (*_WHOLE, "DOUBLE", "FLOAT", "DECIMAL")
 
 
 def like_sqlite(tree: exp.Expr, relations: Sequence[Relation]) -> exp.Expr:
-    """A query as SQLite understands it, for DuckDB."""
+    """The query rewritten for DuckDB, with the meaning that it has in SQLite."""
     for column in unknown_columns(tree, relations):
         if not column.table and isinstance(column.this, exp.Identifier) and column.this.quoted:
             column.replace(exp.Literal.string(column.name))

@@ -103,7 +103,7 @@ class Corpus:
         return [Point(breadth, retrieval(self.scores(breadth))) for breadth in breadths]
 
     def confidences(self, breadth: float) -> list[float]:
-        """How sure the selector is of each question."""
+        """The confidence of the selector in its set, for each question."""
         select, sure = self.retriever.select, self.retriever.confidence
         return [sure(one.scored, select(one.scored, breadth)) for one in self.questions]
 
@@ -121,7 +121,7 @@ class Corpus:
         ]
 
     def out_of_sample(self) -> Corpus:
-        """The same, every question scored with weights that were fitted on other databases."""
+        """A copy of this corpus, each question scored by weights fitted on other databases."""
         names = sorted({one.database for one in self.questions})
         fold = {name: place % FOLDS for place, name in enumerate(names)}
         fitted = [

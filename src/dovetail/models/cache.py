@@ -14,7 +14,7 @@ from dovetail.ports import LLM, Completion, Json, Message
 
 
 class CachedLLM:
-    """A model, and a folder of what it has said; one file per reply, with what the reply cost.
+    """A model whose replies are cached in a folder: a file per reply, with what the reply cost.
 
     Any number of processes may share the folder. A file that cannot be read counts as absent,
     and a folder that cannot be written to only means that replies are not kept.

@@ -99,7 +99,7 @@ def _is_number(value: object) -> bool:
 
 
 def complaint(reply: object, otherwise: str) -> str:
-    """What an error in a reply says for itself."""
+    """The message of an error reply."""
     error = reply.get("error") if isinstance(reply, dict) else None
     said = error.get("message", error.get("detail")) if isinstance(error, dict) else error
     return said if isinstance(said, str) else otherwise

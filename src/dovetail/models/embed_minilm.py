@@ -79,7 +79,7 @@ class MiniLM:
         return rows
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """The model knows no difference between the two."""
+        """Embed questions as documents are embedded: the model has no prompt for queries."""
         return self.embed_documents(texts)
 
     def _embed(self, text: str) -> Vectors:

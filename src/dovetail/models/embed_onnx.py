@@ -32,7 +32,7 @@ class Graph:
         self._weights: dict[str, npt.NDArray[np.float32]] = {}
 
     def weight(self, values: npt.NDArray[np.float32]) -> str:
-        """An array of the model; the name it goes by."""
+        """Add an array of the model, and return its name in the graph."""
         name = f"w{len(self._tensors)}"
         self._weights[name] = np.ascontiguousarray(values)
         place = _text(1, "location") + _text(2, "memory")
@@ -40,7 +40,7 @@ class Graph:
         return name
 
     def number(self, value: int) -> str:
-        """A whole number, kept in the graph: shapes are inferred from it; the name it goes by."""
+        """Add a whole number, from which shapes are inferred, and return its name in the graph."""
         name = f"w{len(self._tensors)}"
         array = np.array([value], dtype="<i8")
         self._tensors.append(_tensor(name, array) + _bytes(9, array.tobytes()))
@@ -49,7 +49,7 @@ class Graph:
     def apply(
         self, operator: str, *inputs: str, domain: str = "", **attributes: float | int
     ) -> str:
-        """The result of an operator; the name it goes by."""
+        """Apply an operator, and return the name of its result in the graph."""
         name = f"n{len(self._nodes)}"
         node = [_text(1, one) for one in inputs]
         node += [_text(2, name), _text(4, operator), _text(7, domain)]
@@ -58,7 +58,7 @@ class Graph:
         return name
 
     def session(self, result: str) -> InferenceSession:
-        """What computes `result`, each call on one thread: callers bring their own."""
+        """A session that computes `result`, on one thread per call: callers bring their own."""
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

@@ -53,7 +53,7 @@ class OpenAIEmbedder:
 
     @cached_property
     def dimension(self) -> int:
-        """Only the endpoint knows: it is asked once."""
+        """The length of a vector; only the endpoint knows it, and is asked once."""
         return len(self._ask(["dimension"])[0])
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -72,7 +72,7 @@ class OpenAIEmbedder:
         )
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """The endpoint knows no difference between the two."""
+        """Embed questions as documents are embedded: the endpoint does not tell them apart."""
         return self.embed_documents(texts)
 
     def _ask(self, texts: Sequence[str]) -> list[Vector]:

@@ -32,7 +32,7 @@ Send = Callable[[openai.OpenAI, float], AbstractContextManager[openai.APIRespons
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to try: attempts of so many seconds, waits that double, and an end to it all."""
+    """How a call is retried: seconds per attempt, waits that double, and a limit to all of it."""
 
     attempts: int = 6
     attempt_seconds: float = 120.0

@@ -14,9 +14,10 @@ from dovetail.sources.duck import Explain
 
 
 class Attached:
-    """A database attached to DuckDB under `alias`; `home` is the schema that goes unsaid.
+    """A database attached to DuckDB under `alias`.
 
-    It is the DuckDB of the process, or one of its own: `database`.
+    Tables of the schema `home` are named without it. `database` is the DuckDB that has the
+    database attached, if it is not that of the process.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Attached:
         return duck.scan(relation, explain, untyped=untyped, database=self._database)
 
     def detach(self) -> None:
-        """Let go of it."""
+        """Detach the database from DuckDB."""
         if self._database is not None:
             self._database.close()
         else:

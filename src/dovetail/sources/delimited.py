@@ -1,7 +1,7 @@
-"""CSV and TSV files: their dialect is looked for once and then insisted on.
+"""CSV and TSV files: the dialect of a file is detected once, then given to DuckDB as fixed.
 
-DuckDB's own reading takes a row that does not fit for a reason to leave rows out or to read all
-in one column; insisting makes it an error that names the line.
+Left to detect it, DuckDB answers a row that does not fit by dropping rows, or by reading each line
+as one column. With a fixed dialect such a row is an error that names the line.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def _connect() -> duckdb.DuckDBPyConnection:
 
 
 def cursor(database: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyConnection:
-    """A connection of its own to a DuckDB: the process's, unless told."""
+    """A new connection, to the DuckDB of this process unless another is given."""
     return (database or _database()).cursor()
 
 

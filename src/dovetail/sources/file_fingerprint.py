@@ -1,4 +1,4 @@
-"""Has a file changed? By size and time of change where they say no, else by its contents."""
+"""Tells whether a file changed: by size and time of change where they suffice, else by contents."""
 
 from __future__ import annotations
 

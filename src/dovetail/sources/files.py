@@ -33,7 +33,7 @@ class FilesSource:
         self._rewritten: tempfile.TemporaryDirectory[str] | None = None
 
     def tables(self) -> Sequence[Listing]:
-        """Names are paths below the source without their suffix, where that is enough."""
+        """List tables, each by its path below the source, without the suffix if unambiguous."""
         found = [file for file in walk(self._spec.location) if file.is_table]
         brief = [file.below.removesuffix(table_suffix(file.below)) for file in found]
         times = Counter(brief)

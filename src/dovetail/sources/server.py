@@ -132,7 +132,7 @@ def address(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A column as a server is asked for it: its name, and the SQL for its values.
+    """How a column is read from a server: its name, and the SQL that gives its values.
 
     `type` is what to call it where the SQL changes its type; `number` marks text that is one.
     """
@@ -249,7 +249,7 @@ class Server:
             duck.detach(_in_time(end, ""))
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         duck.detach(self._alias)
 
     @contextmanager

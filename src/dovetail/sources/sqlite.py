@@ -16,7 +16,7 @@ from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
 from dovetail.sources.attached import Attached, listing, place_of
 from dovetail.sources.file_fingerprint import fingerprint_files
-from dovetail.sources.sqlite_readonly import Untouched
+from dovetail.sources.sqlite_readonly import ReadOnlyFile
 from dovetail.sources.sqlite_small import NOT_AS_DECLARED, SmallTables
 from dovetail.sources.walk import first_bytes
 
@@ -36,13 +36,13 @@ class SqliteSource:
         self._in_query = spec.seconds is not None
         self._as_text: set[str] = set()
         _refuse_damaged(spec.location)
-        self._attached: list[tuple[Untouched, Attached]] = []
+        self._attached: list[tuple[ReadOnlyFile, Attached]] = []
         self._small: SmallTables | None = None
         self._attach()
 
     def _attach(self) -> None:
         """Once more, where the file was written since and was not to be."""
-        file = Untouched(self._path)
+        file = ReadOnlyFile(self._path)
         if file.logged and not _load():
             raise SourceError(
                 "is in WAL mode, and another part of this process uses DuckDB's SQLite already: "
@@ -54,7 +54,7 @@ class SqliteSource:
         self._close_small()
 
     def tables(self) -> Sequence[Listing]:
-        """Asked of SQLite itself: in DuckDB one broken view hides all other tables."""
+        """List tables by asking SQLite itself: in DuckDB one broken view hides all other tables."""
         kinds = "('table', 'view')" if self._views else "('table')"
         names = self._ask(
             f"SELECT name FROM sqlite_master WHERE type IN {kinds} "
@@ -149,7 +149,9 @@ def _load() -> bool:
     return bool(told == 0)
 
 
-def _of_one_moment(batches: Iterator[pa.RecordBatch], file: Untouched) -> Iterator[pa.RecordBatch]:
+def _of_one_moment(
+    batches: Iterator[pa.RecordBatch], file: ReadOnlyFile
+) -> Iterator[pa.RecordBatch]:
     yield from batches
     if not file.settled():
         raise RescanError("was written while it was read")

@@ -27,8 +27,8 @@ _ATTEMPTS = 3
 _State = tuple[tuple[int, int] | None, ...]
 
 
-class Untouched:
-    """A SQLite file; `uri` is the name to open it by."""
+class ReadOnlyFile:
+    """A SQLite file to be opened by `uri`, which leaves the files beside it as they are."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -50,7 +50,7 @@ class Untouched:
             self.uri = _uri(self._copied(), "mode=ro")
 
     def settled(self) -> bool:
-        """Whether all that was read since is of one moment: nobody wrote, or SQLite saw to it."""
+        """Whether all that was read is of one state: nobody wrote, or SQLite's locks kept it so."""
         return self._locked or _state(self._path) == self._state
 
     def close(self) -> None:

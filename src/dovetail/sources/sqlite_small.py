@@ -99,7 +99,7 @@ class SmallTables:
             return None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the connection."""
         self._connection.close()
         if self._copies is not None:
             self._copies.close()
