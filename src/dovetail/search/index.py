@@ -18,9 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
@@ -30,6 +27,7 @@ from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 from dovetail.ports import Embedder, Json
 from dovetail.search.dense import Dense
 from dovetail.search.embeddings import Embeddings, EmbedProgress, embed_catalog
+from dovetail.search.headers import VECTORS, HeaderVectors
 from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.values import ValueIndex
@@ -37,8 +35,8 @@ from dovetail.search.values import forget_others as forget_other_values
 
 FOLDER = "search"
 # Raised whenever the same catalog would give another index.
-_VERSION = 4
-_ABOUT, _HEADERS = "index.json", "headers.npy"
+_VERSION = 5
+_ABOUT = "index.json"
 # Names that indexes are kept by, and those of unfinished ones.
 _MADE_HERE = re.compile(r"\.?[0-9a-f]{16}-[0-9a-f]{12}(?:\.\d+)?")
 
@@ -79,7 +77,7 @@ class Index:
     joined: Neighbours
     values: ValueIndex
     dense: Dense | None
-    headers: npt.NDArray[np.float16] | None
+    headers: HeaderVectors | None
 
 
 def open_index(
@@ -159,7 +157,7 @@ def make_index(catalog: CatalogReader, inputs: IndexInputs, embeddings: Embeddin
         joined=Neighbours.build(places, edges, name_links(tables)),
         values=ValueIndex.of(catalog),
         dense=Dense.build(embeddings.tables) if embeddings else None,
-        headers=embeddings.columns.astype(np.float16) if embeddings else None,
+        headers=embeddings.headers if embeddings else None,
     )
 
 
@@ -169,9 +167,9 @@ def _load(catalog: CatalogReader, path: Path, inputs: IndexInputs) -> Index:
         raise ValueError(path)
     headers = None
     if inputs.embedder is not None:
-        # As a plain array: every slice of a memmap costs more than the slice.
-        headers = np.asarray(np.load(path / _HEADERS, mmap_mode="r", allow_pickle=False))
-        if headers.shape != (len(catalog.records.columns), inputs.embedder.dimension):
+        headers = HeaderVectors.load(path)
+        size = len(catalog.records.columns), inputs.embedder.dimension
+        if (len(headers), headers.vectors.shape[1]) != size:
             raise ValueError(path)
     return Index(
         lexical=Lexical.load(path),
@@ -192,7 +190,7 @@ def save_index(index: Index, catalog: CatalogReader, inputs: IndexInputs) -> Non
         index.joined.save(beside)
         if index.dense is not None and index.headers is not None:
             index.dense.save(beside)
-            np.save(beside / _HEADERS, index.headers)
+            index.headers.save(beside)
         about = {"model": inputs.model, "files": _checksums(beside)}
         (beside / _ABOUT).write_text(json.dumps(about), "utf-8")
         shutil.rmtree(path, ignore_errors=True)
@@ -210,7 +208,7 @@ def _checksums(folder: Path) -> dict[str, list[int]]:
     return {
         path.name: [
             path.stat().st_size,
-            0 if path.name == _HEADERS else zlib.crc32(path.read_bytes()),
+            0 if path.name == VECTORS else zlib.crc32(path.read_bytes()),
         ]
         for path in files
     }

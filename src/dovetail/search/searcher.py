@@ -209,7 +209,7 @@ class Searcher:
         if self._index.headers is None or query.vector is None or not len(tables):
             return np.zeros(len(tables), dtype=np.float32)
         starts, ends = self._bounds[tables], self._bounds[tables + 1]
-        headers = self._index.headers[ranges(starts, ends)].astype(np.float32)
+        headers = self._index.headers.of(ranges(starts, ends))
         cosines = np.append(headers @ query.vector, np.float32(0))
         best = np.maximum.reduceat(cosines, np.cumsum(ends - starts) - (ends - starts))
         found: Floats = np.where(ends > starts, np.maximum(best, 0), np.float32(0))
@@ -247,9 +247,7 @@ class Searcher:
         if self._index.headers is None:
             raise ModelError(_NO_EMBEDDER)
         place = self.places[table]
-        headers = self._index.headers[self._bounds[place] : self._bounds[place + 1]]
-        vectors: Vectors = headers.astype(np.float32)
-        return vectors
+        return self._index.headers.of(slice(self._bounds[place], self._bounds[place + 1]))
 
     def nearest_columns(self, vector: Vectors, count: int) -> list[tuple[TableId, str, float]]:
         """The columns whose headers are nearest to a vector."""
@@ -272,4 +270,4 @@ class Searcher:
     def _columns(self) -> Dense:
         if self._index.headers is None:
             raise ModelError(_NO_EMBEDDER)
-        return Dense.build(self._index.headers.astype(np.float32))
+        return Dense.build(self._index.headers.of(slice(None)))

@@ -16,12 +16,12 @@ from itertools import product
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in, spans
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, firsts, found_in, spans
 from dovetail.joins.inclusion.bottom_k import SketchIndex
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
-from dovetail.joins.naming.name_lookup import NameLookup
-from dovetail.joins.value_index.row_sample import sample_places
+from dovetail.joins.naming.name_match import NameMatch
+from dovetail.joins.value_index.row_sample import SAMPLE_SIZE, sample_places
 
 # Likely pairs that are looked at together.
 _BLOCK = 1 << 21
@@ -67,7 +67,7 @@ def find_candidates(
     """
     search = _CandidateSearch(arrays, distinctive)
     found = []
-    for child, parent in _blocks(search):
+    for child, parent in search.blocks():
         able = within_bound(child, parent) if within_bound else np.ones(len(child), dtype=np.bool_)
         chosen = np.flatnonzero(able)
         found.append(search.counted(child[chosen], parent[chosen]))
@@ -88,80 +88,110 @@ def candidates_between(arrays: ColumnArrays, one: int, other: int) -> Candidates
     return Candidates(*np.array(found, dtype=np.int64).reshape(-1, 4).T)
 
 
-def _blocks(search: _CandidateSearch) -> Iterator[tuple[Ints, Ints]]:
-    """Likely pairs, many children at a time."""
-    children: list[int] = []
-    parents: list[Ints] = []
-    waiting = 0
-    for child in search.children.tolist():
-        keys = search.parents(child)
-        if len(keys):
-            children.append(child)
-            parents.append(keys)
-            waiting += len(keys)
-        if waiting >= _BLOCK:
-            yield _pairs(children, parents)
-            children, parents, waiting = [], [], 0
-    if children:
-        yield _pairs(children, parents)
-
-
-def _pairs(children: Sequence[int], parents: Sequence[Ints]) -> tuple[Ints, Ints]:
-    lengths = [len(keys) for keys in parents]
-    return np.repeat(np.array(children, dtype=np.int64), lengths), np.concatenate(parents)
-
-
 class _CandidateSearch:
-    """Looks up the parents of one column after the other, and counts many pairs at once."""
+    """Looks up the parents of many columns together, and counts many pairs at once.
+
+    Columns with the same values in as many rows each are looked up once: their `sort` is the same.
+    """
 
     def __init__(self, arrays: ColumnArrays, distinctive: Flags) -> None:
         self._arrays = arrays
         self._distinctive = distinctive
         self._groups = group_equal_sets(arrays)
-        self.children = np.flatnonzero(arrays.filled > 0)
         keys = np.flatnonzero(arrays.key & (self._groups.group_of >= 0))
-        self._lookup = NameLookup(arrays, keys)
+        self._named = NameMatch(arrays, keys)
         # Groups of equal sets that hold some key, numbered anew, and the keys of each.
         groups = np.unique(self._groups.group_of[keys])
         self._keys = keys[np.argsort(self._groups.group_of[keys], kind="stable")]
         self._starts = np.searchsorted(
             self._groups.group_of[self._keys], np.append(groups, len(self._groups))
         )
-        self._samples = [
-            hashes[sample_places(hashes, counts)]
-            for hashes, counts in zip(arrays.value_hashes, arrays.counts, strict=True)
-        ]
+        first, sort = self._sorts()
+        children = np.flatnonzero(sort >= 0)
+        self._children = children[np.argsort(sort[children], kind="stable")]
+        self._children_at = np.searchsorted(sort[self._children], np.arange(len(first) + 1))
+        samples, rows = [], []
+        for column in first:
+            hashes, counts = arrays.value_hashes[column], arrays.counts[column]
+            places = sample_places(hashes, counts)
+            samples.append(hashes[places])
+            rows.append(counts[places].astype(np.int64))
         self._index = SketchIndex(
-            self._samples, [self._groups.value_hashes[group] for group in groups.tolist()]
+            samples, [self._groups.value_hashes[group] for group in groups.tolist()]
         )
+        # All samples one after the other: where each begins, its sets in the index, and its rows.
+        self._sampled_at = np.cumsum([0, *map(len, samples)])
+        every = np.concatenate([np.empty(0, dtype=np.uint64), *samples])
+        self._begin, self._end = self._index.posting_ranges(self._index.places(every))
+        self._rows = np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
-    def parents(self, child: int) -> Ints:
-        """The keys of other tables, by name or distinctive, that likely hold the child's rows."""
-        likely = self._likely_groups(child)
-        keys: Ints = self._keys[spans(self._starts[likely], self._starts[likely + 1])]
-        keys = keys[self._arrays.table[keys] != self._arrays.table[child]]
-        if not len(keys):
-            return keys
-        chosen = found_in(keys, self._lookup.keys_named_by(self._arrays.name[child]))
-        if self._distinctive[child]:
-            chosen |= self._distinctive[keys]
-        return np.sort(keys[chosen])
+    def _sorts(self) -> tuple[list[int], Ints]:
+        """The first column of each sort, and the sort of each column, -1 for an empty one."""
+        first: list[int] = []
+        number: dict[tuple[int, bytes], int] = {}
+        sort = np.full(len(self._arrays), -1, dtype=np.int64)
+        filled, distinct = self._arrays.filled.tolist(), self._arrays.distinct.tolist()
+        for column, group in enumerate(self._groups.group_of.tolist()):
+            if filled[column] <= 0 or group < 0:
+                continue
+            if filled[column] == distinct[column]:
+                key = (group, b"")
+            elif distinct[column] <= SAMPLE_SIZE:
+                key = (group, self._arrays.counts[column].tobytes())
+            else:  # hardly ever the same as another, and much to compare
+                key = (-column - 1, b"")
+            at = number.setdefault(key, len(first))
+            if at == len(first):
+                first.append(column)
+            sort[column] = at
+        return first, sort
 
-    def _likely_groups(self, child: int) -> Ints:
-        """The groups of keys that hold half of the child's sampled values, or of their rows.
+    def blocks(self) -> Iterator[tuple[Ints, Ints]]:
+        """Likely pairs, of many children at a time, in order: keys of other tables, by name or
+        distinctive, that likely hold the child's rows."""
+        arrays = self._arrays
+        for sort, group in self._likely():
+            of, groups = self._spread(sort, group)
+            sizes = self._starts[groups + 1] - self._starts[groups]
+            for part in in_parts(sizes, _BLOCK):
+                chosen = groups[part]
+                parent = self._keys[spans(self._starts[chosen], self._starts[chosen + 1])]
+                child = np.repeat(of[part], sizes[part])
+                apart = np.flatnonzero(arrays.table[child] != arrays.table[parent])
+                child, parent = child[apart], parent[apart]
+                able = self._distinctive[child] & self._distinctive[parent]
+                rest = np.flatnonzero(~able)
+                able[rest] = self._named(child[rest], parent[rest])
+                child, parent = child[able], parent[able]
+                order = np.lexsort((parent, child))
+                if len(order):
+                    yield child[order], parent[order]
+
+    def _spread(self, sort: Ints, group: Ints) -> tuple[Ints, Ints]:
+        """Pairs of a sort and a group, as pairs of a column and a group."""
+        starts, ends = self._children_at[sort], self._children_at[sort + 1]
+        return self._children[spans(starts, ends)], np.repeat(group, ends - starts)
+
+    def _likely(self) -> Iterator[tuple[Ints, Ints]]:
+        """Sorts with the groups of keys that hold half of their sampled values, or of their rows.
 
         By rows, since many values of one row each may be orphans; by values, since one of many
         rows may be.
         """
-        sample = self._samples[child]
-        starts, ends = self._index.posting_ranges(self._index.places(sample))
-        groups = self._index.sets[spans(starts, ends)]
-        if not len(groups):
-            return np.empty(0, dtype=np.int64)
-        rows = self._arrays.counts[child][found_in(self._arrays.value_hashes[child], sample)]
-        by_value = np.bincount(groups)
-        by_rows = np.bincount(groups, np.repeat(rows, ends - starts))
-        return np.flatnonzero((2 * by_value >= len(sample)) | (2 * by_rows >= rows.sum()))
+        held = np.append(0, np.cumsum(self._end - self._begin))[self._sampled_at]
+        size, rows = np.diff(self._sampled_at), _sums(self._rows, self._sampled_at)
+        count = len(self._starts) - 1
+        for part in in_parts(np.diff(held), _BLOCK):
+            first, last = self._sampled_at[part.start], self._sampled_at[part.stop]
+            lengths = self._end[first:last] - self._begin[first:last]
+            groups = self._index.sets[spans(self._begin[first:last], self._end[first:last])]
+            sort = np.repeat(np.arange(part.stop - part.start), size[part])
+            pair = np.repeat(sort, lengths) * count + groups
+            weights = np.repeat(self._rows[first:last], lengths)
+            pair, by_value, by_rows = _tally(pair, weights, (part.stop - part.start) * count)
+            sort = part.start + pair // max(count, 1)
+            likely = (2 * by_value >= size[sort]) | (2 * by_rows >= rows[sort])
+            yield sort[likely], (pair % max(count, 1))[likely]
 
     def counted(self, child: Ints, parent: Ints) -> Candidates:
         """Those of some pairs whose parent holds enough of the child's rows, with exact counts."""
@@ -172,3 +202,35 @@ class _CandidateSearch:
         shared, rows = count_shared(self._arrays, inner, self._groups.value_hashes, outer)
         found = Candidates(child, parent, shared[back], rows[back])
         return found.take(found.rows >= self._arrays.thresholds.rows * self._arrays.filled[child])
+
+
+def in_parts(sizes: Ints, most: int) -> Iterator[slice]:
+    """Cut a sequence so that the sizes in a part sum to no more than a bound, or it is one item."""
+    ends = np.cumsum(sizes)
+    start, before = 0, 0
+    while start < len(sizes):
+        end = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)
+        yield slice(start, end)
+        start, before = end, int(ends[end - 1])
+
+
+def _sums(values: Ints, bounds: Ints) -> Ints:
+    """The sum of the values between each two bounds."""
+    total = np.append(0, np.cumsum(values))
+    sums: Ints = total[bounds[1:]] - total[bounds[:-1]]
+    return sums
+
+
+def _tally(pairs: Ints, weights: Ints, size: int) -> tuple[Ints, Ints, Ints]:
+    """Distinct pairs, numbered below a size, in order: how often each comes, and its weight."""
+    if size <= 4 * len(pairs):  # so few there can be that an array of all is quicker than sorting
+        times = np.bincount(pairs, minlength=size)
+        there = np.flatnonzero(times)
+        weight = np.bincount(pairs, weights, minlength=size)
+        return there, times[there], weight[there].astype(np.int64)
+    order = np.argsort(pairs, kind="stable")
+    pairs = pairs[order]
+    at = firsts(pairs)
+    if not len(at):
+        return pairs, at, at
+    return pairs[at], np.diff(np.append(at, len(pairs))), np.add.reduceat(weights[order], at)

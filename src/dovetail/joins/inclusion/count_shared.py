@@ -1,6 +1,7 @@
 """Exact counts for many pairs of a column and a value set: values in common, and rows found.
 
-Columns with many pairs are counted together, as a product of matrices; the others pair by pair.
+Pairs of a few values each are compared all at once. Of the others, columns with many pairs are
+counted together, as a product of matrices, and the rest pair by pair.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Ints, found_in
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in
 
 # Pairs from which on a column's are counted together with those of others, and the multiplications
 # that take as long as counting one pair by itself.
 _BUSY, _WORTH = 32, 200_000
 # Columns that are counted together at most, and the numbers that their matrices may have.
 _TOGETHER, _ROOM = 1024, 1 << 27
+# Values up to which a set is compared value by value with another, and pairs compared at a time.
+_FEW, _AT_ONCE = 8, 1 << 16
 
 
 def count_shared(
@@ -28,8 +31,9 @@ def count_shared(
     `child` numbers a column, `outer` one of the `sets`. Pairs come in the order of their columns.
     """
     shared, rows = np.zeros((2, len(child)), dtype=np.int64)
-    alone = np.ones(len(child), dtype=np.bool_)
-    busy = np.flatnonzero(np.bincount(child)[child] >= _BUSY)
+    alone = ~_count_few(arrays, child, sets, outer, shared, rows)
+    many = np.bincount(child[alone], minlength=len(arrays)) >= _BUSY
+    busy = np.flatnonzero(alone & many[child])
     starts = np.unique(child[busy], return_index=True)[1]
     for some in np.split(busy, starts[_TOGETHER::_TOGETHER]):
         counted = _by_product(arrays, child[some], sets, outer[some]) if len(some) else None
@@ -41,6 +45,37 @@ def count_shared(
         held = found_in(hashes, sets[outer[place]])
         shared[place], rows[place] = np.count_nonzero(held), counts[held].sum()
     return shared, rows
+
+
+def _count_few(
+    arrays: ColumnArrays, child: Ints, sets: Sequence[Hashes], outer: Ints, shared: Ints, rows: Ints
+) -> Flags:
+    """Fill in the counts of pairs of a few values each; which these are."""
+    outers, place = np.unique(outer, return_inverse=True)
+    size = np.array([len(sets[number]) for number in outers.tolist()], dtype=np.int64)
+    few: Flags = (arrays.distinct[child] <= _FEW) & (size[place] <= _FEW) & (size[place] > 0)
+    columns, row = np.unique(child[few], return_inverse=True)
+    small = np.flatnonzero((size <= _FEW) & (size > 0))
+    # A set is filled up with a value of its own; a column with values that no row holds.
+    mine, theirs = (
+        np.zeros((len(columns), _FEW), np.uint64),
+        np.zeros((len(small), _FEW), np.uint64),
+    )
+    times = np.zeros((len(columns), _FEW), dtype=np.int64)
+    for at, column in enumerate(columns.tolist()):
+        hashes = arrays.value_hashes[column]
+        mine[at, : len(hashes)], times[at, : len(hashes)] = hashes, arrays.counts[column]
+    for at, number in enumerate(outers[small].tolist()):
+        hashes = sets[number]
+        theirs[at] = hashes[np.minimum(np.arange(_FEW), len(hashes) - 1)]
+    places, among = np.flatnonzero(few), np.searchsorted(small, place[few])
+    for at in range(0, len(places), _AT_ONCE):
+        part = slice(at, at + _AT_ONCE)
+        left, right, weight = mine[row[part]], theirs[among[part]], times[row[part]]
+        held = (left[:, :, None] == right[:, None, :]).any(axis=2) & (weight > 0)
+        shared[places[part]] = held.sum(axis=1)
+        rows[places[part]] = (weight * held).sum(axis=1)
+    return few
 
 
 def _by_product(

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
 from dovetail.joins.column_arrays import ColumnArrays, Ints
 from dovetail.joins.naming.name_words import Words, core, entity, word_likeness
@@ -28,7 +29,7 @@ class NameLookup:
                     initials["".join(sorted(word[0] for word in name))].append(key)
         self._places = {word: np.array(found) for word, found in places.items() if word}
         self._initials = {letters: np.array(found) for letters, found in initials.items()}
-        self._similar = _SimilarWords(self._places)
+        self._similar = SimilarWords(self._places)
         self._memory: dict[Words, Ints] = {}
 
     def keys_named_by(self, column: str) -> Ints:
@@ -45,32 +46,37 @@ class NameLookup:
         return self._memory[named]
 
 
-class _SimilarWords:
+class SimilarWords:
     """Words of a vocabulary that are like a word, found by their first letter or last four."""
 
     def __init__(self, vocabulary: Iterable[str]) -> None:
-        self._begin: dict[str, list[tuple[str, int]]] = defaultdict(list)
-        self._end: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        begin: dict[str, list[str]] = defaultdict(list)
+        end: dict[str, list[str]] = defaultdict(list)
         for word in vocabulary:
-            self._begin[word[:1]].append((word, _letters(word)))
-            self._end[word[-4:]].append((word, _letters(word)))
+            begin[word[:1]].append(word)
+            end[word[-4:]].append(word)
+        self._begin, self._end = (
+            {part: (found, _all_letters(found)) for part, found in words.items()}
+            for words in (begin, end)
+        )
         self._memory: dict[str, list[str]] = {}
 
     def of(self, word: str) -> list[str]:
         """The words alike, in order."""
         if word not in self._memory:
-            mine = _letters(word)
-            # Of two like words the shorter has no letter that the longer has not.
-            near = {
-                other
-                for other, letters in (
-                    *self._begin.get(word[:1], ()),
-                    *self._end.get(word[-4:], ()),
-                )
-                if letters & mine in (letters, mine)
-            }
+            mine = np.uint64(_letters(word))
+            near: set[str] = set()
+            for held, part in ((self._begin, word[:1]), (self._end, word[-4:])):
+                found, letters = held.get(part, ([], np.empty(0, dtype=np.uint64)))
+                # Of two like words the shorter has no letter that the longer has not.
+                both = letters & mine
+                near |= {found[at] for at in np.flatnonzero((both == letters) | (both == mine))}
             self._memory[word] = sorted(n for n in near if word and word_likeness(word, n) > 0)
         return self._memory[word]
+
+
+def _all_letters(words: list[str]) -> npt.NDArray[np.uint64]:
+    return np.array([_letters(word) for word in words], dtype=np.uint64)
 
 
 @cache

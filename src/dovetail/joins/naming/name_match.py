@@ -1,0 +1,103 @@
+"""May a column refer to a key by its name? Told for millions of pairs of columns at once.
+
+The same answer as `NameLookup`, which lists the keys of one column: too long a list where words of
+a schema stand in the names of all its tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, firsts
+from dovetail.joins.encoding import Encoded
+from dovetail.joins.naming.name_lookup import SimilarWords
+from dovetail.joins.naming.name_words import Words, core, entity
+
+# Names of columns whose words are marked together, a byte for each word of the vocabulary.
+_TOGETHER = 256
+
+
+class NameMatch:
+    """Says of pairs of a column and a key whether the key has, in its own or its table's name, a
+    word like one of the column's, or initials that the column is called by."""
+
+    def __init__(self, arrays: ColumnArrays, keys: Ints) -> None:
+        self._called = Encoded.of([core(name) for name in arrays.name])
+        abouts = Encoded.of([entity(table.name) for table in arrays.ids])
+        # Keys by what their table and they themselves are called.
+        pair = abouts.codes[arrays.table[keys]] * len(self._called.dictionary)
+        names, of_key = np.unique(pair + self._called.codes[keys], return_inverse=True)
+        self._name = np.full(len(arrays), -1, dtype=np.int64)
+        self._name[keys] = of_key
+        width = max(len(self._called.dictionary), 1)
+        both = [
+            (abouts.dictionary[name // width], self._called.dictionary[name % width])
+            for name in names.tolist()
+        ]
+        vocabulary: dict[str, int] = {}
+        listed = [_numbered(_said(*pair), vocabulary) for pair in both]
+        self._none = len(vocabulary)
+        self._words = _padded(listed, self._none)
+        letters: dict[str, int] = {}
+        self._initials = _padded([_numbered(_initials(*pair), letters) for pair in both], -1)
+        self._letters = np.array(
+            [letters.get("".join(sorted("".join(name))), -2) for name in self._called.dictionary],
+            dtype=np.int64,
+        )
+        self._vocabulary = vocabulary
+        self._similar = SimilarWords(vocabulary)
+        self._alike: dict[int, Ints] = {}
+
+    def __call__(self, child: Ints, key: Ints) -> Flags:
+        """Whether each column may refer to its key by name."""
+        called, name = self._called.codes[child], self._name[key]
+        found = np.zeros(len(child), dtype=np.bool_)
+        order = np.argsort(called, kind="stable")
+        starts = firsts(called[order])
+        for at in range(0, len(starts), _TOGETHER):
+            last = starts[at + _TOGETHER] if at + _TOGETHER < len(starts) else len(order)
+            some = order[starts[at] : last]
+            names = called[order[starts[at : at + _TOGETHER]]]
+            marked, row = self._marked(names), np.searchsorted(names, called[some])
+            for word in self._words.T:
+                found[some] |= marked[row, word[name[some]]]
+        for column in self._initials.T:
+            found |= column[name] == self._letters[called]
+        return found
+
+    def _marked(self, names: Ints) -> Flags:
+        """For each of some names of columns the words of the vocabulary that are like its own."""
+        marked = np.zeros((len(names), self._none + 1), dtype=np.bool_)
+        for row, name in enumerate(names.tolist()):
+            marked[row, self._alike_words(name)] = True
+        return marked
+
+    def _alike_words(self, name: int) -> Ints:
+        if name not in self._alike:
+            called = self._called.dictionary[name]
+            alike = {like for word in (*called, "".join(called)) for like in self._similar.of(word)}
+            numbers = [self._vocabulary[word] for word in alike]
+            self._alike[name] = np.array(numbers, dtype=np.int64)
+        return self._alike[name]
+
+
+def _said(about: Words, called: Words) -> set[str]:
+    """The words that a key is known by, each name also in one word."""
+    return {*about, *called, "".join(about), "".join(called)} - {""}
+
+
+def _initials(about: Words, called: Words) -> set[str]:
+    return {"".join(sorted(word[0] for word in name)) for name in (about, called) if len(name) > 1}
+
+
+def _numbered(things: set[str], numbers: dict[str, int]) -> list[int]:
+    return [numbers.setdefault(thing, len(numbers)) for thing in sorted(things)]
+
+
+def _padded(lists: Sequence[list[int]], fill: int) -> Ints:
+    """Lists as the rows of a matrix, filled up."""
+    width = max(map(len, lists), default=0)
+    rows = [[*numbers, *([fill] * (width - len(numbers)))] for numbers in lists]
+    return np.array(rows, dtype=np.int64).reshape(len(lists), width)

@@ -1,0 +1,36 @@
+"""Texts of headers, and the vectors that columns share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dovetail.search.headers import HeaderVectors, header_texts
+from tests.search.test_lexical import table
+
+TABLES = (("orders", ("id", "customer_id")), ("orders_2", ("id", "CustomerId")), ("empty", ()))
+
+
+def test_a_header_stands_with_its_table_up_to_a_number_of_them_and_alone_beyond() -> None:
+    tables = [table(at, name, *columns) for at, (name, columns) in enumerate(TABLES)]
+    texts, codes = header_texts(tables)
+    assert texts == ["orders id", "orders customer id", "orders 2 id", "orders 2 customer id"]
+    assert codes.tolist() == [0, 1, 2, 3]
+    assert header_texts(tables, 4)[0] == texts
+    texts, codes = header_texts(tables, 3)
+    assert (texts, codes.tolist()) == (["id", "customer id"], [0, 1, 0, 1])
+
+
+def test_columns_of_one_header_share_its_vector(tmp_path: Path) -> None:
+    vectors = np.eye(3, dtype=np.float16)
+    held = HeaderVectors(vectors, np.array([2, 0, 2, 1], dtype=np.int32))
+    held.save(tmp_path)
+    loaded = HeaderVectors.load(tmp_path)
+    assert len(loaded) == 4
+    assert loaded.of(slice(1, 3)).tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert (loaded.of(np.array([3, 0])) == held.of(np.array([3, 0]))).all()
+    np.save(tmp_path / "header_of.npy", np.array([3], dtype=np.int32))
+    with pytest.raises(ValueError, match=str(tmp_path)):
+        HeaderVectors.load(tmp_path)
