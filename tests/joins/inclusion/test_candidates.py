@@ -36,12 +36,16 @@ def brute_force(arrays: ColumnArrays) -> dict[tuple[int, int], tuple[int, int]]:
     return found
 
 
-# One by one, as a product of matrices, that of few columns each, and in blocks of a few pairs.
+# One by one, as a product of matrices, that of few columns each, and in blocks of a few pairs; sets
+# of a few values all at once, then a few pairs at a time, then all but the smallest otherwise.
 WAYS = (
-    {"_BUSY": 10**9},
-    {"_BUSY": 1},
-    {"_BUSY": 2, "_TOGETHER": 2},
-    {"_BUSY": 1, "_BLOCK": 3, "_ROOM": 150},
+    {"_BUSY": 10**9, "_FEW": 0},
+    {"_BUSY": 1, "_FEW": 0},
+    {"_BUSY": 2, "_TOGETHER": 2, "_FEW": 0},
+    {"_BUSY": 1, "_BLOCK": 3, "_ROOM": 150, "_FEW": 0},
+    {"_BLOCK": 3},
+    {"_AT_ONCE": 2},
+    {"_BUSY": 2, "_FEW": 1},
 )
 
 

@@ -112,3 +112,25 @@ def test_tables_without_values_are_joined_by_names_alone_and_never_surely(tmp_pa
     assert edge.columns == (("building_key", "building_key"),)
     assert (edge.score, edge.match_rate) == (0.141851, 0.0)
     assert edge.evidence == {"names_only": 1.0, "logit": -1.8, "competitors": 0.0}
+
+
+def test_a_family_of_tables_with_hardly_any_rows_costs_little_and_says_nothing(
+    tmp_path: Path,
+) -> None:
+    """Every two columns tell five rows apart: there are 4,060 ways for each two of the tables."""
+    path = tmp_path / "family.sqlite"
+    width, tables = 30, 40
+    with closing(sqlite3.connect(path)) as connection:
+        for number in range(tables):
+            columns = ", ".join(f"measure{chr(97 + at % 26)}{at} INTEGER" for at in range(width))
+            connection.execute(f"CREATE TABLE survey_{chr(97 + number % 26)}{number} ({columns})")
+            rows = [[(row * (at + 1)) % 4 for at in range(width)] for row in range(5)]
+            marks = ", ".join("?" * width)
+            connection.executemany(
+                f"INSERT INTO survey_{chr(97 + number % 26)}{number} VALUES ({marks})", rows
+            )
+        connection.commit()
+    catalog = update([str(path)], into=tmp_path / "catalog", search=False).catalog
+    edges = JoinGraph.of(catalog).edges
+    assert not [edge for edge in edges if edge.score > 0.5]
+    assert not [edge for edge in edges if edge.evidence.keys() & {"composite", "junction"}]

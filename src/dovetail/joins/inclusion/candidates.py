@@ -100,19 +100,22 @@ class _CandidateSearch:
         self._groups = group_equal_sets(arrays)
         keys = np.flatnonzero(arrays.key & (self._groups.group_of >= 0))
         self._named = NameMatch(arrays, keys)
-        # Groups of equal sets that hold some key, numbered anew, and the keys of each.
+        # Groups of equal sets that hold some key, numbered anew.
         groups = np.unique(self._groups.group_of[keys])
-        self._keys = keys[np.argsort(self._groups.group_of[keys], kind="stable")]
-        self._starts = np.searchsorted(
-            self._groups.group_of[self._keys], np.append(groups, len(self._groups))
-        )
+        self._key_groups = len(groups)
         first, sort = self._sorts()
-        children = np.flatnonzero(sort >= 0)
-        self._children = children[np.argsort(sort[children], kind="stable")]
-        self._children_at = np.searchsorted(sort[self._children], np.arange(len(first) + 1))
+        # Columns of one sort, or keys of one group, and of one name: they share their answers.
+        children, named = np.flatnonzero(sort >= 0), 2 * self._named.called + distinctive
+        self._mine = _Members.of(children, sort, named)
+        self._by_sort = _Members.of(np.arange(len(self._mine)), sort[self._mine.first])
+        group_of = np.full(len(arrays), -1, dtype=np.int64)
+        group_of[keys] = np.searchsorted(groups, self._groups.group_of[keys])
+        self._theirs = _Members.of(keys, group_of, 2 * self._named.name + distinctive)
+        self._by_group = _Members.of(np.arange(len(self._theirs)), group_of[self._theirs.first])
         samples, rows = [], []
+        every_counts = list(arrays.counts)
         for column in first:
-            hashes, counts = arrays.value_hashes[column], arrays.counts[column]
+            hashes, counts = arrays.value_hashes[column], every_counts[column]
             places = sample_places(hashes, counts)
             samples.append(hashes[places])
             rows.append(counts[places].astype(np.int64))
@@ -131,13 +134,14 @@ class _CandidateSearch:
         number: dict[tuple[int, bytes], int] = {}
         sort = np.full(len(self._arrays), -1, dtype=np.int64)
         filled, distinct = self._arrays.filled.tolist(), self._arrays.distinct.tolist()
+        counts = list(self._arrays.counts)
         for column, group in enumerate(self._groups.group_of.tolist()):
             if filled[column] <= 0 or group < 0:
                 continue
             if filled[column] == distinct[column]:
                 key = (group, b"")
             elif distinct[column] <= SAMPLE_SIZE:
-                key = (group, self._arrays.counts[column].tobytes())
+                key = (group, counts[column].tobytes())
             else:  # hardly ever the same as another, and much to compare
                 key = (-column - 1, b"")
             at = number.setdefault(key, len(first))
@@ -149,28 +153,20 @@ class _CandidateSearch:
     def blocks(self) -> Iterator[tuple[Ints, Ints]]:
         """Likely pairs, of many children at a time, in order: keys of other tables, by name or
         distinctive, that likely hold the child's rows."""
-        arrays = self._arrays
+        table = self._arrays.table
         for sort, group in self._likely():
-            of, groups = self._spread(sort, group)
-            sizes = self._starts[groups + 1] - self._starts[groups]
-            for part in in_parts(sizes, _BLOCK):
-                chosen = groups[part]
-                parent = self._keys[spans(self._starts[chosen], self._starts[chosen + 1])]
-                child = np.repeat(of[part], sizes[part])
-                apart = np.flatnonzero(arrays.table[child] != arrays.table[parent])
-                child, parent = child[apart], parent[apart]
+            for mine, theirs in _products(self._by_sort, sort, self._by_group, group):
+                child, parent = self._mine.first[mine], self._theirs.first[theirs]
                 able = self._distinctive[child] & self._distinctive[parent]
                 rest = np.flatnonzero(~able)
                 able[rest] = self._named(child[rest], parent[rest])
-                child, parent = child[able], parent[able]
-                order = np.lexsort((parent, child))
-                if len(order):
-                    yield child[order], parent[order]
-
-    def _spread(self, sort: Ints, group: Ints) -> tuple[Ints, Ints]:
-        """Pairs of a sort and a group, as pairs of a column and a group."""
-        starts, ends = self._children_at[sort], self._children_at[sort + 1]
-        return self._children[spans(starts, ends)], np.repeat(group, ends - starts)
+                mine, theirs = mine[able], theirs[able]
+                for child, parent in _products(self._mine, mine, self._theirs, theirs):
+                    apart = np.flatnonzero(table[child] != table[parent])
+                    child, parent = child[apart], parent[apart]
+                    order = np.lexsort((parent, child))
+                    if len(order):
+                        yield child[order], parent[order]
 
     def _likely(self) -> Iterator[tuple[Ints, Ints]]:
         """Sorts with the groups of keys that hold half of their sampled values, or of their rows.
@@ -180,13 +176,13 @@ class _CandidateSearch:
         """
         held = np.append(0, np.cumsum(self._end - self._begin))[self._sampled_at]
         size, rows = np.diff(self._sampled_at), _sums(self._rows, self._sampled_at)
-        count = len(self._starts) - 1
+        count = self._key_groups
         for part in in_parts(np.diff(held), _BLOCK):
             first, last = self._sampled_at[part.start], self._sampled_at[part.stop]
             lengths = self._end[first:last] - self._begin[first:last]
             groups = self._index.sets[spans(self._begin[first:last], self._end[first:last])]
             sort = np.repeat(np.arange(part.stop - part.start), size[part])
-            pair = np.repeat(sort, lengths) * count + groups
+            pair: Ints = np.repeat(sort, lengths) * count + groups
             weights = np.repeat(self._rows[first:last], lengths)
             pair, by_value, by_rows = _tally(pair, weights, (part.stop - part.start) * count)
             sort = part.start + pair // max(count, 1)
@@ -202,6 +198,47 @@ class _CandidateSearch:
         shared, rows = count_shared(self._arrays, inner, self._groups.value_hashes, outer)
         found = Candidates(child, parent, shared[back], rows[back])
         return found.take(found.rows >= self._arrays.thresholds.rows * self._arrays.filled[child])
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """Things in classes: those of class `n` stand from `starts[n]` to `starts[n + 1]`."""
+
+    things: Ints
+    starts: Ints
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def first(self) -> Ints:
+        """The first thing of each class."""
+        found: Ints = self.things[self.starts[:-1]]
+        return found
+
+    @classmethod
+    def of(cls, things: Ints, *facts: Ints) -> _Members:
+        """Things in classes by the facts about each that there are, in the order of these."""
+        order = things[np.lexsort([fact[things] for fact in reversed(facts)])]
+        new = np.zeros(len(order), dtype=np.bool_)
+        new[:1] = True
+        for fact in facts:
+            new[1:] |= fact[order][1:] != fact[order][:-1]
+        return cls(order, np.append(np.flatnonzero(new), len(order)))
+
+
+def _products(
+    left: _Members, mine: Ints, right: _Members, theirs: Ints
+) -> Iterator[tuple[Ints, Ints]]:
+    """The pairs of things that pairs of classes stand for, a block at a time."""
+    lefts, rights = np.diff(left.starts), np.diff(right.starts)
+    for some in in_parts(lefts[mine], _BLOCK):
+        one = left.things[spans(left.starts[mine[some]], left.starts[mine[some] + 1])]
+        other = np.repeat(theirs[some], lefts[mine[some]])
+        for part in in_parts(rights[other], _BLOCK):
+            chosen = other[part]
+            thing = right.things[spans(right.starts[chosen], right.starts[chosen + 1])]
+            yield np.repeat(one[part], rights[chosen]), thing
 
 
 def in_parts(sizes: Ints, most: int) -> Iterator[slice]:

@@ -10,10 +10,12 @@ from itertools import combinations
 import numpy as np
 
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.column_arrays import ColumnArrays, found_in
-from dovetail.joins.keys.table_columns import TableColumns, probability
+from dovetail.joins.column_arrays import ColumnArrays, Ints
+from dovetail.joins.encoding import Encoded
+from dovetail.joins.inclusion.count_shared import count_shared
+from dovetail.joins.keys.table_columns import HARDLY_ANY, TableColumns, probability
 from dovetail.joins.naming.conventions import naming_conventions
-from dovetail.joins.naming.name_words import core, entity, refers, words
+from dovetail.joins.naming.name_words import Words, core, entity, refers, words
 from dovetail.joins.row_hashes import RowReader
 from dovetail.joins.scoring.latent_databases import LatentDatabases
 from dovetail.joins.scoring.weights import Weights
@@ -23,6 +25,12 @@ _LEAST_SHARE = 0.9
 _MOST_COLUMNS = 3
 # A name that more columns share than this says nothing of which of them belong together.
 _COMMON = 200
+
+# The same, counting only tables with hardly any rows: such a name is one of a family of tables.
+_COMMON_SMALL = 32
+# Columns of the same names beyond which a parent with hardly any rows is not looked at: it and the
+# child are of one family, and any two columns tell its rows apart.
+_MOST_PARTS = 12
 
 # A column of the child and the column of the parent that it refers to.
 Part = tuple[int, int]
@@ -71,36 +79,50 @@ class CompositeKeys:
     def _same_names(self) -> dict[tuple[int, int], list[Part]]:
         """Two tables with two or more columns of the same name, the child's in the parent's."""
         arrays = self.arrays
-        alike: dict[str, list[int]] = defaultdict(list)
+        child, parent = self._columns_of_same_names()
+        names = Encoded.of([words(table.name) for table in arrays.ids]).codes
+        left, right = arrays.table[child], arrays.table[parent]
+        apart = (left != right) & (names[left] != names[right])
+        child, parent = child[apart], parent[apart]
+        pair = arrays.table[child] * len(arrays.ids) + arrays.table[parent]
+        shared = _times(pair)
+        small = (arrays.rows <= HARDLY_ANY)[arrays.table[parent]]
+        likely = (shared > 1) & ~(small & (shared > _MOST_PARTS))
+        order = np.flatnonzero(likely)
+        order = order[np.lexsort((parent[order], child[order]))]
+        child, parent, pair = child[order], parent[order], pair[order]
+        _, rows = count_shared(arrays, child, arrays.value_hashes, parent)
+        held = np.flatnonzero(rows >= _LEAST_SHARE * arrays.filled[child])
+        held = held[_times(pair[held]) > 1]
+        found: dict[tuple[int, int], list[Part]] = defaultdict(list)
+        for place in held.tolist():
+            mine, theirs = int(child[place]), int(parent[place])
+            found[int(arrays.table[mine]), int(arrays.table[theirs])].append((mine, theirs))
+        return found
+
+    def _columns_of_same_names(self) -> tuple[Ints, Ints]:
+        """Columns with the parts of keys that have the same name, but for names that are common."""
+        arrays = self.arrays
+        few = (arrays.rows <= HARDLY_ANY)[arrays.table]
+        alike: dict[Words, list[int]] = defaultdict(list)
         for column in np.flatnonzero(arrays.filled > 0).tolist():
-            alike[" ".join(words(arrays.name[column]))].append(column)
-        shared: dict[tuple[int, int], list[Part]] = defaultdict(list)
-        for same in alike.values():
-            if len(same) > _COMMON:
+            alike[words(arrays.name[column])].append(column)
+        children, parents = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        for columns in alike.values():
+            if not 1 < len(columns) <= _COMMON:
                 continue
-            parents = [c for c in same if self._may_be_part_of_key(c)]
-            for child in same:
-                for parent in parents:
-                    pair = int(arrays.table[child]), int(arrays.table[parent])
-                    if pair[0] != pair[1] and not self._same_table_name(*pair):
-                        shared[pair].append((child, parent))
-        return {
-            pair: held
-            for pair, parts in shared.items()
-            if len(parts) > 1 and len(held := [p for p in parts if self._contained(*p)]) > 1
-        }
+            same = np.array(columns)
+            if np.count_nonzero(few[same]) > _COMMON_SMALL:
+                same = same[~few[same]]
+            if len(same) > 1:
+                keys = same[[self._may_be_part_of_key(column) for column in same.tolist()]]
+                children.append(np.repeat(same, len(keys)))
+                parents.append(np.tile(keys, len(same)))
+        return np.concatenate(children), np.concatenate(parents)
 
     def _may_be_part_of_key(self, column: int) -> bool:
         table = int(self.arrays.table[column])
         return not self.arrays.unique[column] and not self.columns.has_key_column(table)
-
-    def _same_table_name(self, one: int, other: int) -> bool:
-        return words(self.arrays.ids[one].name) == words(self.arrays.ids[other].name)
-
-    def _contained(self, child: int, parent: int) -> bool:
-        arrays = self.arrays
-        held = found_in(arrays.value_hashes[child], arrays.value_hashes[parent])
-        return bool(arrays.counts[child][held].sum() >= _LEAST_SHARE * arrays.filled[child])
 
     def _edge(self, parts: tuple[Part, ...], convention: float) -> JoinEdge | None:
         """The edge by some columns together; None if they are no key, or hold too few rows."""
@@ -149,6 +171,13 @@ class CompositeKeys:
         logit = w.prior + w.name * name + w.value * value * (2 - name) + w.key * (name > 0)
         logit += w.convention * (convention - 0.5) - w.orphan * (1 - share)
         return min(logit, 0.0) if name == 0 else logit
+
+
+def _times(things: Ints) -> Ints:
+    """How often each thing comes, beside each."""
+    _, of, times = np.unique(things, return_inverse=True, return_counts=True)
+    found: Ints = times[of]
+    return found
 
 
 def _referring(edge: JoinEdge) -> tuple[TableId, frozenset[str]]:

@@ -11,8 +11,12 @@ import numpy as np
 
 from dovetail.domain import JoinEdge
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.keys.table_columns import TableColumns
+from dovetail.joins.keys.table_columns import HARDLY_ANY, TableColumns
 from dovetail.joins.row_hashes import RowReader
+
+# References beyond which a table with hardly any rows is not looked at: any two of its columns tell
+# its rows apart, which says nothing, and there are too many to try.
+_MOST_REFERENCES = 12
 
 
 def mark_junction_tables(
@@ -43,6 +47,8 @@ def _key_of_references(
     first = columns.of[table][0]
     names = {edge.columns[0][0] for edge in edges}
     own_key = columns.has_key_column(table) and arrays.name[first] not in names
+    if arrays.rows[table] <= HARDLY_ANY and len(edges) > _MOST_REFERENCES:
+        return ()
     if own_key or len({(edge.right, edge.columns[0][1]) for edge in edges}) < 2:
         return ()
     for width in (2, 3):

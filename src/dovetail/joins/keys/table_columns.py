@@ -11,6 +11,9 @@ from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.naming.name_words import core, entity, identifies, refers
 from dovetail.joins.row_hashes import RowReader, combine_columns
 
+# Tables with no more rows than these say nothing by their values.
+HARDLY_ANY = 5
+
 
 class TableColumns:
     """Columns by table and name, over `ColumnArrays` that number them through all tables."""

@@ -8,7 +8,7 @@ one covers of a question counts a little for the other.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from dovetail.domain import Table
 from dovetail.joins.naming.name_words import Words, core, entity, identifies, refers, words
@@ -24,8 +24,11 @@ _REFERENCES = (("link",), ("ref",))
 # with more holders than these links nobody.
 _LEAST = 0.2
 _MOST_COMPETING = 64
-# Beyond so many names of tables, only those that share a whole word with a column are compared.
-_MOST_COMPARED = 5_000
+# Beyond so many names of tables, only those that share a whole word with a column are compared: to
+# compare all that share an initial takes minutes for 5,000 tables whose names begin with a schema.
+_MOST_COMPARED = 1_000
+# Of more competing tables none has a share above the least: 1 / (1 + 64 * 0.5**4) = 0.2.
+_MOST_SHARING = 65
 
 
 def name_links(tables: Sequence[Table]) -> dict[tuple[int, int], float]:
@@ -62,7 +65,10 @@ def _competing(
     called, named = words(column), core(column)
     if not identifies(column) and called[:1] not in _REFERENCES:
         return {}
-    found = dict(entities.referred(named)) if named else {}
+    referred = entities.referred(named) if named else ()
+    if len(referred) > _MOST_SHARING + 1:  # one of them may be the table itself
+        return {}
+    found = dict(referred)
     alike = holders[called] if named or len(called) > 1 else []
     if len(alike) <= _MOST_COMPETING:
         for other in alike:
@@ -90,7 +96,7 @@ class _Entities:
     def _key(self, word: str) -> str:
         return word if self._whole else word[:1]
 
-    def referred(self, named: Words) -> Iterable[tuple[int, float]]:
+    def referred(self, named: Words) -> Sequence[tuple[int, float]]:
         """The tables that some words refer to, and how well."""
         if named not in self._memory:
             self._memory[named] = list(self._compared(named))

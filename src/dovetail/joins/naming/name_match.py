@@ -50,6 +50,19 @@ class NameMatch:
         self._similar = SimilarWords(vocabulary)
         self._alike: dict[int, Ints] = {}
 
+    @property
+    def called(self) -> Ints:
+        """For each column a number; columns that are called alike have the same."""
+        return self._called.codes
+
+    @property
+    def name(self) -> Ints:
+        """For each key a number; keys that are called alike, in tables called alike, have the same.
+
+        It is -1 for other columns.
+        """
+        return self._name
+
     def __call__(self, child: Ints, key: Ints) -> Flags:
         """Whether each column may refer to its key by name."""
         called, name = self._called.codes[child], self._name[key]
