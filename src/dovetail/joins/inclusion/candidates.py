@@ -182,7 +182,7 @@ class _CandidateSearch:
             lengths = self._end[first:last] - self._begin[first:last]
             groups = self._index.sets[spans(self._begin[first:last], self._end[first:last])]
             sort = np.repeat(np.arange(part.stop - part.start), size[part])
-            pair: Ints = np.repeat(sort, lengths) * count + groups
+            pair = np.repeat(sort, lengths) * count + groups.astype(np.int64)
             weights = np.repeat(self._rows[first:last], lengths)
             pair, by_value, by_rows = _tally(pair, weights, (part.stop - part.start) * count)
             sort = part.start + pair // max(count, 1)
