@@ -85,6 +85,22 @@ def test_every_command_is_documented() -> None:
     assert all(f"## dovetail {name}\n" in text for name in command_names())
 
 
+def test_commands_on_the_pages_have_the_options_shown() -> None:
+    helps = dict(
+        re.findall(r"^## (dovetail[ a-z]*)\n\n```\n(.*?)^```$", page(), re.DOTALL | re.MULTILINE)
+    )
+    longest_first = sorted(helps, key=len, reverse=True)
+    tried = 0
+    for path in PAGES:
+        for line in re.findall(r"dovetail [a-z][^\n`#]*", path.read_text("utf-8")):
+            name = next(name for name in longest_first if line.startswith(name))
+            for option in re.findall(r"(?<=\s)--?[a-z][\w-]*", line if name != "dovetail" else ""):
+                tried += 1
+                said = re.search(rf"(?<![\w-]){option}(?![\w-])", helps[name])
+                assert said, f"{path.name}: {name} has no {option}"
+    assert tried > 50
+
+
 def test_the_settings_example_can_be_read(here: Path) -> None:
     (example,) = blocks(ROOT / "docs/guide.md", "toml")
     (here / "dovetail.toml").write_text(example)

@@ -9,6 +9,7 @@ from dovetail.answer.relations import Relation, relations
 from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table
+from dovetail.errors import AmbiguousTableError
 
 
 def tables_of_query(
@@ -27,6 +28,9 @@ def tables_of_query(
     for said in names:
         if fold(said) in found or (tables is not None and not matches(ids, said)):
             continue
-        table = find_table(ids, said, catalog.folder)
+        try:
+            table = find_table(ids, said, catalog.folder)
+        except AmbiguousTableError as error:
+            raise AmbiguousTableError(f"{error} (in double quotes)") from None
         found[fold(said)] = Relation(known.get(table) or catalog[table], said, (said,))
     return tuple(found.values())

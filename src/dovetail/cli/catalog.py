@@ -85,9 +85,9 @@ def index(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Build a catalog, or bring it up to date: only what changed is read.
+    """Build a catalog, or bring it up to date.
 
-    With a language model, tables that have no purpose yet are given one.
+    Only what changed is read. With a language model, tables that have no purpose yet are given one.
     """
     from dovetail.api.building import update
 
@@ -209,7 +209,7 @@ def show(
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a table: its purpose, its columns, their profiles and a few rows."""
+    """Show a table: purpose, columns with their profiles, a few rows."""
     from dovetail.catalog.purposes import purposes
 
     opened = open_catalog(catalog)
@@ -239,7 +239,10 @@ def demo(
     ] = Path("dovetail-demo"),
     quiet: QuietOption = False,
 ) -> None:
-    """Index the bundled sample corpus and ask it a question: no key, no network."""
+    """Index the bundled sample corpus and ask it a question.
+
+    This needs no key and no network.
+    """
     from dovetail.api.building import update
     from dovetail.sample import write_corpus
     from dovetail.settings import Settings

@@ -94,7 +94,7 @@ def _print_table(found: Answer) -> None:
 
     screen = console()
     for table, name in found.names.items():
-        if name != table.name:
+        if name not in (table.name, str(table)):
             screen.print(plain(f"{table} is called {name} here"), highlight=False)
     listing = rich_table(*found.columns)
     for column, field in zip(listing.columns, found.rows.schema, strict=True):

@@ -37,7 +37,10 @@ def search(
     embedder: EmbedderOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Rank the tables of a catalog by what a question says of them; no language model is asked."""
+    """Rank the tables of a catalog for a question.
+
+    No language model is asked.
+    """
     from dovetail.errors import UsageError
     from dovetail.search.opening import open_searcher
 

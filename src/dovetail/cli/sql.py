@@ -40,7 +40,10 @@ def sql(
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a query over tables of the catalog; it can read them, and nothing else."""
+    """Run a query over tables of the catalog.
+
+    It can read them, and nothing else.
+    """
     from dovetail.api.catalog import Catalog
 
     form = Form(csv, as_json, parquet, output)
