@@ -53,7 +53,8 @@ def test_a_query_names_its_tables(
 
 
 def test_names_that_fit_none_or_several(catalog: dovetail.Catalog) -> None:
-    with pytest.raises(AmbiguousTableError, match=r"crm\.sqlite::orders, shop\.sqlite::orders"):
+    named = r"crm\.sqlite::orders, shop\.sqlite::orders \(in double quotes\)"
+    with pytest.raises(AmbiguousTableError, match=named):
         catalog.sql("SELECT * FROM orders")
     with pytest.raises(TableNotFoundError, match=r"did you mean sales\.customers"):
         catalog.sql("SELECT * FROM customer")
