@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -137,3 +138,28 @@ def test_a_source_that_breaks_the_contract_is_told_so(corpus: tuple[Path, ...]) 
     (spec,) = expand(root(str(corpus[0]), Path("/")))
     with pytest.raises(AssertionError, match="unchanged is True, not False"):
         check_source(lambda: open_source(spec), untold=["buildings"])
+
+
+def noted(job: Json, folder: Path, tick: Tick) -> Json:
+    """A task that says which run it belongs to, and where it would leave temporary files."""
+    del folder, tick
+    return {"run": job["run"], "temporary": tempfile.gettempdir(), "process": os.getpid()}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_jobs_are_told_their_run(workers: int, tmp_path: Path) -> None:
+    engine = LocalEngine(workers=workers)
+    runs = []
+    for _ in range(2):
+        replies = list(engine.map(f"{__name__}:noted", [{}, {}, {}], tmp_path, ignore))
+        (run,) = {reply.result["run"] for reply in replies}
+        runs.append(run)
+        here = {reply.result["process"] for reply in replies} == {os.getpid()}
+        assert here == (workers == 1)
+        if not here:
+            assert {reply.result["temporary"] for reply in replies} == {str(tmp_path)}
+    assert runs[0] != runs[1]
+
+
+def ignore(news: Json) -> None:
+    """Nobody listens."""

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+from uuid import uuid4
 
 from dovetail.errors import EngineError
 from dovetail.plugins import resolve
@@ -30,7 +31,8 @@ _GRACE = 5.0
 class LocalEngine:
     """Spreads jobs over worker processes.
 
-    `weight` in a job says about how many bytes it reads, `apart` that it may end its process.
+    `weight` in a job says about how many bytes it reads, `apart` that it may end its process. Every
+    job is told the `run` it belongs to: what a task opens may stay open for the jobs of that run.
     """
 
     def __init__(self, *, workers: int | None = None, address: str | None = None) -> None:
@@ -38,6 +40,8 @@ class LocalEngine:
         self._workers = workers
 
     def map(self, task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> Replies:
+        run = uuid4().hex
+        jobs = [{**job, "run": run} for job in jobs]
         workers = min(self._wanted(jobs), len(jobs))
         if workers <= 1 and not any(job.get("apart") for job in jobs):
             return _here(task, jobs, into, tick)
@@ -158,7 +162,7 @@ class _WorkerPool:
                     text=True,
                     encoding="utf-8",
                     start_new_session=True,  # Ctrl-C is for the caller, who then ends the workers
-                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                    env=self._environment(),
                 )
             except OSError as error:
                 complaints.close()
@@ -167,6 +171,11 @@ class _WorkerPool:
         if process.stdout is None or not process.stdout.readline():
             raise EngineError(_no_worker(self._end(process)))
         return process
+
+    def _environment(self) -> dict[str, str]:
+        """A worker finds the modules we have, and leaves nothing behind when it is killed."""
+        path = os.pathsep.join(filter(None, sys.path))
+        return {**os.environ, "PYTHONPATH": path, "TMPDIR": str(self._into.absolute())}
 
     def _ask(self, process: subprocess.Popen[str], number: int) -> Json | None:
         """Have a worker do a job, and return its answer; None when it died over it."""

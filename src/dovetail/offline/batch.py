@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -17,10 +17,10 @@ from dovetail.catalog.segment import SegmentWriter
 from dovetail.domain import Column, Kind, Skipped
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import HASH_VERSION
+from dovetail.offline.open_sources import opened_for
 from dovetail.offline.plan import TableToRead, reason
 from dovetail.offline.profiling import PROFILE_VERSION, ProfileOptions, TableProfiler
-from dovetail.plugins import open_source
-from dovetail.ports import Json, Source, SourceSpec, Tick
+from dovetail.ports import Json, Source, Tick
 
 TASK = "dovetail.offline.batch:profile_batch"
 # Errors of the place we write to: no other table would fare better.
@@ -45,12 +45,12 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
     profiler = partial(TableProfiler, options, scratch)
     records: list[TableRecord] = []
     skipped: list[Skipped] = []
-    with SegmentWriter(folder) as writer, _sources() as open_once:
+    with SegmentWriter(folder) as writer, opened_for(job.get("run")) as sources:
         for item in job["tables"]:
             table = TableToRead.from_json(item)
             mark = writer.mark()
             try:
-                read, token = _read(open_once(table.spec), table, profiler, tick)
+                read, token = _read(sources.open(table.spec), table, profiler, tick)
                 records.append(_record(read, table, token, writer))
             except (DovetailError, OSError, MemoryError) as error:
                 if isinstance(error, OSError) and error.errno in FULL_DISK:
@@ -61,27 +61,12 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
                 shutil.rmtree(scratch, ignore_errors=True)
             tick({"table": str(table.id), "done": True})
         segment = writer.finish_tables(records, profile_key(options)) if records else ""
+        if skipped:  # over a connection that broke, perhaps: the next job opens another
+            sources.close()
     return {
         "segment": segment,
         "skipped": [[skip.source, skip.table, skip.reason] for skip in skipped],
     }
-
-
-@contextmanager
-def _sources() -> Iterator[Callable[[SourceSpec], Source]]:
-    """A way to open sources that opens each one once, and closes them all at the end."""
-    opened: dict[str, Source] = {}
-
-    def open_once(spec: SourceSpec) -> Source:
-        if spec.label not in opened:
-            opened[spec.label] = open_source(spec)
-        return opened[spec.label]
-
-    try:
-        yield open_once
-    finally:
-        for source in opened.values():
-            source.close()
 
 
 def _read(

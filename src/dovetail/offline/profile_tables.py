@@ -11,6 +11,7 @@ from dovetail.catalog.segment import Segment
 from dovetail.catalog.writer import CatalogWriter
 from dovetail.domain import Skipped
 from dovetail.offline.batch import TASK
+from dovetail.offline.open_sources import close_sources
 from dovetail.offline.plan import TableToRead
 from dovetail.offline.profiling import ProfileOptions
 from dovetail.offline.progress import Progress, ProgressCallback
@@ -22,6 +23,8 @@ from dovetail.settings import Settings
 # depends on the number of tables alone, so that every engine and machine makes the same segments.
 _JOBS, _FEWEST, _MOST = 32, 8, 256
 _LARGEST_JOB = 256 << 20
+# The smallest table takes about as long as reading so many bytes.
+_LEAST_WEIGHT = 128 << 10
 
 
 @dataclass(slots=True)
@@ -46,9 +49,12 @@ def profile_tables(
     own, so that only the one to blame is left behind.
     """
     run = _EngineRun(writer, options, settings, _ReadProgress(on_progress, len(tables)))
-    lost = run.map(_jobs(tables), apart=False)
-    if lost:
-        run.map([[table] for job in lost for table in job], apart=True)
+    try:
+        lost = run.map(_jobs(tables), apart=False)
+        if lost:
+            run.map([[table] for job in lost for table in job], apart=True)
+    finally:
+        close_sources()  # which are open if the engine works in this process
     return run.profiled
 
 
@@ -107,7 +113,7 @@ class _EngineRun:
         return {
             "tables": [table.to_json() for table in job],
             "options": self._options.to_json(),
-            "weight": sum(table.listing.weight for table in job),
+            "weight": sum(max(table.listing.weight, _LEAST_WEIGHT) for table in job),
         }
 
 
