@@ -41,7 +41,7 @@ def die_in_a_word(job: Json, folder: Path, tick: Tick) -> Json:
         threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
         while True:
             tick({"news": "x" * 5 * MEGABYTE})
-    return job
+    return {"n": job["n"]}
 
 
 @pytest.mark.slow
