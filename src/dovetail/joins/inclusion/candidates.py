@@ -24,7 +24,7 @@ from dovetail.joins.naming.name_match import NameMatch
 from dovetail.joins.value_index.row_sample import SAMPLE_SIZE, sample_places
 
 # Likely pairs that are looked at together.
-_BLOCK = 1 << 21
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,15 @@ def _are_initials(letters: str, name: Words) -> bool:
 def _weighted(wanted: Words, among: Words) -> float:
     """How much of some words is found among others, the head counting double."""
     if len(wanted) == 1:
-        return max(word_likeness(wanted[0], other) for other in among)
+        return _best(wanted[0], among)
+    best = [_best(word, among) for word in wanted]
+    if not any(best):
+        return 0.0
     weights = [0.0 if word in _PREPOSITIONS else 1.0 for word in wanted[:-1]] + [_HEAD]
-    best = [max(word_likeness(word, other) for other in among) for word in wanted]
     return sum(w * likeness for w, likeness in zip(weights, best, strict=True)) / sum(weights)
+
+
+@cache
+def _best(word: str, among: Words) -> float:
+    """How like a word the likest of some others is: asked again for every table of a schema."""
+    return max(word_likeness(word, other) for other in among)
