@@ -15,12 +15,18 @@ TABLES = (("orders", ("id", "customer_id")), ("orders_2", ("id", "CustomerId")),
 
 def test_a_header_stands_with_its_table_up_to_a_number_of_them_and_alone_beyond() -> None:
     tables = [table(at, name, *columns) for at, (name, columns) in enumerate(TABLES)]
-    texts, codes = header_texts(tables)
-    assert texts == ["orders id", "orders customer id", "orders 2 id", "orders 2 customer id"]
-    assert codes.tolist() == [0, 1, 2, 3]
-    assert header_texts(tables, 4)[0] == texts
-    texts, codes = header_texts(tables, 3)
-    assert (texts, codes.tolist()) == (["id", "customer id"], [0, 1, 0, 1])
+    found = header_texts(tables)
+    texts = ["orders id", "orders customer id", "orders 2 id", "orders 2 customer id"]
+    assert (found.every, found.codes.tolist()) == (texts, [0, 1, 2, 3])
+    assert header_texts(tables, 4).every == texts
+    apart = header_texts(tables, 3)
+    assert apart.every == ["id", "customer id", "orders", "orders 2"]
+    assert apart.codes.tolist() == [0, 1, 0, 1]
+    embedded = np.array([[1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float32)
+    half = np.sqrt(0.5)
+    expected = [[half, half, 0], [0, 1, 0], [half, 0, half], [0, half, half]]
+    assert np.allclose(apart.vectors(embedded).of(slice(None)), expected, atol=1e-3)
+    assert (found.vectors(embedded).of(slice(None)) == embedded).all()
 
 
 def test_columns_of_one_header_share_its_vector(tmp_path: Path) -> None:

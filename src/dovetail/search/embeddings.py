@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.models.vectors import VectorStore
@@ -44,8 +42,7 @@ def embed_catalog(
         return None
     tables = list(catalog)
     lines = [table_text(table, purposes.get(table.id, "")) for table in tables]
-    headers, codes = header_texts(tables)
+    headers = header_texts(tables)
     store = VectorStore(catalog.folder / FOLDER, embedder)
-    vectors: Vectors = store.documents([*lines, *headers], on_progress)
-    distinct = vectors[len(lines) :].astype(np.float16)
-    return Embeddings(vectors[: len(lines)], HeaderVectors(distinct, codes))
+    vectors: Vectors = store.documents([*lines, *headers.every], on_progress)
+    return Embeddings(vectors[: len(lines)], headers.vectors(vectors[len(lines) :]))
