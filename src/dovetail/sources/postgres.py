@@ -36,15 +36,17 @@ WHERE c.relkind IN ({kinds}) AND NOT c.relispartition
               WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)
 ORDER BY n.nspname COLLATE "C", c.relname COLLATE "C"
 """
-# The types of a table's columns, without and with their modifiers; a domain is what it is made of.
+# The types of all columns, without and with their modifiers; a domain is what it is made of.
 _COLUMNS = """
-SELECT a.attname, format_type(coalesce(b.oid, t.oid), NULL) AS plain,
+SELECT n.nspname, c.relname, a.attname, format_type(coalesce(b.oid, t.oid), NULL) AS plain,
        format_type(coalesce(b.oid, t.oid),
                    CASE WHEN b.oid IS NULL THEN a.atttypmod ELSE t.typtypmod END) AS full
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 JOIN pg_namespace n ON n.oid = c.relnamespace
 JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
-WHERE n.nspname = {schema} AND c.relname = {table} AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ({kinds}) AND NOT c.relispartition
+  AND n.nspname <> 'information_schema' AND left(n.nspname, 3) <> 'pg_'
+  AND a.attnum > 0 AND NOT a.attisdropped {which}
 ORDER BY a.attnum
 """
 _AS_IT_IS = {
@@ -129,6 +131,10 @@ GROUP BY n.nspname, c.relname
 """
 
 
+# A column's name, and its type without and with modifiers.
+Column = tuple[str, str, str]
+
+
 class PostgresSource:
     """One PostgreSQL database; tables outside `public` are named `schema.table`."""
 
@@ -143,6 +149,7 @@ class PostgresSource:
             # A proxy in between takes no options: we do without, as long as nobody asked for any.
             self._server = _connect(at, "")
         self._views = spec.views
+        self._in_query = spec.seconds is not None
         self._kinds = "'r', 'p', 'm', 'f', 'v'" if spec.views else "'r', 'p', 'm', 'f'"
 
     def tables(self) -> Sequence[Listing]:
@@ -176,10 +183,9 @@ class PostgresSource:
                 f"is a view that calls {calls}, which may do more than read; "
                 "leave it out with --exclude"
             )
-        schema, name = map(duck.literal, place_of(table))
         with self._server.explained():
-            rows = self._server.ask(_COLUMNS.format(schema=schema, table=name))
-        return self._server.scan(_quoted(table), [_asked(*row) for row in rows])
+            columns = self._columns_of(place_of(table))
+        return self._server.scan(_quoted(table), [_asked(*column) for column in columns])
 
     def close(self) -> None:
         self._server.close()
@@ -190,6 +196,24 @@ class PostgresSource:
         with self._server.explained():
             rows = self._server.ask(_VOLATILE)
         return {(schema, view): calls for schema, view, calls in rows}
+
+    def _columns_of(self, place: tuple[str, str]) -> list[Column]:
+        """The columns of a table: with those of all others, unless for a query, which needs few."""
+        if not self._in_query:
+            return self._columns.get(place, [])
+        schema, table = map(duck.literal, place)
+        return self._ask_columns(f"AND n.nspname = {schema} AND c.relname = {table}").get(place, [])
+
+    @cached_property
+    def _columns(self) -> dict[tuple[str, str], list[Column]]:
+        return self._ask_columns("")
+
+    def _ask_columns(self, which: str) -> dict[tuple[str, str], list[Column]]:
+        found: dict[tuple[str, str], list[Column]] = {}
+        rows = self._server.ask(_COLUMNS.format(kinds=self._kinds, which=which))
+        for schema, table, name, plain, full in rows:
+            found.setdefault((schema, table), []).append((name, plain, full))
+        return found
 
     @cached_property
     def _look(self) -> tuple[bool, dict[tuple[str, str], dict[str, str]]]:
