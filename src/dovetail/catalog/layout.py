@@ -30,7 +30,10 @@ _DEPTH = 3
 def require_plain(folder: Path) -> None:
     """Refuse a catalog that holds anything but plain files and folders."""
     for entry in _entries(folder, _DEPTH):
-        kind = entry.stat(follow_symlinks=False).st_mode
+        try:
+            kind = entry.stat(follow_symlinks=False).st_mode
+        except FileNotFoundError:  # taken away since it was listed
+            continue
         if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
             raise CatalogError(
                 f"{entry.path} is {_called(kind)}, and a catalog is made of plain files and "
