@@ -189,7 +189,7 @@ from dovetail.journal import Journal
 journal, known = Journal(Path(sys.argv[1])), set()
 for number in range(int(sys.argv[2]), int(sys.argv[3])):
     with journal.writing():
-        known |= {line["number"] for line in journal.news()}
+        known |= {line["number"] for line in journal.new_lines()}
         if number not in known:
             journal.append({"number": number, "pad": "x" * 5000})
 """

@@ -46,6 +46,10 @@ def _entries(folder: Path | str, depth: int) -> Iterator[os.DirEntry[str]]:
         listed = list(os.scandir(folder))
     except (FileNotFoundError, NotADirectoryError):
         return  # an update may take a folder away at any moment
+    except PermissionError as error:
+        raise CatalogError(
+            f"cannot read {folder}: {error.strerror}; check its permissions"
+        ) from None
     for entry in listed:
         try:
             inside = entry.is_dir(follow_symlinks=False)
