@@ -339,7 +339,8 @@ def test_seeds_stay_and_only_candidates_come(
     assert 0 < len(bare.ids) <= len(set(found.ids)) == len(found.ids)
     needed = CoreTRetriever(searcher, llm, AUTO).retrieve("?")
     assert needed.nothing_fits or needed.ids[: len(bare.ids)] == bare.ids
-    assert len(needed.components) <= len(bare.components)
+    # After a weak reply it is the paper's adjustment, which also adds tables by faint joins.
+    assert needed.ids == found.ids or len(needed.components) <= len(bare.components)
     assert {table.name for table in found.ids} <= set(NAMES[: len(relevances)])
     ends = {end for edge in found.joins for end in (edge.left, edge.right)}
     assert ends <= set(found.ids)
