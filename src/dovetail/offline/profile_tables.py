@@ -23,8 +23,8 @@ from dovetail.settings import Settings
 # depends on the number of tables alone, so that every engine and machine makes the same segments.
 _JOBS, _FEWEST, _MOST = 32, 8, 256
 _LARGEST_JOB = 256 << 20
-# The smallest table counts as so many bytes, so that a second worker starts from 768 of them on: 500
-# tables of 20 columns took 3.0 CPU seconds in this process, and 5.8 with two workers.
+# The smallest table counts as so many bytes, so that a second worker starts from 768 of them on:
+# 500 tables of 20 columns took 3.0 CPU seconds in this process, and 5.8 with two workers.
 _LEAST_WEIGHT = 32 << 10
 
 
