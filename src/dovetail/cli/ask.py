@@ -23,7 +23,6 @@ from dovetail.cli.options import (
 from dovetail.cli.output import (
     console,
     note,
-    plain,
     print_json,
     print_lines,
     printable,
@@ -136,7 +135,7 @@ def print_set(found: AskResult) -> None:
     tables = rich_table("table", "score", "stage", "why")
     for chosen in found.tables:
         cells = [str(chosen.table), f"{chosen.relevance:.2f}", chosen.stage, chosen.reason]
-        tables.add_row(*map(plain, cells))
+        tables.add_row(*map(printable, cells))
     if found.tables:
         screen.print(tables)
     else:
@@ -147,7 +146,7 @@ def print_set(found: AskResult) -> None:
     joins = rich_table("join", "score", "kind")
     for edge in found.joins:
         pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
-        joins.add_row(*map(plain, [pairs, f"{edge.score:.2f}", edge.cardinality]))
+        joins.add_row(*map(printable, [pairs, f"{edge.score:.2f}", edge.cardinality]))
     screen.print(joins)
 
 
@@ -178,7 +177,7 @@ def _things(things: Sequence[Mapping[str, Any]]) -> object:
     names = list(dict.fromkeys(name for thing in things for name in thing))
     listing = rich_table(*names)
     for thing in things:
-        listing.add_row(*(plain(_cell(thing.get(name, ""))) for name in names))
+        listing.add_row(*(printable(_cell(thing.get(name, ""))) for name in names))
     return listing
 
 

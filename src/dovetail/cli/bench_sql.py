@@ -15,7 +15,7 @@ from dovetail.cli.bench_options import (
     numbers,
     with_run_options,
 )
-from dovetail.cli.output import console, plain, print_json, rich_table
+from dovetail.cli.output import console, print_json, rich_table
 from dovetail.cli.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _print(result: Json) -> None:
     wrong = rich_table("retriever", *_ERRORS)
     said = []
     for row in result["results"]:
-        name = plain(f"{marked_name(row)}@{row['k']}")
+        name = f"{marked_name(row)}@{row['k']}"
         listing.add_row(
             name,
             f"{row['avg_tables']:.1f}",

@@ -21,7 +21,7 @@ from dovetail.cli.options import (
     open_catalog,
     settings_for,
 )
-from dovetail.cli.output import console, plain, print_json, printable, rich_table
+from dovetail.cli.output import console, print_json, printable, rich_table
 from dovetail.cli.progress import progress_bar
 from dovetail.errors import UsageError
 
@@ -229,7 +229,7 @@ def show(
     if found.sample:
         rows = rich_table(*(column.name for column in found.columns))
         for cells in found.sample:
-            rows.add_row(*(plain("" if cell is None else cell) for cell in cells))
+            rows.add_row(*(printable("" if cell is None else cell) for cell in cells))
         screen.print(rows)
 
 
@@ -346,7 +346,7 @@ def _column_cells(column: Column) -> list[str]:
     examples = ", ".join(_short(example) for example in profile.examples[:3])
     distinct = f"{profile.distinct:,}" + (" unique" if profile.unique else "")
     cells = [column.name, column.type, f"{profile.nulls:,}", distinct, span, examples]
-    return [plain(cell) for cell in cells]
+    return [printable(cell) for cell in cells]
 
 
 def _short(text: str | None) -> str:

@@ -13,7 +13,7 @@ from dovetail.cli.options import (
     open_catalog,
     settings_for,
 )
-from dovetail.cli.output import console, plain, print_json, rich_table
+from dovetail.cli.output import console, print_json, rich_table
 from dovetail.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def joins(
     for edge in edges:
         pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
         cells = [f"{edge.score:.2f}", pairs, edge.cardinality, f"{edge.match_rate:.0%}", _why(edge)]
-        listing.add_row(*map(plain, cells))
+        listing.add_row(*cells)
     console().print(listing)
 
 

@@ -85,11 +85,6 @@ def rich_table(*headers: str, wrap: bool = True) -> RichTable:
     return table
 
 
-def plain(text: str) -> str:
-    """Text for a table's cell: nothing in it steers the terminal."""
-    return printable(text)
-
-
 def _lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 

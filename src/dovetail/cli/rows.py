@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovetail.cli.output import console, note, plain, rich_table, write
+from dovetail.cli.output import console, note, printable, rich_table, write
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def give(found: Answer, form: Form) -> None:
     for warning in found.warnings:
         note(warning)
     if file := form.parquet or form.to:
-        console().print(plain(f"{_counted(found)} in {file}"), highlight=False, soft_wrap=True)
+        console().print(printable(f"{_counted(found)} in {file}"), highlight=False, soft_wrap=True)
 
 
 def answer_json(found: Answer) -> dict[str, Any]:
@@ -95,20 +95,20 @@ def _print_table(found: Answer) -> None:
     screen = console()
     for table, name in found.names.items():
         if name not in (table.name, str(table)):
-            screen.print(plain(f"{table} is called {name} here"), highlight=False)
+            screen.print(printable(f"{table} is called {name} here"), highlight=False)
     listing = rich_table(*found.columns)
     for column, field in zip(listing.columns, found.rows.schema, strict=True):
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         if number or pa.types.is_decimal(field.type):
             column.justify = "right"
     for row in _rows(found, _SHOWN):
-        listing.add_row(*(plain(_text(cell)) for cell in row))
+        listing.add_row(*(printable(_text(cell)) for cell in row))
     screen.print(listing)
     shown = f", the first {_SHOWN} shown" if found.rows.num_rows > _SHOWN else ""
     seconds = sum(found.seconds.values())
     screen.print(f"{_counted(found)}{shown} ({seconds:.2f} s)", highlight=False)
     for warning in found.warnings:
-        screen.print(plain(f"Note: {warning}"), highlight=False, soft_wrap=True)
+        screen.print(printable(f"Note: {warning}"), highlight=False, soft_wrap=True)
 
 
 def _counted(found: Answer) -> str:

@@ -13,7 +13,7 @@ from dovetail.cli.options import (
     open_catalog,
     settings_for,
 )
-from dovetail.cli.output import console, plain, print_json, printable, rich_table
+from dovetail.cli.output import console, print_json, printable, rich_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,7 @@ def search(
         return
     listing = rich_table("table", "relevance", "why")
     for one, why in zip(found, reasons, strict=True):
-        listing.add_row(*map(plain, [str(one.table), f"{one.relevance:.2f}", "; ".join(why)]))
+        listing.add_row(*map(printable, [str(one.table), f"{one.relevance:.2f}", "; ".join(why)]))
     console().print(listing)
 
 
