@@ -23,7 +23,8 @@ from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.questions import Question
 from dovetail.models.chat import estimate_tokens
 from dovetail.ports import Completion, Json, Message
-from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
+from dovetail.retrieve.core_t import CoreTRetriever
+from dovetail.retrieve.core_t_options import CoreTOptions
 from dovetail.retrieve.opening import searcher_of
 from dovetail.retrieve.registry import COMPACT
 from dovetail.retrieve.select_llm import FORMS, SelectOptions

@@ -28,6 +28,10 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "llm_price_out": (0, 1e6), "query_seconds": (0.001, 604_800), "query_memory_mb": (16, 1 << 30),
     "query_rows": (1, 1 << 40),
 }  # fmt: skip
+# Settings that are one of a few words.
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "embedded_text": ("schema", "markdown"), "purpose_style": ("line", "paragraph"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Settings:
     ray_address: str | None = None
     workers: int | None = None
     embedder: str = "minilm"
+    embedded_text: str = "schema"
     selector: str = "auto"
     breadth: float = 0.6
     ask_below: float = 0.7
@@ -61,12 +66,18 @@ class Settings:
     llm_context: int = 16_384
     llm_price_in: float = 0.0
     llm_price_out: float = 0.0
+    purpose_style: str = "line"
     query_seconds: float = 60.0
     query_memory_mb: int = 1024
     query_rows: int = 100_000
     sql_repair: bool = True
 
     def __post_init__(self) -> None:
+        for name, known in CHOICES.items():
+            if (given := getattr(self, name)) not in known:
+                raise UsageError(
+                    f"setting {name!r} is {given!r}; it must be one of: {', '.join(known)}"
+                )
         for name, (least, greatest) in BOUNDS.items():
             value = getattr(self, name)
             if value is not None and not least <= value <= greatest:  # NaN is in no range

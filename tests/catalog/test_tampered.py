@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dovetail
@@ -138,3 +139,26 @@ def test_tampered_catalogs_raise_nothing_but_our_errors(
 ) -> None:
     done, wrong = tampering.harm(whole, tmp_path, seed)
     assert wrong == "", done
+
+
+def test_an_array_whose_header_is_bad_python_is_damage(place: Path) -> None:
+    catalog = place / "catalog"
+    files = [file for file in sorted(catalog.rglob("*.npy")) if file.read_bytes()[8:10] == b"v\0"]
+    assert {file.parent.parent.name for file in files} >= {"values", "search"}
+    for file in files:
+        raw = bytearray(file.read_bytes())
+        raw[raw.index(b"}")] = ord("(")  # so the text ends inside a bracket
+        file.write_bytes(raw)
+    tampering.use(catalog, place / "shop.sqlite")
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 65504.0, -65504.0])
+def test_vectors_that_are_no_directions_crash_nothing(place: Path, value: float) -> None:
+    catalog = place / "catalog"
+    (file,) = catalog.rglob("headers.npy")
+    vectors = np.load(file)
+    vectors[::2] = value
+    np.save(file, vectors)
+    tampering.use(catalog, place / "shop.sqlite")
+    found = dovetail.open(catalog).search("customers", 3)
+    assert all(0 <= one.relevance <= 1 for one in found)

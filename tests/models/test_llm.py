@@ -54,6 +54,8 @@ def test_a_request_says_what_is_asked_and_a_reply_what_it_cost() -> None:
             ],
             "max_tokens": 50,
             "temperature": 0,
+            "top_p": 1,
+            "top_k": 1,
             "seed": 42,
         }
     ]
@@ -80,6 +82,8 @@ def test_a_model_with_other_parameters_is_asked_in_its_way() -> None:
     script = (
         fails(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
         fails(400, "'temperature' does not support 0 with this model."),
+        fails(400, "Unrecognized request argument supplied: top_k"),
+        fails(400, "Unsupported parameter: 'top_p' is not supported with this model."),
         says("Hi."),
     )
     with endpoint(*script) as server:

@@ -10,7 +10,8 @@ import dovetail
 from dovetail.catalog.purposes import purposes
 from dovetail.offline.purpose import write_purposes
 from dovetail.plugins import open_llm
-from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
+from dovetail.retrieve.core_t import CoreTRetriever
+from dovetail.retrieve.core_t_options import CoreTOptions
 from dovetail.retrieve.select_llm import SelectOptions
 from dovetail.settings import Settings
 

@@ -20,7 +20,8 @@ from dovetail.models.endpoint import Patience
 from dovetail.models.llm_openai import OpenAILLM
 from dovetail.ports import LLM, Completion, Json, Retriever
 from dovetail.retrieve.adjust import AdjustOptions
-from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
+from dovetail.retrieve.core_t import CoreTRetriever
+from dovetail.retrieve.core_t_options import CoreTOptions
 from dovetail.retrieve.registry import open_retriever
 from dovetail.retrieve.select_llm import SelectOptions
 from dovetail.search.index import IndexInputs
@@ -348,7 +349,7 @@ def test_seeds_stay_and_only_candidates_come(
 
 
 @pytest.mark.parametrize("prompt", ["full", "compact"])
-@pytest.mark.parametrize("index", ["fused", "dense"])
+@pytest.mark.parametrize("index", ["fused", "dense", "markdown"])
 def test_contract(prompt: str, index: str, tmp_path: Path) -> None:
     options = CoreTOptions(index=index, select=SelectOptions(prompt))
 
@@ -370,7 +371,7 @@ def test_contract(prompt: str, index: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("tiny", "core-t does not know 'tiny'; it takes full, compact, fused, dense, paper, auto,"),
+        ("tiny", "core-t does not know 'tiny'; it takes paper, full, compact, fused,"),
         ("1.5", "core-t does not know '1.5'; .*threshold of adjustment as a number from 0 to 1"),
         ("", "core-t does not know ''"),
     ],
@@ -389,7 +390,7 @@ def test_the_threshold_of_adjustment_is_a_word_of_the_name(
         for name in ("core-t", "core-t:0.7", "core-t:compact+auto+0.7", "core-t:0.7+unadjusted")
     ]
     made = [one.options for one in found if isinstance(one, CoreTRetriever)]
-    assert [one.adjustment for one in made] == ["paper", "paper", "auto", "none"]
+    assert [one.adjustment for one in made] == ["additive", "additive", "auto", "none"]
     assert [one.adjust.threshold for one in made] == [0.5, 0.7, 0.7, 0.7]
 
 
@@ -402,7 +403,7 @@ def test_without_a_model_there_is_a_remedy(catalog: dovetail.Catalog) -> None:
         CoreTOptions(k=0)
     with pytest.raises(UsageError, match="index 'sparse' is not known; there are: fused, dense"):
         CoreTOptions(index="sparse")
-    with pytest.raises(UsageError, match="adjustment 'much' is not known; there are: paper, auto,"):
+    with pytest.raises(UsageError, match="adjustment 'much' is not known; there are: additive"):
         CoreTOptions(adjustment="much")
     with pytest.raises(UsageError, match="prompt 'long' is not known; there are: full, compact"):
         SelectOptions("long")

@@ -20,7 +20,8 @@ import dovetail
 from dovetail.models.chat import estimate_tokens
 from dovetail.ports import Completion, Json, Message
 from dovetail.retrieve.column_relevance import by_relevance, example
-from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
+from dovetail.retrieve.core_t import CoreTRetriever
+from dovetail.retrieve.core_t_options import CoreTOptions
 from dovetail.retrieve.join_pairs import joinable_pairs
 from dovetail.retrieve.parse_reply import Selection, parse_selection
 from dovetail.retrieve.prompt_tables import PromptInput, fit, render_compact, render_full

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pytest
 
 from dovetail.ports import Retriever
-from dovetail.retrieve.core_t import CoreTOptions, CoreTRetriever
+from dovetail.retrieve.core_t import CoreTRetriever
+from dovetail.retrieve.core_t_options import CoreTOptions
 from dovetail.retrieve.graph.query_match import QueryMatcher
 from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.hybrid import HybridRetriever

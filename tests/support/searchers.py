@@ -28,6 +28,6 @@ def not_yet_searchable(catalog: dovetail.Catalog, into: Path) -> dovetail.Catalo
 def bring_up_to_date(catalog: CatalogReader, inputs: IndexInputs) -> None:
     """Make the search index of a catalog as an update does."""
     if not has_index(catalog, inputs):
-        embeddings = embed_catalog(catalog, inputs.embedder, inputs.purposes)
+        embeddings = embed_catalog(catalog, inputs)
         save_index(make_index(catalog, inputs, embeddings), catalog, inputs)
     remove_other_indexes(catalog, inputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -17,10 +18,12 @@ from dovetail.catalog.layout import open_plain
 from dovetail.ports import Json
 
 # What reading a file of ours can raise where the file is damaged, cut off or tampered with. Things
-# derived from a catalog that raise it are made again.
+# derived from a catalog that raise it are made again. NumPy takes the header of an array apart as
+# Python text, so a header can be bad syntax.
 DAMAGE = (
     OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, EOFError,
-    RecursionError, RuntimeError, MemoryError, zipfile.BadZipFile, zlib.error, pa.ArrowException,
+    RecursionError, RuntimeError, MemoryError, SyntaxError, tokenize.TokenError,
+    zipfile.BadZipFile, zlib.error, pa.ArrowException,
 )  # fmt: skip
 # The length of an .npy header, which leaves room for any number of values.
 HEADER = 128

@@ -14,9 +14,16 @@ from dovetail.ports import Completion, Json, Message
 _DISPENSABLE = {
     "response_format": ("response_format", "json_schema", "structured output", "grammar", "guided"),
     "temperature": ("temperature",),
+    "top_p": ("top_p", "top-p"),
+    "top_k": ("top_k", "top-k"),
     "seed": ("seed",),
     "logprobs": ("logprobs", "log prob", "log-prob"),
 }
+# Beside temperature 0, the paper's sampling. Not a part of what replies are cached by: at
+# temperature 0 it changes none.
+_SAMPLING = {"top_p": 1, "top_k": 1}
+# Of these the client has no parameter of its own.
+_EXTRA = ("top_k",)
 
 
 class OpenAILLM:
@@ -50,6 +57,7 @@ class OpenAILLM:
     ) -> Completion:
         """Ask the endpoint; without a shape for the reply, if it cannot keep to one."""
         asked = request_body(self._name, messages, schema, max_tokens, logprobs=logprobs)
+        asked |= _SAMPLING
         started = time.perf_counter()
         while True:
             body = _without(asked, self._unsupported)
@@ -66,8 +74,10 @@ class OpenAILLM:
 
 
 def _send(body: Json) -> Send:
+    extra = {name: body[name] for name in _EXTRA if name in body}
+    own = {name: value for name, value in body.items() if name not in extra}
     return lambda client, seconds: client.chat.completions.with_streaming_response.create(
-        **body, timeout=seconds
+        **own, extra_body=extra, timeout=seconds
     )
 
 

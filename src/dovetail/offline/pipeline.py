@@ -67,7 +67,12 @@ def update(
             with clock.stage("purposes"):
                 prices = Prices(settings.llm_price_in, settings.llm_price_out)
                 purposes = write_purposes(
-                    catalog, llm, workers=settings.llm_workers, prices=prices, on_progress=notify
+                    catalog,
+                    llm,
+                    workers=settings.llm_workers,
+                    prices=prices,
+                    style=settings.purpose_style,
+                    on_progress=notify,
                 )
                 summary = replace(summary, purposes=purposes)
 
@@ -76,7 +81,7 @@ def update(
             if not has_index(catalog, inputs):
                 with clock.stage("embeddings"):
                     done = _counter("embed", notify)
-                    embeddings = embed_catalog(catalog, inputs.embedder, inputs.purposes, done)
+                    embeddings = embed_catalog(catalog, inputs, done)
                 with clock.stage("search_index"):
                     notify(Progress("index", 0, 1))
                     save_index(make_index(catalog, inputs, embeddings), catalog, inputs)

@@ -26,7 +26,8 @@ from dovetail.prompts import read_prompt
 PHASE = "describe"
 MAX_TOKENS = 256
 _LONGEST_CONTENT = 12_000
-_LONGEST_PURPOSE = 600
+# The prompt of each style, and the most characters of a purpose that are kept.
+_STYLES = {"line": ("purpose", 600), "paragraph": ("purpose_paragraph", 1_200)}
 _FAILURES_IN_A_ROW = 20
 _NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
 _LABEL = re.compile(r"^\W*(?:the )?purpose(?: of this table)?\W*:\s*", re.IGNORECASE)
@@ -78,27 +79,36 @@ def write_purposes(
     on_progress: ProgressCallback | None = None,
     workers: int = 8,
     prices: Prices | None = None,
+    style: str = "line",
 ) -> PurposeSummary:
     """Have a model describe every table that it has not described yet.
 
+    `style` is `line`, a sentence or two, or `paragraph`, as the paper has it.
     Each purpose is saved as soon as it is there, so a run that is interrupted goes on where it was.
     A table whose call fails stays without one, and is tried again by the next run.
     """
-    return _Run(catalog, llm, on_progress or (lambda _: None), prices or Prices())(workers)
+    run = _Run(catalog, llm, on_progress or (lambda _: None), prices or Prices(), style)
+    return run(workers)
 
 
 class _Run:
     """One pass over a catalog. Threads ask; only the caller's own writes, counts and reports."""
 
     def __init__(
-        self, catalog: CatalogReader, llm: LLM, on_progress: ProgressCallback, prices: Prices
+        self,
+        catalog: CatalogReader,
+        llm: LLM,
+        on_progress: ProgressCallback,
+        prices: Prices,
+        style: str,
     ) -> None:
         self._started = time.perf_counter()
         self._catalog = catalog
         self._llm = llm
         self._on_progress = on_progress
         self._prices = prices
-        self._prompt = read_prompt("purpose")
+        file, self._longest = _STYLES[style]
+        self._prompt = read_prompt(file)
         self._journal = purpose_journal(catalog)
         self._summary = PurposeSummary(model=llm.model_id)
         self._in_a_row = 0
@@ -163,7 +173,7 @@ class _Run:
         if not reply.cached:
             cost = self._prices.cost(reply.tokens_in, reply.tokens_out)
             self._summary = replace(self._summary, cost=self._summary.cost + cost)
-        text = read_purpose(reply.text)
+        text = read_purpose(reply.text, self._longest)
         if text is None:
             self._fail(request, "the model answered with nothing")
             return
@@ -217,7 +227,7 @@ def table_content(table: Table) -> str:
     return markdown(table, width=16, columns=_LONGEST_CONTENT // (20 * (len(table.sample) + 2)))
 
 
-def read_purpose(reply: str) -> str | None:
+def read_purpose(reply: str, longest: int = 600) -> str | None:
     """The purpose in a reply: empty where the model says None, None where it says nothing.
 
     >>> read_purpose("Purpose: Sales of **each** shop.\\n"), read_purpose("`None.`")
@@ -227,4 +237,4 @@ def read_purpose(reply: str) -> str | None:
     text = "".join(char for char in _LABEL.sub("", text) if char.isprintable())
     if not text.strip():
         return None
-    return "" if _NONE.fullmatch(text) else cut(text.strip("\"`' "), _LONGEST_PURPOSE)
+    return "" if _NONE.fullmatch(text) else cut(text.strip("\"`' "), longest)

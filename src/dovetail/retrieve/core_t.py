@@ -1,66 +1,46 @@
 """CORE-T: search for candidates, one call of a language model, adjustment (Section 4.2).
 
-`adjustment` says which: `paper` is the paper's own, `auto` is applied only where the reply is weak
-or the chosen set falls apart, `none` leaves the selection as it is.
+Which search, compatibility, prompt and adjustment, its options say (core_t_options.py): ours, or
+the paper's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from dovetail.domain import NOTHING_FITS, Candidate, Chosen, JoinEdge, TableId, TableSet
-from dovetail.errors import UsageError
+from dovetail.errors import ModelError, PendingError
+from dovetail.joins.graph import JoinGraph
 from dovetail.ports import LLM
 from dovetail.retrieve.adjust import Addition, AdjustOptions, adjust
 from dovetail.retrieve.connectors import CONNECTOR, connectors, weakness
+from dovetail.retrieve.core_t_options import (
+    ADDITIVE,
+    AUTO,
+    DENSE,
+    EQUATIONS,
+    MARKDOWN,
+    NONE,
+    CoreTOptions,
+    options_of,
+)
 from dovetail.retrieve.join_pairs import Pair, compatibility_of, joinable_pairs
 from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.parse_reply import Selection
 from dovetail.retrieve.registry import FULL
-from dovetail.retrieve.select_llm import FORMS, LLMSelector, SelectOptions
-from dovetail.retrieve.trace import Stage, ranked, require_positive, table_set
+from dovetail.retrieve.select_llm import LLMSelector
+from dovetail.retrieve.trace import Stage, ranked, table_set
+from dovetail.search.markdown_index import MarkdownIndex
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 
-FUSED, DENSE = "fused", "dense"
-_INDEXES: dict[str, Callable[[Searcher, Query, int], list[Candidate]]] = {
-    FUSED: lambda searcher, query, k: searcher.search(query, k),
-    DENSE: lambda searcher, query, k: searcher.dense(query, k),
-}
-PAPER, AUTO, NONE = "paper", "auto", "none"
-# Words of a retriever's name, and the adjustment they stand for.
-_ADJUSTMENTS = {PAPER: PAPER, AUTO: AUTO, "unadjusted": NONE}
 # What an `auto` adjustment says where it does nothing.
 _CONNECTED = "the chosen tables join, or no candidate connects them"
 
 
-@dataclass(frozen=True, slots=True)
-class CoreTOptions:
-    """The paper's constants, and our search in place of its own.
-
-    `index` is `fused` (every signal) or `dense` (the paper's DR). `adjustment` is `paper`, `auto`
-    or `none`, with the constants in `adjust`. With `auto`, a reply that validly selects nothing is
-    an answer, and the set is empty; the paper falls back to all candidates.
-    """
-
-    k: int = 10
-    index: str = FUSED
-    select: SelectOptions = field(default_factory=SelectOptions)
-    adjustment: str = PAPER
-    adjust: AdjustOptions = field(default_factory=AdjustOptions)
-
-    def __post_init__(self) -> None:
-        require_positive(k=self.k)
-        if self.index not in _INDEXES:
-            raise UsageError(f"index {self.index!r} is not known; there are: {', '.join(_INDEXES)}")
-        if self.adjustment not in (known := _ADJUSTMENTS.values()):
-            raise UsageError(
-                f"adjustment {self.adjustment!r} is not known; there are: {', '.join(known)}"
-            )
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CoreTRetriever:
     """Has a model select from the top `k` candidates, and adjusts the selection."""
 
@@ -71,22 +51,53 @@ class CoreTRetriever:
     def retrieve(self, question: str) -> TableSet:
         """Return the selected tables in the model's order, then those that adjustment added."""
         query = self.searcher.analyse(question)
-        candidates = _INDEXES[self.options.index](self.searcher, query, self.options.k)
-        pairs = joinable_pairs(self.searcher.joins, candidates)
+        candidates = self._candidates(query)
+        pairs = joinable_pairs(self._joins, candidates)
         select = Stage("select", facts={"joins": [_pair_fact(pair) for pair in pairs]})
         stages = [_search_stage(self.options.index, candidates), select]
-        selector = LLMSelector(self.searcher, self.llm, self.options.select)
-        selection = selector.select(query, candidates, pairs, select)
+        selection = self._selection(query, candidates, pairs, select)
         if selection.nothing_fits and self.options.adjustment == AUTO:
             reason = "the model says that no candidate answers the question"
             select.facts |= {NOTHING_FITS: True, "reason": reason}
-            return table_set(question, self.searcher.joins, [], stages)
+            return table_set(question, self._joins, [], stages)
         chosen = self._chosen(selection, candidates, select)
         if self.options.adjustment != NONE:
             stage, added = self._adjusted(selection, chosen, candidates, pairs)
             stages.append(stage)
             chosen += _added(added, candidates, pairs)
-        return table_set(question, self.searcher.joins, chosen, stages)
+        return table_set(question, self._joins, chosen, stages)
+
+    @cached_property
+    def _joins(self) -> JoinGraph:
+        """The joins that the model is shown and that adjustment goes by."""
+        if self.options.compatibility == EQUATIONS:
+            return self.searcher.joins_by("paper")
+        return self.searcher.joins
+
+    @cached_property
+    def _markdown(self) -> MarkdownIndex:
+        return MarkdownIndex(self.searcher)
+
+    def _candidates(self, query: Query) -> list[Candidate]:
+        """The top `k` tables by the chosen search."""
+        index, k = self.options.index, self.options.k
+        if index == MARKDOWN:
+            return self._markdown.nearest(query, k)
+        return self.searcher.dense(query, k) if index == DENSE else self.searcher.search(query, k)
+
+    def _selection(
+        self, query: Query, candidates: Sequence[Candidate], pairs: Sequence[Pair], stage: Stage
+    ) -> Selection:
+        """What the model selects; where a failed call may be passed over, why there is none."""
+        selector = LLMSelector(self.searcher, self.llm, self.options.select)
+        try:
+            return selector.select(query, candidates, pairs, stage)
+        except PendingError:
+            raise  # a reply that is still to be recorded is no failure
+        except ModelError as error:
+            if not self.options.pass_over_failure:
+                raise
+            return Selection(reason=f"the call failed: {error}")
 
     def _chosen(
         self, selection: Selection, candidates: Sequence[Candidate], stage: Stage
@@ -108,8 +119,8 @@ class CoreTRetriever:
         """What adjustment adds, and its line of the trace."""
         options, seeds = self.options.adjust, [one.table for one in chosen]
         compatibility = compatibility_of(pairs)
-        if self.options.adjustment == PAPER:
-            added = adjust(seeds, candidates, compatibility, options)
+        if self.options.adjustment == ADDITIVE:
+            added = adjust(seeds, _by_cosine(candidates), compatibility, options)
             return _adjust_stage(options, added), added
         if weak := weakness(selection, len(candidates)):
             added = adjust(seeds, candidates, compatibility, options)
@@ -123,45 +134,17 @@ class CoreTRetriever:
 
 def open_core_t(context: SelectorContext, argument: str = FULL) -> CoreTRetriever:
     """Open the retriever `core-t`, or with words after a colon, `core-t:compact+dense+0.7`."""
-    words = core_t_words(argument)
-    threshold = words.get("threshold")
-    options = CoreTOptions(
-        k=context.k,
-        index=words.get("index", FUSED),
-        select=SelectOptions(words.get("prompt", FULL), context.settings.llm_context),
-        adjustment=_ADJUSTMENTS[words.get("adjustment", PAPER)],
-        adjust=AdjustOptions(float(threshold)) if threshold else AdjustOptions(),
-    )
+    options = options_of(argument, context.k, context.settings.llm_context)
     model = context.needed_llm("retriever 'core-t'")
     return CoreTRetriever(context.searcher, model, options)
 
 
-def core_t_words(argument: str) -> dict[str, str]:
-    """Return what the words of an argument, joined by `+`, stand for.
-
-    >>> core_t_words("compact+dense")
-    {'prompt': 'compact', 'index': 'dense'}
-    >>> core_t_words("compact+auto+0.7")
-    {'prompt': 'compact', 'adjustment': 'auto', 'threshold': '0.7'}
-    """
-    meanings = dict.fromkeys(FORMS, "prompt") | dict.fromkeys(_INDEXES, "index")
-    meanings |= dict.fromkeys(_ADJUSTMENTS, "adjustment")
-    words = argument.split("+")
-    meanings |= {word: "threshold" for word in words if _is_threshold(word)}
-    if unknown := [word for word in words if word not in meanings]:
-        known = ", ".join((*FORMS, *_INDEXES, *_ADJUSTMENTS))
-        raise UsageError(
-            f"core-t does not know {unknown[0]!r}; it takes {known}, or the threshold of "
-            "adjustment as a number from 0 to 1, joined by +"
-        )
-    return {meanings[word]: word for word in words}
-
-
-def _is_threshold(word: str) -> bool:
-    try:
-        return 0 <= float(word) <= 1
-    except ValueError:
-        return False
+def _by_cosine(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates of a dense search with their cosines as they are, which may be below 0."""
+    return [
+        replace(one, relevance=one.signals["dense"]) if set(one.signals) == {"dense"} else one
+        for one in candidates
+    ]
 
 
 def _search_stage(index: str, candidates: Sequence[Candidate]) -> Stage:

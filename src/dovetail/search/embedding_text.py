@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 
 from dovetail.domain import Table
+from dovetail.markdown import markdown
 
+# What a table may be embedded by.
+SCHEMA, MARKDOWN = "schema", "markdown"
 _BREAKS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
 _BLANKS = re.compile(r"[\W_]+")
 
@@ -27,6 +30,12 @@ def table_text(table: Table, purpose: str = "") -> str:
     columns = ", ".join(spelled(column.name) for column in table.columns)
     line = f"{spelled(table.name)}: {columns}"
     return f"{line}\n{purpose}" if purpose else line
+
+
+def markdown_text(table: Table, purpose: str = "") -> str:
+    """A table as the paper embeds it: its name, its purpose if it has one, header and sample."""
+    content = markdown(table)
+    return f"Purpose: {purpose}\n{content}" if purpose else content
 
 
 def header_text(table: str, column: str) -> str:

@@ -116,7 +116,11 @@ def fuse(signals: Signals) -> Floats:
     return total
 
 
+# Below this logit a probability is 0 to a float; its exponential would be none.
+_NEVER = -700.0
+
+
 def relevance(score: float, top: float) -> float:
     """The probability that a table is needed, from its score and the best table's."""
     logit = _BY_SCORE * score + _BY_DISTANCE * (score - top) + _OFFSET
-    return 1 / (1 + math.exp(-logit))
+    return 1 / (1 + math.exp(-logit)) if logit > _NEVER else 0.0

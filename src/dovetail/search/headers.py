@@ -38,9 +38,9 @@ class HeaderVectors:
         return len(self.codes)
 
     def of(self, columns: Places | slice) -> Vectors:
-        """A row for each of some columns."""
+        """A row for each of some columns; what is no number in a damaged file becomes 0."""
         found: Vectors = self.vectors[self.codes[columns]].astype(np.float32)
-        return found
+        return np.nan_to_num(found, copy=False, posinf=0.0, neginf=0.0)
 
     @classmethod
     def load(cls, folder: Path) -> HeaderVectors:

@@ -26,6 +26,7 @@ from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 from dovetail.ports import Embedder, Json
 from dovetail.search.dense import Dense
+from dovetail.search.embedding_text import SCHEMA
 from dovetail.search.embeddings import Embeddings, EmbedProgress, embed_catalog
 from dovetail.search.headers import VECTORS, HeaderVectors
 from dovetail.search.lexical import Lexical
@@ -43,11 +44,15 @@ _MADE_HERE = re.compile(r"\.?[0-9a-f]{16}-[0-9a-f]{12}(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class IndexInputs:
-    """What an index depends on besides the catalog: embedder, purposes, thresholds of joins."""
+    """What an index depends on besides the catalog: embedder, purposes, thresholds of joins.
+
+    `text` is what a table is embedded by: the line of its `schema`, or `markdown` with its sample.
+    """
 
     embedder: Embedder | None
     purposes: Mapping[TableId, str] = field(default_factory=dict)
     thresholds: Thresholds = DEFAULT_THRESHOLDS
+    text: str = SCHEMA
 
     @property
     def model(self) -> Json:
@@ -60,7 +65,8 @@ class IndexInputs:
     def key(self) -> str:
         """A digest of the inputs: part of the folder's name."""
         model, joins = self.model["embedder"], scoring(DEFAULT_SCORING).version
-        digest = hashlib.sha256(f"{_VERSION} {model} {joins} {self.thresholds}".encode())
+        chosen = f"{_VERSION} {model} {joins} {self.thresholds} {self.text}"
+        digest = hashlib.sha256(chosen.encode())
         for table in sorted(self.purposes):
             digest.update(f"\0{table}\0{self.purposes[table]}".encode())
         return digest.hexdigest()[:12]
@@ -92,7 +98,7 @@ def open_index(
         return _load(catalog, path, inputs)
     if inputs.embedder is not None:  # to go without vectors takes no waiting
         refuse_other_models(catalog, inputs)
-    embeddings = embed_catalog(catalog, inputs.embedder, inputs.purposes, on_progress)
+    embeddings = embed_catalog(catalog, inputs, on_progress)
     made = make_index(catalog, inputs, embeddings)
     with suppress(OSError):  # a catalog that cannot be written to is read all the same
         save_index(made, catalog, inputs)

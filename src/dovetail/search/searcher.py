@@ -37,7 +37,7 @@ from dovetail.search.question_spans import spans
 from dovetail.search.reasons import reasons
 from dovetail.search.value_linking import ValueLinker
 
-_NO_EMBEDDER = "this needs an embedder; index with one (the setting embedder)"
+NO_EMBEDDER = "this needs an embedder; index with one (the setting embedder)"
 # Tables that each cheap ranking puts forward to be scored by every signal.
 _POOL = 50
 # Questions whose vectors are kept: an evaluation asks the same ones of every retriever.
@@ -91,7 +91,16 @@ class Searcher:
 
     @cached_property
     def joins(self) -> JoinGraph:
-        graph = JoinGraph.of(self.catalog, thresholds=self._thresholds)
+        return self._narrowed(JoinGraph.of(self.catalog, thresholds=self._thresholds))
+
+    def joins_by(self, scoring: str) -> JoinGraph:
+        """The join graph by another scoring; headers are compared by the embedder, if any."""
+        from dovetail.joins.cache import join_edges
+
+        edges = join_edges(self.catalog, scoring, self._thresholds, self.embedder)
+        return self._narrowed(JoinGraph(self.catalog.ids, edges))
+
+    def _narrowed(self, graph: JoinGraph) -> JoinGraph:
         if self._allowed is None:
             return graph
         return graph.among([table for table in self.catalog.ids if self._is_allowed(table)])
@@ -128,7 +137,7 @@ class Searcher:
     def _needed(self) -> Embedder:
         """The embedder, where nothing goes without one."""
         if self.embedder is None:
-            raise ModelError(_NO_EMBEDDER)
+            raise ModelError(NO_EMBEDDER)
         return self.embedder
 
     def dense(self, question: Query | str, k: int) -> list[Candidate]:
@@ -245,7 +254,7 @@ class Searcher:
     def column_vectors(self, table: TableId) -> Vectors:
         """One vector per column of a table, in the table's order."""
         if self._index.headers is None:
-            raise ModelError(_NO_EMBEDDER)
+            raise ModelError(NO_EMBEDDER)
         place = self.places[table]
         return self._index.headers.of(slice(self._bounds[place], self._bounds[place + 1]))
 
@@ -269,5 +278,5 @@ class Searcher:
     @cached_property
     def _columns(self) -> Dense:
         if self._index.headers is None:
-            raise ModelError(_NO_EMBEDDER)
+            raise ModelError(NO_EMBEDDER)
         return Dense.build(self._index.headers.of(slice(None)))

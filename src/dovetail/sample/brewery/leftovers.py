@@ -5,7 +5,7 @@ from decimal import Decimal
 from random import Random
 
 from dovetail.sample.draw import money
-from dovetail.sample.table import SampleTable, Tables, by_name, table
+from dovetail.sample.table import Row, SampleTable, Tables, by_name, table
 
 
 def leftover_tables(rng: Random, tables: Tables) -> Tables:
@@ -57,7 +57,8 @@ def _some(name: str, of: SampleTable, rows: slice) -> SampleTable:
 
 
 def _prices(rng: Random, beers: list[str]) -> tuple[SampleTable, SampleTable]:
-    current, history = [], []
+    current: list[Row] = []
+    history: list[Row] = []
     for beer in beers:
         price, since = money(rng, 60, 120), date(2021, 1, 1)
         for _ in range(rng.randint(2, 4)):

@@ -1,0 +1,113 @@
+"""What CORE-T is made of, part by part: ours or the paper's, and the words that name each.
+
+    part            ours                            the paper's
+    prompt          compact: a line for a table     full: sampled rows, purposes, every pair
+    search          fused: every signal             markdown: one vector of name, purpose and rows
+    compatibility   foreign_key: our join evidence  equations: Equations 1 to 4
+    adjustment      auto: where it is needed        additive: always (Equations 5 to 9)
+
+`core-t` alone is the full prompt, our search and joins, and additive adjustment. `core-t:paper` is
+the whole right column; a word beside it takes its part over, `core-t:paper+compact`. Two words are
+in neither column: `dense` searches by the vector of the schema line, `unadjusted` leaves the
+selection as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dovetail.errors import UsageError
+from dovetail.retrieve.adjust import AdjustOptions
+from dovetail.retrieve.registry import COMPACT, FULL
+from dovetail.retrieve.select_llm import SelectOptions
+from dovetail.retrieve.trace import require_positive
+
+FUSED, DENSE, MARKDOWN = "fused", "dense", "markdown"
+FOREIGN_KEY, EQUATIONS = "foreign_key", "equations"
+ADDITIVE, AUTO, NONE = "additive", "auto", "none"
+PAPER = "paper"
+
+# The part that each word is about.
+_PARTS = {
+    FULL: "prompt", COMPACT: "prompt",
+    FUSED: "index", DENSE: "index", MARKDOWN: "index",
+    FOREIGN_KEY: "compatibility", EQUATIONS: "compatibility",
+    ADDITIVE: "adjustment", AUTO: "adjustment", "unadjusted": "adjustment",
+}  # fmt: skip
+_AS_THE_PAPER = {
+    "prompt": FULL, "index": MARKDOWN, "compatibility": EQUATIONS, "adjustment": ADDITIVE,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class CoreTOptions:
+    """The paper's constants, and our search and joins in place of its own.
+
+    With the adjustment `auto`, a reply that validly selects nothing is an answer, and the set is
+    empty; the paper falls back to all candidates. `pass_over_failure` does that as well where the
+    call itself fails, as the paper does; else the failure is raised.
+    """
+
+    k: int = 10
+    index: str = FUSED
+    select: SelectOptions = field(default_factory=SelectOptions)
+    adjustment: str = ADDITIVE
+    adjust: AdjustOptions = field(default_factory=AdjustOptions)
+    compatibility: str = FOREIGN_KEY
+    pass_over_failure: bool = False
+
+    def __post_init__(self) -> None:
+        require_positive(k=self.k)
+        for part, known in (
+            ("index", (FUSED, DENSE, MARKDOWN)),
+            ("adjustment", (ADDITIVE, AUTO, NONE)),
+            ("compatibility", (FOREIGN_KEY, EQUATIONS)),
+        ):
+            if (given := getattr(self, part)) not in known:
+                raise UsageError(f"{part} {given!r} is not known; there are: {', '.join(known)}")
+
+
+def options_of(argument: str, k: int, context: int) -> CoreTOptions:
+    """The options that the words of an argument stand for.
+
+    `context` is how many tokens the model takes in and writes together.
+    """
+    words = core_t_words(argument)
+    threshold, adjustment = words.get("threshold"), words.get("adjustment", ADDITIVE)
+    return CoreTOptions(
+        k=k,
+        index=words.get("index", FUSED),
+        select=SelectOptions(words.get("prompt", FULL), context),
+        adjustment=NONE if adjustment == "unadjusted" else adjustment,
+        adjust=AdjustOptions(float(threshold)) if threshold else AdjustOptions(),
+        compatibility=words.get("compatibility", FOREIGN_KEY),
+        pass_over_failure=PAPER in argument.split("+"),
+    )
+
+
+def core_t_words(argument: str) -> dict[str, str]:
+    """Return what the words of an argument, joined by `+`, stand for, part by part.
+
+    >>> core_t_words("compact+dense")
+    {'prompt': 'compact', 'index': 'dense'}
+    >>> core_t_words("compact+auto+0.7")
+    {'prompt': 'compact', 'adjustment': 'auto', 'threshold': '0.7'}
+    >>> core_t_words("paper+compact")["index"], core_t_words("paper+compact")["prompt"]
+    ('markdown', 'compact')
+    """
+    words = argument.split("+")
+    parts = _PARTS | {word: "threshold" for word in words if _is_threshold(word)}
+    if unknown := [word for word in words if word not in parts and word != PAPER]:
+        raise UsageError(
+            f"core-t does not know {unknown[0]!r}; it takes {', '.join((PAPER, *_PARTS))}, or the "
+            "threshold of adjustment as a number from 0 to 1, joined by +"
+        )
+    found = dict(_AS_THE_PAPER) if PAPER in words else {}
+    return found | {parts[word]: word for word in words if word != PAPER}
+
+
+def _is_threshold(word: str) -> bool:
+    try:
+        return 0 <= float(word) <= 1
+    except ValueError:
+        return False
