@@ -34,8 +34,8 @@ def table_text(table: Table, purpose: str = "") -> str:
 
 def markdown_text(table: Table, purpose: str = "") -> str:
     """A table as the paper embeds it: its name, its purpose if it has one, header and sample."""
-    content = markdown(table)
-    return f"Purpose: {purpose}\n{content}" if purpose else content
+    name, _, content = markdown(table).partition("\n")
+    return f"{name}\nPurpose: {purpose}\n{content}" if purpose else f"{name}\n{content}"
 
 
 def header_text(table: str, column: str) -> str:
