@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         TableSet,
     )
     from dovetail.errors import DovetailError
+    from dovetail.families.family import Families, Family, FamilyMember, Role
     from dovetail.joins.graph import JoinGraph
     from dovetail.offline.progress import Progress
     from dovetail.settings import Settings, load_settings
@@ -43,10 +44,14 @@ __all__ = [
     "Column",
     "ColumnProfile",
     "DovetailError",
+    "Families",
+    "Family",
+    "FamilyMember",
     "JoinEdge",
     "JoinGraph",
     "Kind",
     "Progress",
+    "Role",
     "Settings",
     "Skipped",
     "Table",
@@ -78,6 +83,7 @@ _HOMES = {
         "TableId",
         "TableSet",
     ),
+    "dovetail.families.family": ("Families", "Family", "FamilyMember", "Role"),
     "dovetail.joins.graph": ("JoinGraph",),
     "dovetail.errors": ("DovetailError",),
     "dovetail.offline.progress": ("Progress",),

@@ -53,6 +53,7 @@ class Settings:
     seed: int = 42
     join_rows: float = 0.7
     join_unique: float = 0.8
+    families: bool = True
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None

@@ -25,6 +25,7 @@ PAGES = {
     ),
     "tables": ("Tables", ("Table", "TableId", "Column", "ColumnProfile", "Kind")),
     "joins": ("Joins", ("JoinEdge", "JoinGraph")),
+    "families": ("Families", ("Families", "Family", "FamilyMember", "Role")),
     "settings": ("Settings", ("Settings", "load_settings")),
     "errors": ("Errors", ("DovetailError",)),
 }

@@ -14,6 +14,8 @@ from dovetail.catalog.lookup import tables_of_sources
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, JoinEdge, Table, TableId
 from dovetail.errors import MissingModelError, NotFoundError, UsageError
+from dovetail.families.family import Families
+from dovetail.families.stored import families_of
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.joins.graph import JOINABLE, JoinGraph
 from dovetail.joins.scoring.registry import DEFAULT_SCORING
@@ -281,6 +283,20 @@ class Catalog(CatalogReader):
         if scoring == DEFAULT_SCORING:
             return self._graph
         return JoinGraph.of(self._opened, scoring, self._thresholds)
+
+    def families(self) -> Families:
+        """Which tables are one logical table: partitions, copies, histories, views; and twins.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> catalog.families()
+        <Families: 0 of 0 tables>
+        """
+        return self._families
+
+    @cached_property
+    def _families(self) -> Families:
+        return families_of(self._opened, self._thresholds)
 
     @cached_property
     def _graph(self) -> JoinGraph:

@@ -11,6 +11,7 @@ import typer
 from dovetail.cli.ask import ask
 from dovetail.cli.bench import bench
 from dovetail.cli.catalog import demo, index, show, tables
+from dovetail.cli.families import families
 from dovetail.cli.interrupts import heed_interrupts
 from dovetail.cli.joins import joins
 from dovetail.cli.output import printable
@@ -29,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Point it at a pile of tables and learn which of them fit together.",
 )
-for command in (index, ask, search, tables, show, joins, sql, demo):
+for command in (index, ask, search, tables, show, families, joins, sql, demo):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

@@ -142,32 +142,44 @@ def tables(
     as_json: JsonOption = False,
 ) -> None:
     """List the tables of a catalog, or those that match a pattern."""
+    from dovetail.cli.families import family_json, family_notes, opened_families
+
     opened = open_catalog(catalog)
+    known = opened_families(opened, settings_for(catalog))
     chosen = _in_order(_matching(opened, patterns or (), source), sort)
     shown = chosen[:limit]
     if as_json:
         rows = [
-            {**_id_json(table), "rows": table.rows, "columns": len(table.columns)}
+            {
+                **_id_json(table),
+                "rows": table.rows,
+                "columns": len(table.columns),
+                "family": family_json(known, table.id),
+            }
             for table in shown
         ]
         print_json({"catalog": str(opened.folder), "matching": len(chosen), "tables": rows})
         return
     screen = console()
-    screen.print(_listing(shown, with_source=len({table.source for table in opened.ids}) > 1))
+    notes = [family_notes(known, table.id) for table in shown]
+    several = len({table.source for table in opened.ids}) > 1
+    screen.print(_listing(shown, notes, with_source=several))
     if len(shown) < len(opened):
         screen.print(f"{len(shown):,} of {len(opened):,} tables")
 
 
-def _listing(shown: Sequence[Table], *, with_source: bool) -> RichTable:
+def _listing(shown: Sequence[Table], notes: Sequence[str], *, with_source: bool) -> RichTable:
     """Tables with a line each; in a narrow terminal the keys are cut first, and then the source."""
-    heads = ["table", "rows", "columns", *(["source"] if with_source else []), "keys"]
+    more = [*(["source"] if with_source else []), *(["family"] if any(notes) else [])]
+    heads = ["table", "rows", "columns", *more, "keys"]
     listing = rich_table(*heads, wrap=False)
     listing.columns[0].min_width = max((len(table.name) for table in shown), default=0)
-    for table in shown:
+    for table, note in zip(shown, notes, strict=True):
         unique = [column.name for column in table.columns if column.profile.unique]
         keys = ", ".join(unique[:3]) + (" …" if len(unique) > 3 else "")
-        source = [table.id.source] if with_source else []
-        listing.add_row(table.name, f"{table.rows:,}", str(len(table.columns)), *source, keys)
+        cells = [table.id.source] if with_source else []
+        cells += [printable(note)] if any(notes) else []
+        listing.add_row(table.name, f"{table.rows:,}", str(len(table.columns)), *cells, keys)
     return listing
 
 
@@ -211,16 +223,22 @@ def show(
 ) -> None:
     """Show a table: purpose, columns with their profiles, a few rows."""
     from dovetail.catalog.purposes import purposes
+    from dovetail.cli.families import family_json, family_notes, opened_families
 
     opened = open_catalog(catalog)
     found = opened[table]
     purpose = purposes(opened).get(found.id)
+    known = opened_families(opened, settings_for(catalog))
     if as_json:
-        print_json(_table_json(found) | {"purpose": purpose.text if purpose else None})
+        more = {
+            "purpose": purpose.text if purpose else None,
+            "family": family_json(known, found.id),
+        }
+        print_json(_table_json(found) | more)
         return
     screen = console()
-    title = f"{found.id}  {found.rows:,} rows"
-    for line in (title, purpose.text) if purpose and purpose.text else (title,):
+    lines = [f"{found.id}  {found.rows:,} rows", purpose.text if purpose else ""]
+    for line in filter(None, [*lines, family_notes(known, found.id)]):
         screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
     columns = rich_table("column", "type", "nulls", "distinct", "range", "examples")
     for column in found.columns:

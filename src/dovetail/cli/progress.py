@@ -35,6 +35,7 @@ def progress_bar(*, show: bool) -> Iterator[ProgressCallback | None]:
         "describe": "Describing tables",
         "ask": "Asking questions",
         "join": "Finding joins",
+        "family": "Finding families",
         "embed": "Embedding names",
         "index": "Writing the search index",
     }

@@ -1,6 +1,6 @@
 """The offline line in one function: from sources to a catalog that can be asked.
 
-    profile → join evidence → purposes → embeddings → search index
+    profile → join evidence → families → purposes → embeddings → search index
 
 Each stage needs only what stands left of it. Join evidence comes before purposes, which do not need
 it, because it takes seconds where a language model may take hours: an update that is interrupted
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from dovetail.catalog.writer import writing
 from dovetail.errors import CatalogError
+from dovetail.families.stored import bring_up_to_date as update_families
 from dovetail.joins.cache import bring_up_to_date as update_joins
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.offline.profile_stage import UpdateRequest, profile_stage
@@ -46,8 +47,8 @@ def update(
 
     Without `sources`, those that the catalog has are brought up to date. `forget` drops sources by
     label; `check` reads every table again, whatever its source says. Without `joins`, join evidence
-    is left to whoever asks for it first; without `search`, so are embeddings and search index.
-    Purposes are written if an `llm` is given.
+    and families are left to whoever asks for them first; without `search`, so are embeddings and
+    search index. Purposes are written if an `llm` is given.
     """
     path, settings = Path(into), settings or Settings()
     notify = on_progress or _ignore
@@ -62,6 +63,10 @@ def update(
                 with clock.stage("joins"):
                     thresholds = Thresholds(settings.join_rows, settings.join_unique)
                     update_joins(catalog, thresholds, _counter("join", notify))
+                if settings.families:
+                    with clock.stage("families"):
+                        notify(Progress("family", 0, 1))
+                        update_families(catalog, thresholds)
 
         if llm is not None:
             with clock.stage("purposes"):

@@ -1,0 +1,1 @@
+"""Table families: tables that are one logical table, found from names, columns and contents."""

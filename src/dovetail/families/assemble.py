@@ -1,0 +1,137 @@
+"""Links into families: connected tables are one family, and one of them stands for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dovetail.domain import TableId
+from dovetail.families.family import Families, Family, FamilyMember, Role
+from dovetail.families.links import Link
+from dovetail.families.markers import Marker
+from dovetail.families.tables import FamilyTable
+
+_ORDER = {role: place for place, role in enumerate(Role)}
+# Markers that say of a table that it is not the one in use.
+_SET_ASIDE = frozenset(Marker) - {Marker.VERSION, Marker.LAYER}
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A table with the role that its link gives it."""
+
+    table: FamilyTable
+    role: Role
+    label: str
+    evidence: str
+
+
+def assemble(links: Iterable[Link], joined: Mapping[TableId, int]) -> Families:
+    """The families that links make; `joined` counts the tables that each one joins with."""
+    links = list(links)
+    parent: dict[TableId, TableId] = {}
+
+    def root(table: TableId) -> TableId:
+        while parent.setdefault(table, table) != table:
+            parent[table] = table = parent[parent[table]]
+        return table
+
+    placed: dict[TableId, _Placed] = {}
+    for link in links:
+        if link.role is Role.TWIN:
+            continue
+        one, other = sorted((root(link.table.id), root(link.of.id)))
+        parent[other] = one
+        new = _Placed(link.table, link.role, link.label, link.evidence)
+        placed.setdefault(link.table.id, new)
+        placed.setdefault(link.of.id, _Placed(link.of, Role.TABLE, "", ""))
+        if placed[link.table.id].role is Role.TABLE:
+            placed[link.table.id] = new
+    groups: dict[TableId, list[_Placed]] = {}
+    for table in sorted(placed):
+        groups.setdefault(root(table), []).append(placed[table])
+    families = [_family(group, joined) for group in groups.values() if len(group) > 1]
+    return Families(sorted(_with_twins(families, links), key=lambda family: family.canonical))
+
+
+def _family(group: Sequence[_Placed], joined: Mapping[TableId, int]) -> Family:
+    canonical = _canonical(group, joined)
+    members = [_member(one, canonical) for one in group]
+    members.sort(key=lambda m: (m.table != canonical.table.id, _ORDER[m.role], m.label, m.table))
+    return Family(_name(canonical), canonical.table.id, tuple(members))
+
+
+def _member(one: _Placed, canonical: _Placed) -> FamilyMember:
+    role = one.role
+    if one is canonical:
+        role = role if role is Role.PARTITION else Role.TABLE
+        evidence = one.evidence or "the table in use: neither a copy nor a slice"
+        return FamilyMember(one.table.id, role, one.label, evidence)
+    if role is Role.TABLE:  # another one has taken its place
+        role = Role.COPY
+    evidence = one.evidence or f"{canonical.table.id.name} has the same columns and newer rows"
+    return FamilyMember(one.table.id, role, one.label, evidence)
+
+
+def _canonical(group: Sequence[_Placed], joined: Mapping[TableId, int]) -> _Placed:
+    """The member in use: not set aside, not a slice, filled last, most joined, largest, by name.
+
+    Where all are slices it is the latest that holds rows.
+    """
+    whole = [one for one in group if _in_use(one) and one.role is not Role.PARTITION]
+    slices = [one for one in group if one.role is Role.PARTITION and one.table.rows]
+    if any(one.table.rows for one in whole) or not slices:
+
+        def order(one: _Placed) -> tuple[object, ...]:
+            table = one.table
+            plain = not table.parts.markers and not table.parts.slots
+            return table.rows > 0, table.last, plain, joined.get(table.id, 0), table.rows
+
+        best = sorted(whole or group, key=lambda one: one.table.id)
+        return max(best, key=order)
+    return max(slices, key=lambda one: (bool(one.label), _sortable(one.label), one.table.rows))
+
+
+def _in_use(one: _Placed) -> bool:
+    return one.role in (Role.TABLE, Role.COPY, Role.PARTITION) and not (
+        one.table.parts.markers & _SET_ASIDE
+    )
+
+
+def _sortable(label: str) -> list[tuple[int, str]]:
+    """Labels in the order of what they say: 9 before 10."""
+    return [(len(part) if part.isdigit() else 0, part) for part in label.replace("/", " ").split()]
+
+
+def _name(canonical: _Placed) -> str:
+    """What the family is called: its table's name, or for slices the name with a star."""
+    name = canonical.table.id.name
+    if canonical.role is not Role.PARTITION:
+        return name
+    head, dot, last = name.rpartition(".") if "/" not in name else name.rpartition("/")
+    stars = "".join("*" if letter.isdigit() else letter for letter in last)
+    while "**" in stars:
+        stars = stars.replace("**", "*")
+    return head + dot + stars
+
+
+def _with_twins(families: Sequence[Family], links: Iterable[Link]) -> list[Family]:
+    """The families with their twins told; tables that have none but twins become families."""
+    of = {table: family for family in families for table in family.tables}
+    found: dict[TableId, Family] = {family.canonical: family for family in families}
+    for link in links:
+        if link.role is not Role.TWIN:
+            continue
+        ends = [
+            of[table.id].canonical if table.id in of else table.id
+            for table in (link.table, link.of)
+        ]
+        if ends[0] == ends[1]:
+            continue
+        for own, other in (ends, ends[::-1]):
+            alone = FamilyMember(own, Role.TABLE, "", "a table of its own")
+            family = found.get(own) or Family(own.name, own, (alone,))
+            if other not in family.twins:
+                twin = FamilyMember(other, Role.TWIN, "", link.evidence)
+                found[own] = replace(family, members=(*family.members, twin))
+    return list(found.values())

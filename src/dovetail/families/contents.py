@@ -1,0 +1,140 @@
+"""What two tables of like columns share, in exact counts of their distinct values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import numbers
+from dovetail.families.tables import FamilyTable
+from dovetail.hashing import Hashes
+from dovetail.joins.column_arrays import found_in
+
+# A column says something if it has so many distinct values in both tables; so many are compared.
+_DISTINCT, _COMPARED = 12, 5
+# Shares of the smaller table's values, on average over the columns: nearly all, and enough to tell.
+_ALL, _SOME = 0.8, 0.2
+# Whole numbers that fill at least this share of their range are counted through.
+_DENSE = 0.5
+
+
+class Verdict(StrEnum):
+    """What the contents of two tables say of each other."""
+
+    SAME = "same"  # nearly all values of the smaller one are in the larger one
+    OVERLAP = "overlap"
+    APART = "apart"  # hardly any value is shared, or their dates do not meet
+    UNKNOWN = "unknown"  # too few rows to tell
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The verdict, and what it rests on: a column and how many of its values are shared.
+
+    `times` is a column of dates whose ranges do not meet. `proven` says that more than numbers
+    counted through were compared: those of two strangers are equal too.
+    """
+
+    verdict: Verdict
+    column: str = ""
+    shared: int = 0
+    total: int = 0
+    times: str = ""
+    proven: bool = False
+    share: float = 0.0
+
+
+class Contents:
+    """Compares the tables of a catalog by the hashes of their values."""
+
+    def __init__(self, catalog: CatalogReader) -> None:
+        columns = catalog.records.columns
+        self._catalog = catalog
+        self._names = columns["name"]
+        starts = np.asarray(catalog.records.bounds).tolist()[:-1]
+        self._start = dict(zip(catalog.ids, starts, strict=True))
+        self._distinct = numbers(columns["distinct"])
+        self._kind = columns["kind"]
+        self._low, self._high = columns["minimum"], columns["maximum"]
+
+    def compare(self, one: FamilyTable, other: FamilyTable) -> Compared:
+        """Compare two tables by the columns that have the same name in both."""
+        small, large = sorted((one, other), key=lambda table: (table.rows, table.id))
+        parted = next(_parted(small, large), "")
+        parted = self._written(small, parted) if parted else ""
+        shares: list[tuple[bool, float, int, int, str]] = []
+        for name in self._worth_comparing(small, large):
+            values = self._values(small, name)
+            shared = int(np.count_nonzero(found_in(values, self._values(large, name))))
+            serial, written = self._counted_through(small, name), self._written(small, name)
+            shares.append((serial, shared / len(values), shared, len(values), written))
+        if not shares:
+            return Compared(Verdict.APART if parted else Verdict.UNKNOWN, times=parted)
+        proven = [share for share in shares if not share[0]]
+        counted = proven or shares
+        mean = sum(share for _, share, *_ in counted) / len(counted)
+        verdict = _verdict(mean)
+        key = max(counted, key=lambda share: (share[3], share[1]))
+        if parted and verdict is not Verdict.SAME:
+            verdict = Verdict.APART
+        return Compared(verdict, key[4], key[2], key[3], parted, bool(proven), mean)
+
+    def equal(self, one: FamilyTable, other: FamilyTable) -> Compared | None:
+        """The comparison of two tables whose columns hold equal sets of values; else None."""
+        told = self._worth_comparing(one, other)
+        for name in told:
+            if not np.array_equal(self._values(one, name), self._values(other, name)):
+                return None
+        if not told or all(self._counted_through(one, name) for name in told):
+            return None
+        count, name = len(self._values(one, told[0])), self._written(one, told[0])
+        return Compared(Verdict.SAME, name, count, count, proven=True, share=1.0)
+
+    def distinct(self, table: FamilyTable) -> tuple[int, ...]:
+        """The number of distinct values of each column, by the columns' plain names."""
+        return tuple(int(self._distinct[self._at(table, name)]) for name in sorted(table.columns))
+
+    def _worth_comparing(self, one: FamilyTable, other: FamilyTable) -> list[str]:
+        """The columns that are worth comparing, those of most distinct values first."""
+        sized = [
+            (min(self._distinct[self._at(one, name)], self._distinct[self._at(other, name)]), name)
+            for name in one.columns.keys() & other.columns.keys()
+        ]
+        enough = sorted((-int(size), name) for size, name in sized if size >= _DISTINCT)
+        return [name for _, name in enough[:_COMPARED]]
+
+    def _counted_through(self, table: FamilyTable, name: str) -> bool:
+        at = self._at(table, name)
+        if self._kind[at].as_py() != "integer":
+            return False
+        low, high = float(self._low[at].as_py()), float(self._high[at].as_py())
+        return bool(self._distinct[at] >= _DENSE * (high - low + 1))
+
+    def _values(self, table: FamilyTable, name: str) -> Hashes:
+        return self._catalog.hashes(table.id, table.columns[name])
+
+    def _written(self, table: FamilyTable, name: str) -> str:
+        """A column's name as its table has it."""
+        written: str = self._names[self._at(table, name)].as_py()
+        return written
+
+    def _at(self, table: FamilyTable, name: str) -> int:
+        return int(self._start[table.id]) + table.columns[name]
+
+
+def _verdict(mean: float) -> Verdict:
+    if mean >= _ALL:
+        return Verdict.SAME
+    return Verdict.OVERLAP if mean >= _SOME else Verdict.APART
+
+
+def _parted(one: FamilyTable, other: FamilyTable) -> Iterator[str]:
+    """The columns of dates whose ranges do not meet in the two tables."""
+    for name in sorted(one.times.keys() & other.times.keys()):
+        (low, high), (first, last) = one.times[name], other.times[name]
+        if high < first or last < low:
+            yield name

@@ -1,0 +1,169 @@
+"""Which tables of like names and columns in one schema or folder are one logical table.
+
+`home_links` takes the tables of one home that are about the same thing and have like columns, and
+says which are slices, copies, versions, histories or views of which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from dovetail.families.contents import Compared, Contents, Verdict
+from dovetail.families.evidence import sentence
+from dovetail.families.family import Role
+from dovetail.families.markers import MARKERS, Marker
+from dovetail.families.tables import FamilyTable
+
+# Tables of fewer columns are too alike to be told apart by them.
+_LEAST_COLUMNS = 2
+_HISTORY_ROWS = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One table is in the family of another, in some role."""
+
+    table: FamilyTable
+    of: FamilyTable
+    role: Role
+    label: str = ""
+    evidence: str = ""
+
+
+def home_links(tables: Sequence[FamilyTable], contents: Contents) -> Iterator[Link]:
+    """The links among tables of one home, one stem and like columns."""
+    shared = frozenset.intersection(*(frozenset(table.parts.marks) for table in tables))
+    own = {table.id: frozenset(table.parts.marks) - shared for table in tables}
+    marked = [table for table in tables if own[table.id]]
+    unmarked = [table for table in tables if not own[table.id]]
+    slotted = [table for table in unmarked if table.parts.slots]
+    plain = [table for table in unmarked if not table.parts.slots]
+    base = max(plain, key=lambda table: (table.rows, table.id), default=None)
+    if base is not None:
+        yield from _spellings(base, plain, contents)
+    for group in _one_per_label(slotted):
+        yield from _slices(group, base, contents)
+    heads = [base] if base else slotted
+    if not heads and marked:
+        heads = [min(marked, key=lambda table: (len(table.parts.marks), -table.rows, table.id))]
+    for table in marked:
+        link = _marked(table, _nearest(table, slotted, heads), own[table.id], contents)
+        if link:
+            yield link
+
+
+def _spellings(
+    base: FamilyTable, plain: Sequence[FamilyTable], contents: Contents
+) -> Iterator[Link]:
+    """Tables whose names differ in spelling alone are copies if their contents say so."""
+    for table in plain:
+        if table is base:
+            continue
+        compared = contents.compare(table, base)
+        if compared.verdict is Verdict.SAME and compared.proven:
+            yield Link(table, base, Role.COPY, evidence=sentence(table, base, compared))
+
+
+def _one_per_label(slotted: Sequence[FamilyTable]) -> list[list[FamilyTable]]:
+    """Slotted tables in groups that have each label once: else their spellings mean something."""
+    if len({table.parts.label for table in slotted}) == len(slotted):
+        return [list(slotted)]
+    groups: dict[str, list[FamilyTable]] = {}
+    for table in slotted:
+        groups.setdefault(table.parts.shape, []).append(table)
+    return list(groups.values())
+
+
+def _slices(
+    group: list[FamilyTable], base: FamilyTable | None, contents: Contents
+) -> Iterator[Link]:
+    """Tables of one name with different dates or numbers: slices, or snapshots that repeat."""
+    if len(group) + (base is not None) < 2 or len(group[0].names) < _LEAST_COLUMNS:
+        return
+    labels = _labels(group)
+    group = sorted(group, key=lambda table: (labels[table.id], table.id))
+    head = base or group[-1]
+    chain = [contents.compare(one, other) for one, other in pairwise(group)]
+    told = [compared for compared in chain if compared.verdict is not Verdict.UNKNOWN]
+    repeated = [c for c in told if c.verdict is Verdict.SAME and c.proven and not c.times]
+    if told:
+        snapshots = 2 * len(repeated) > len(told)
+    else:  # one slice of a base, or tables too small to tell
+        alone = contents.compare(group[0], head) if base and len(group) == 1 else None
+        snapshots = alone is not None and alone.verdict is Verdict.SAME and not alone.times
+    fixed = {tuple(s.text for s in table.parts.slots if not s.version) for table in group}
+    versions = len(fixed) == 1 and (base is None or not any(fixed))
+    role = Role.COPY if snapshots or versions else Role.PARTITION
+    for place, table in enumerate(group):
+        if table is head:
+            continue
+        near = chain[place] if place < len(chain) else chain[place - 1] if chain else None
+        if near is None:
+            near, other = contents.compare(table, head), head
+        else:
+            other = group[place + 1] if place < len(chain) else group[place - 1]
+        yield Link(table, head, role, labels[table.id], sentence(table, other, near))
+    if head is not base:
+        other = group[-2]
+        yield Link(head, head, role, labels[head.id], sentence(head, other, chain[-1]))
+
+
+def _labels(group: Sequence[FamilyTable]) -> dict[object, str]:
+    """The labels of tables, without the slots that all of them share."""
+    slots = [tuple(slot.text for slot in table.parts.slots) for table in group]
+    if len(group) > 1 and len({len(one) for one in slots}) == 1:
+        varying = [
+            place for place, texts in enumerate(zip(*slots, strict=True)) if len(set(texts)) > 1
+        ]
+        slots = [tuple(one[place] for place in varying) for one in slots]
+    return {table.id: " ".join(one) for table, one in zip(group, slots, strict=True)}
+
+
+def _nearest(
+    table: FamilyTable, slotted: Sequence[FamilyTable], heads: Sequence[FamilyTable]
+) -> FamilyTable | None:
+    """The table that a marked one is a copy of: that of the same slot, else the head."""
+    label = table.parts.label
+    same = [other for other in slotted if label and other.parts.label == label]
+    others = same or [head for head in heads if head is not table]
+    return max(others, key=lambda other: (other.parts.label, other.id), default=None)
+
+
+def _marked(
+    table: FamilyTable, of: FamilyTable | None, marks: frozenset[str], contents: Contents
+) -> Link | None:
+    """The link of a table whose name marks it, if columns and contents bear the mark out."""
+    if of is None or of is table:
+        return None
+    compared = contents.compare(table, of)
+    role = _role(table, of, {MARKERS[mark] for mark in marks}, compared)
+    if role is None:
+        return None
+    label = table.parts.label if role is Role.PARTITION else ""
+    return Link(table, of, role, label or _slice_name(role, marks), sentence(table, of, compared))
+
+
+def _slice_name(role: Role, marks: frozenset[str]) -> str:
+    return "-".join(sorted(marks)) if role is Role.PARTITION else ""
+
+
+def _role(
+    table: FamilyTable, of: FamilyTable, markers: set[Marker], compared: Compared
+) -> Role | None:
+    """The role that a marker and the contents agree on; None where they do not."""
+    extra = table.names - of.names
+    if Marker.HISTORY in markers and compared.verdict is not Verdict.APART:
+        return Role.HISTORY
+    if Marker.VIEW in markers:
+        within = compared.verdict in (Verdict.SAME, Verdict.UNKNOWN) and not extra
+        return Role.VIEW if within else None
+    if compared.verdict in (Verdict.SAME, Verdict.OVERLAP):
+        grown = extra and table.rows > _HISTORY_ROWS * of.rows
+        return Role.HISTORY if grown and Marker.ARCHIVE in markers else Role.COPY
+    if compared.verdict is Verdict.UNKNOWN:
+        return Role.COPY
+    if Marker.HISTORY in markers or Marker.ARCHIVE in markers:
+        return Role.PARTITION
+    return Role.COPY if Marker.COPY in markers else None
