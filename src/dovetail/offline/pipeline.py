@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.writer import writing
 from dovetail.errors import CatalogError
 from dovetail.families.stored import bring_up_to_date as update_families
@@ -60,13 +61,7 @@ def update(
                 summary = profile_stage(writer, request, settings, notify)
             catalog = summary.catalog
             if joins:
-                with clock.stage("joins"):
-                    thresholds = Thresholds(settings.join_rows, settings.join_unique)
-                    update_joins(catalog, thresholds, _counter("join", notify))
-                if settings.families:
-                    with clock.stage("families"):
-                        notify(Progress("family", 0, 1))
-                        update_families(catalog, thresholds)
+                _joins_and_families(catalog, settings, clock, notify)
 
         if llm is not None:
             with clock.stage("purposes"):
@@ -93,6 +88,19 @@ def update(
             remove_other_indexes(catalog, inputs)
             summary = replace(summary, note=note)
     return replace(summary, stages=tuple(clock.times))
+
+
+def _joins_and_families(
+    catalog: CatalogReader, settings: Settings, clock: StageClock, notify: ProgressCallback
+) -> None:
+    """Bring join evidence up to date, and the families that it helps to tell."""
+    thresholds = Thresholds(settings.join_rows, settings.join_unique)
+    with clock.stage("joins"):
+        update_joins(catalog, thresholds, _counter("join", notify))
+    if settings.families:
+        with clock.stage("families"):
+            notify(Progress("family", 0, 1))
+            update_families(catalog, thresholds)
 
 
 @contextmanager
