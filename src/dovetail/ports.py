@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from dovetail.domain import TableSet
 
@@ -183,6 +183,14 @@ class Embedder(Protocol):
 
     def embed_queries(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """One row per text, for what is searched by."""
+
+
+@runtime_checkable
+class Economical(Protocol):
+    """An embedder that can also embed at less cost: catalogs of very many columns use that."""
+
+    def economical(self) -> Embedder:
+        """An embedder whose vectors are nearly the same; questions are still embedded by this."""
 
 
 @dataclass(frozen=True, slots=True)

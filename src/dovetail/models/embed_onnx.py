@@ -6,7 +6,7 @@ The weights stay outside of the graph, as arrays handed to the session beside it
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Operators of onnxruntime itself: whole pieces of a transformer, fused.
 FUSED = "com.microsoft"
 _IR_VERSION, _OPSET = 9, 18
-_ELEMENT = {np.dtype(np.float32): 1, np.dtype(np.int64): 7}
+_ELEMENT = {np.dtype(np.float32): 1, np.dtype(np.uint8): 2, np.dtype(np.int64): 7}
 _EXTERNAL = 1
 _FLOAT, _INT = 1, 2
 
@@ -29,9 +29,9 @@ class Graph:
         self._source = source
         self._nodes: list[bytes] = []
         self._tensors: list[bytes] = []
-        self._weights: dict[str, npt.NDArray[np.float32]] = {}
+        self._weights: dict[str, npt.NDArray[Any]] = {}
 
-    def weight(self, values: npt.NDArray[np.float32]) -> str:
+    def weight(self, values: npt.NDArray[np.float32] | npt.NDArray[np.uint8]) -> str:
         """Add an array of the model, and return its name in the graph."""
         name = f"w{len(self._tensors)}"
         self._weights[name] = np.ascontiguousarray(values)
