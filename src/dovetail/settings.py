@@ -54,6 +54,7 @@ class Settings:
     join_rows: float = 0.7
     join_unique: float = 0.8
     families: bool = True
+    join_sources: bool = True
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None

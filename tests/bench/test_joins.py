@@ -55,3 +55,21 @@ def test_the_bench_counts_what_it_says(dataset: Path) -> None:
 def test_a_folder_that_is_no_dataset_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="is no dataset: it has no databases"):
         open_dataset(tmp_path)
+
+
+def test_a_pool_hides_its_sources_and_a_second_row_shows_them(dataset: Path) -> None:
+    """Tables renamed alike in both databases: only their source tells whose key is meant."""
+    for file in sorted((dataset / "databases").glob("*/*.sqlite")):
+        with closing(sqlite3.connect(file)) as connection:
+            for table in ("author", "book"):
+                connection.execute(f"ALTER TABLE {file.stem}_{table} RENAME TO {table}")
+            connection.execute("UPDATE book SET author_id = (author_id - 1) % 20 + 1")
+            connection.commit()
+    keys = json.loads((dataset / "foreign_keys.json").read_text())
+    renamed = [{**key, "table": "book", "ref_table": "author"} for key in keys]
+    (dataset / "foreign_keys.json").write_text(json.dumps(renamed))
+    result = bench_joins(open_dataset(dataset), "foreign_key")
+    assert (result["all"]["precision"], result["all"]["recall"]) == (0.5, 1.0)
+    shown = result["by_source"]["all"]
+    assert (shown["precision"], shown["recall"]) == (1.0, 1.0)
+    assert open_dataset(dataset).catalog(search=False).manifest.pooled

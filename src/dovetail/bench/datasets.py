@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +115,8 @@ class Dataset:
         llm: LLM | None = None,
     ) -> UpdateSummary:
         """Bring the pooled catalog up to date; with a model, its tables are given purposes."""
-        chosen = settings or Settings()
+        # Which table came from which database is for scoring only: no join may go by it.
+        chosen = replace(settings or Settings(), join_sources=False)
         sources = [f"{name}={path}" for name, path in self.sources.items()]
         into = self.home / f".dovetail-{chosen.comparison}{variant}"
         if _moved(into, self.sources):

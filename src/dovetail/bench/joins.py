@@ -12,7 +12,7 @@ from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.measures import Pair, joinability
 from dovetail.domain import JoinEdge
 from dovetail.joins.cache import work_out
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.column_arrays import ColumnArrays, Thresholds
 from dovetail.joins.edges import edges_of
 from dovetail.joins.inclusion.candidates import candidates_between, concatenate
 from dovetail.joins.scoring.foreign_key import local_scores
@@ -37,7 +37,8 @@ def bench_joins(
 ) -> dict[str, Any]:
     """Score all pairs of tables with rows, and measure them over the pool and inside databases.
 
-    With an embedder, what headers mean counts as well as how they are written.
+    With an embedder, what headers mean counts as well as how they are written. The pool hides which
+    table is of which source; `by_source` are the figures of `foreign_key` where it may be seen.
     """
     model = open_embedder(embedder)
     catalog = dataset.catalog(Settings(comparison=comparison), on_progress, search=False)
@@ -48,8 +49,35 @@ def bench_joins(
     seconds = time.perf_counter() - started
     arrays = ColumnArrays.of(catalog)
     gold = declared(dataset, arrays)
+    live = int((arrays.rows > 0).sum())
+    weak = scoring(name).name == DEFAULT_SCORING
+    shown = {}
+    if weak:
+        seen = work_out(catalog, name, Thresholds(sources=True))
+        shown["by_source"] = _measured(arrays, gold, seen, weak=True)
+    return {
+        "dataset": dataset.name,
+        "scoring": name,
+        "comparison": comparison,
+        "embedder": model.model_id if model else None,
+        "tables": len(arrays.ids),
+        "empty_tables": len(arrays.ids) - live,
+        "columns": len(arrays),
+        "seconds": round(seconds, 3),
+        **_measured(arrays, gold, edges, weak=weak),
+        **shown,
+    }
+
+
+def _measured(
+    arrays: ColumnArrays, gold: dict[Pair, ColumnPairs], edges: Sequence[JoinEdge], *, weak: bool
+) -> dict[str, Any]:
+    """How edges do over all pairs of tables with rows, and over those of one database.
+
+    `weak`: of declared keys without an edge, the best columns are looked up all the same.
+    """
     scores, best = best_pairs(arrays, edges)
-    if scoring(name).name == DEFAULT_SCORING:
+    if weak:
         best |= _weak_pairs(arrays, set(gold) - set(best))
     live = [table for table, rows in enumerate(arrays.rows.tolist()) if rows]
     owners = Counter(database_of(arrays.ids[table]) for table in live)
@@ -61,14 +89,6 @@ def bench_joins(
     gold_within = {pair: columns for pair, columns in gold.items() if inside(pair)}
     pairs_within = sum(_choose_two(count) for count in owners.values())
     return {
-        "dataset": dataset.name,
-        "scoring": name,
-        "comparison": comparison,
-        "embedder": model.model_id if model else None,
-        "tables": len(arrays.ids),
-        "empty_tables": len(arrays.ids) - len(live),
-        "columns": len(arrays),
-        "seconds": round(seconds, 3),
         "all": asdict(joinability(scores, best, gold, _choose_two(len(live)))),
         "within": asdict(joinability(within, best, gold_within, pairs_within)),
     }

@@ -21,7 +21,10 @@ VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a catalog is made of: files of records, segments, and the sources it came from."""
+    """What a catalog is made of: files of records, segments, and the sources it came from.
+
+    `pooled`: its sources say nothing about which tables belong together.
+    """
 
     generation: int
     profile: Json
@@ -29,6 +32,7 @@ class Manifest:
     skipped: tuple[Skipped, ...]
     files: Json
     segments: Json
+    pooled: bool = False
 
     def write(self, folder: Path) -> None:
         """Put this manifest in force."""
@@ -41,6 +45,7 @@ class Manifest:
             "skipped": [[skip.source, skip.table, skip.reason] for skip in self.skipped],
             "files": self.files,
             "segments": self.segments,
+            "pooled": self.pooled,
         }
         replace_file(folder / FILE, (json.dumps(content, indent=1) + "\n").encode())
 
@@ -74,6 +79,7 @@ def read_manifest(folder: Path) -> Manifest:
             skipped=tuple(Skipped(*skip) for skip in content["skipped"]),
             files=_named(content["files"], GENERATION_FILE),
             segments=_named(content["segments"], SEGMENT_NAME),
+            pooled=content.get("pooled") is True,
         )
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
         raise DamagedError(

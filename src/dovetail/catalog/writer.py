@@ -126,6 +126,7 @@ class CatalogWriter:
         profile: Json,
         roots: tuple[SourceSpec, ...],
         skipped: tuple[Skipped, ...],
+        pooled: bool = False,
     ) -> CatalogReader:
         """Put new records in force, and remove what they no longer need."""
         records, segments = self._merge_small(records, segments, profile)
@@ -150,6 +151,7 @@ class CatalogWriter:
             skipped=skipped,
             files=files,
             segments={segment: segments[segment].files for segment in used},
+            pooled=pooled,
         )
         manifest.write(self.folder)
         self.current = CatalogReader(

@@ -66,10 +66,11 @@ def bench_joins(
         print_json({**result, "command": command})
         return
     listing = rich_table("pairs", "of", "keys", *_JOIN_MEASURES.values())
-    for name in ("all", "within"):
-        row = result[name]
-        values = [f"{100 * row[measure_name]:.1f}" for measure_name in _JOIN_MEASURES]
-        listing.add_row(name, f"{row['pairs']:,}", str(row["gold"]), *values)
+    for said, part in (("", result), (", by source", result.get("by_source", {}))):
+        for name in [population for population in ("all", "within") if population in part]:
+            row = part[name]
+            values = [f"{100 * row[measure_name]:.1f}" for measure_name in _JOIN_MEASURES]
+            listing.add_row(f"{name}{said}", f"{row['pairs']:,}", str(row["gold"]), *values)
     screen = console()
     title = (
         f"{result['dataset']}: {result['tables']} tables, {result['columns']} columns, {scoring}"

@@ -33,10 +33,18 @@ class Thresholds:
 
     `rows`: the least share of a column's rows that must be found in the key it refers to.
     `unique`: the least share of distinct values in a key.
+    `sources`: whether of keys that look alike the one of the same source is preferred; None leaves
+    it to the catalog, whose settings decided as it was made (`join_sources`).
     """
 
     rows: float = 0.7
     unique: float = 0.8
+    sources: bool | None = None
+
+    def resolved(self, catalog: CatalogReader) -> Thresholds:
+        """The same, with nothing left to the catalog."""
+        sources = not catalog.manifest.pooled if self.sources is None else self.sources
+        return replace(self, sources=sources)
 
 
 DEFAULT_THRESHOLDS = Thresholds()
@@ -124,7 +132,7 @@ class ColumnArrays:
             counts=_Lazy(
                 len(table), lambda c: catalog.counts(ids[places[c][0]], places[c][1]), every, 1
             ),
-            thresholds=thresholds,
+            thresholds=thresholds.resolved(catalog),
         )
 
 

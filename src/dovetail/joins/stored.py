@@ -58,7 +58,8 @@ def evidence_file(
 ) -> Path:
     """The file that evidence stands in, named by the catalog's contents and all that is chosen."""
     model = embedder.model_id if embedder else ""
-    digest = hashlib.sha256(f"{chosen.version} {thresholds} {model}".encode()).hexdigest()[:8]
+    dependent = f"{chosen.version} {thresholds.resolved(catalog)} {model}"
+    digest = hashlib.sha256(dependent.encode()).hexdigest()[:8]
     return catalog.folder / FOLDER / f"{catalog.contents}-{chosen.name}-{digest}.parquet"
 
 

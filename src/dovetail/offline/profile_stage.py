@@ -73,8 +73,13 @@ def profile_stage(
         forgotten=roots.forgotten,
     )
     skipped = tuple(sorted(plan.skipped, key=lambda skip: (skip.source, skip.table)))
-    catalog = writer.current
-    if catalog is None or not _as_it_was(catalog, previous, records, roots, skipped):
+    catalog, pooled = writer.current, not settings.join_sources
+    same_pooling = catalog is not None and catalog.manifest.pooled == pooled
+    if (
+        catalog is None
+        or not same_pooling
+        or not _as_it_was(catalog, previous, records, roots, skipped)
+    ):
         on_progress(Progress("write", 0, 1))
         catalog = writer.commit(
             records,
@@ -82,6 +87,7 @@ def profile_stage(
             profile=profile,
             roots=roots.all,
             skipped=skipped,
+            pooled=pooled,
         )
     return _summary(catalog, previous.records, records, retained, skipped)
 

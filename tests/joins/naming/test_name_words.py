@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.joins.naming.name_words import core, entity, refers
+from dovetail.joins.naming.copies import copy_marks
+from dovetail.joins.naming.name_words import core, entity, identifies, refers
+from dovetail.joins.naming.persons import refers_to_people
 
 
 @pytest.mark.parametrize(
@@ -18,7 +20,49 @@ from dovetail.joins.naming.name_words import core, entity, refers
         ("city", "country", 0.0, 0.2),
         ("id", "customers", 0.0, 0.0),
         ("StuID", "Student", 0.7, 0.9),
+        ("oid", "order", 0.1, 0.4),  # an initial, no word for any id
+        ("Customer ID (ERP)", "crm.customers", 1.0, 1.0),
+        ("customer_id", "exports/2024/customers", 1.0, 1.0),
+        ("sales_rep_id", "sales.products", 0.0, 0.0),  # a schema is not what a table is about
     ],
 )
 def test_names_refer_as_people_mean_them(column: str, table: str, low: float, high: float) -> None:
     assert low <= refers(core(column), entity(table)) <= high
+
+
+@pytest.mark.parametrize(
+    ("name", "identifier"),
+    [("Customer ID (ERP)", True), ("persnr", True), ("customer_nk", True), ("Days (net)", False)],
+)
+def test_an_id_word_may_be_glued_or_followed_by_a_remark(name: str, identifier: bool) -> None:
+    assert identifies(name) is identifier
+
+
+@pytest.mark.parametrize(
+    ("table", "marks"),
+    [
+        ("orders", set()),
+        ("erp.orders_bak_2021", {"bak", "2021"}),
+        ("stg_orders", {"stg"}),
+        ("orders_v2", {"v2"}),
+        ("archive", set()),  # says nothing else: it is not a copy of anything
+        ("staging.orders", set()),  # a schema does not make a copy
+        ("coldplay", set()),
+    ],
+)
+def test_copies_are_told_by_what_people_add_to_a_name(table: str, marks: set[str]) -> None:
+    assert copy_marks(table) == marks
+
+
+@pytest.mark.parametrize(
+    ("column", "table", "strength"),
+    [
+        ("sales_rep_id", "hr.employees", 0.6),
+        ("approved_by", "users", 0.6),
+        ("rep_id", "orders", 0.0),
+        ("order_id", "employees", 0.0),
+        ("manager_id", "employee_benefits", 0.0),  # about benefits
+    ],
+)
+def test_roles_refer_to_tables_of_people(column: str, table: str, strength: float) -> None:
+    assert refers_to_people(core(column), entity(table)) == strength

@@ -8,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
 import dovetail
 from dovetail.domain import TableId
 from dovetail.hashing import mix
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.column_arrays import ColumnArrays, Thresholds
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.inclusion.candidates import find_candidates
 from dovetail.joins.scoring.features import PairFeatures, local_logits
@@ -22,6 +23,7 @@ from dovetail.joins.scoring.foreign_key import score_foreign_keys
 from dovetail.joins.scoring.value_information import value_information
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
 from dovetail.joins.value_index.row_sample import sample_places
+from dovetail.settings import Settings
 from tests.support.column_arrays import COLUMNS, arrays_of, as_dict
 
 
@@ -67,7 +69,7 @@ def test_values_are_rare_that_few_tables_hold(
 
 
 def test_scores_do_not_depend_on_the_order_or_labels_of_tables(sample: dovetail.Catalog) -> None:
-    arrays = ColumnArrays.of(sample)
+    arrays = ColumnArrays.of(sample, Thresholds(sources=False))
     order = np.random.default_rng(5).permutation(len(arrays.ids))
     place = np.argsort(order)
     columns = np.concatenate([np.flatnonzero(arrays.table == table) for table in order])
@@ -98,7 +100,7 @@ def test_scores_do_not_depend_on_the_order_or_labels_of_tables(sample: dovetail.
 
 
 def test_equal_competitors_share_the_odds(tmp_path: Path) -> None:
-    """Two look-alike databases: each child prefers its own, or the doubt is kept."""
+    """Two look-alike databases: each child prefers its own source, or in a pool keeps the doubt."""
     for name in ("north", "south"):
         with closing(sqlite3.connect(tmp_path / f"{name}.sqlite")) as connection:
             connection.execute("CREATE TABLE customer (customer_id INTEGER, name TEXT)")
@@ -110,9 +112,45 @@ def test_equal_competitors_share_the_odds(tmp_path: Path) -> None:
             connection.commit()
     catalog = dovetail.build(str(tmp_path / "north.sqlite"), into=tmp_path / "one")
     alone = JoinGraph.of(catalog).between("orders", "customer")[0].score
-    both = dovetail.build(*map(str, tmp_path.glob("*.sqlite")), into=tmp_path / "two")
-    edges = [edge for edge in JoinGraph.of(both).edges if edge.left.name == "orders"]
-    scores = [edge.score for edge in edges if edge.columns == (("customer_id", "customer_id"),)]
-    assert alone > 0.9
-    assert len(scores) == 4
-    assert max(scores) == min(scores) < alone
+    sources = sorted(map(str, tmp_path.glob("*.sqlite")))
+
+    def between(catalog: dovetail.Catalog) -> dict[bool, list[float]]:
+        found: dict[bool, list[float]] = {True: [], False: []}
+        for edge in JoinGraph.of(catalog).edges:
+            if edge.columns == (("customer_id", "customer_id"),) and edge.left.name == "orders":
+                found[edge.left.source == edge.right.source].append(edge.score)
+        return found
+
+    pooled = Settings(join_sources=False)
+    doubt = between(dovetail.build(*sources, into=tmp_path / "pool", settings=pooled))
+    assert doubt[True] == doubt[False]
+    assert alone > 0.95 > max(doubt[True])
+    both = between(dovetail.build(*sources, into=tmp_path / "pool", settings=Settings()))
+    assert both[True] == [pytest.approx(alone, abs=0.01)] * 2
+    assert max(both[False]) < 0.01
+
+
+def test_dense_ids_go_by_names_and_copies_are_not_referred_to(tmp_path: Path) -> None:
+    """Ids 1..n lie in every longer sequence: short keys, roles and schemas must decide."""
+    numbers = list(range(1, 201))
+    tables: dict[str, dict[str, list[object]]] = {
+        "room": {"rid": numbers[:20], "floor": [1] * 20},
+        "room_booking": {"booking": numbers, "rid": [n % 20 + 1 for n in numbers]},
+        "visit": {"vid": numbers, "approved_by": [n % 40 + 1 for n in numbers]},
+        "hr_employee": {"emp_no": numbers[:40], "name": [f"E {n}" for n in numbers[:40]]},
+        "stg_hr_employee": {"emp_no": [*map(str, numbers[:40])], "x": [2] * 40},
+        "hr_leave": {"leave_no": numbers[:90], "emp_no": [n % 40 + 1 for n in numbers[:90]]},
+    }
+    held = {name: pa.table(columns) for name, columns in tables.items()}
+    catalog = dovetail.build(held, into=tmp_path / "catalog")
+    found = {
+        (edge.left.name, edge.columns[0][0], edge.right.name)
+        for edge in JoinGraph.of(catalog).edges
+        if edge.score > 0.5
+    }
+    assert found == {
+        ("room_booking", "rid", "room"),
+        ("visit", "approved_by", "hr_employee"),
+        ("hr_leave", "emp_no", "hr_employee"),
+        ("stg_hr_employee", "emp_no", "hr_employee"),
+    }

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dovetail.joins.column_arrays import ColumnArrays, Ints
 from dovetail.joins.naming.name_words import Words, core, entity, word_likeness
+from dovetail.joins.naming.persons import PEOPLE_WORD, is_people, is_role
 
 
 class NameLookup:
@@ -22,7 +23,7 @@ class NameLookup:
         for key in keys.tolist():
             about = entity(arrays.ids[arrays.table[key]].name)
             called = core(arrays.name[key])
-            for word in {*about, *called, "".join(about), "".join(called)}:
+            for word in known_by(about, called):
                 places[word].append(key)
             for name in (about, called):
                 if len(name) > 1:
@@ -36,7 +37,7 @@ class NameLookup:
         """The keys that have, in their or their table's name, a word like one of the column's."""
         named = core(column)
         if named not in self._memory:
-            alike = {like for word in (*named, "".join(named)) for like in self._similar.of(word)}
+            alike = {like for word in asked_by(named) for like in self._similar.of(word)}
             found = [self._places[word] for word in sorted(alike)]
             letters = "".join(sorted("".join(named)))
             found += [self._initials[letters]] if letters in self._initials else []
@@ -44,6 +45,17 @@ class NameLookup:
                 np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
             )
         return self._memory[named]
+
+
+def known_by(about: Words, called: Words) -> set[str]:
+    """The words that a key is known by: its table's and its own, each name also in one word."""
+    people = {PEOPLE_WORD} if is_people(about) else set()
+    return {*about, *called, "".join(about), "".join(called), *people} - {""}
+
+
+def asked_by(named: Words) -> tuple[str, ...]:
+    """The words by which a column looks for the keys it may refer to."""
+    return (*named, "".join(named), *((PEOPLE_WORD,) if is_role(named) else ()))
 
 
 class SimilarWords:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, firsts
 from dovetail.joins.encoding import Encoded
-from dovetail.joins.naming.name_lookup import SimilarWords
+from dovetail.joins.naming.name_lookup import SimilarWords, asked_by, known_by
 from dovetail.joins.naming.name_words import Words, core, entity
 
 # Names of columns whose words are marked together, a byte for each word of the vocabulary.
@@ -37,7 +37,7 @@ class NameMatch:
             for name in names.tolist()
         ]
         vocabulary: dict[str, int] = {}
-        listed = [_numbered(_said(*pair), vocabulary) for pair in both]
+        listed = [_numbered(known_by(*pair), vocabulary) for pair in both]
         self._none = len(vocabulary)
         self._words = _padded(listed, self._none)
         letters: dict[str, int] = {}
@@ -90,15 +90,10 @@ class NameMatch:
     def _alike_words(self, name: int) -> Ints:
         if name not in self._alike:
             called = self._called.dictionary[name]
-            alike = {like for word in (*called, "".join(called)) for like in self._similar.of(word)}
+            alike = {like for word in asked_by(called) for like in self._similar.of(word)}
             numbers = [self._vocabulary[word] for word in alike]
             self._alike[name] = np.array(numbers, dtype=np.int64)
         return self._alike[name]
-
-
-def _said(about: Words, called: Words) -> set[str]:
-    """The words that a key is known by, each name also in one word."""
-    return {*about, *called, "".join(about), "".join(called)} - {""}
 
 
 def _initials(about: Words, called: Words) -> set[str]:

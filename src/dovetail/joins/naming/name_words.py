@@ -14,11 +14,11 @@ Words = tuple[str, ...]
 
 # Words that say "this identifies" and nothing about what.
 ID_WORDS = frozenset(
-    """id ids identifier code cd key no nr nbr num number fk pk uid uuid guid ref sk
-    oid""".split()  # noqa: SIM905 - words read best as text
+    """id ids identifier code cd key no nr nbr num number fk pk uuid guid ref sk
+    nk""".split()  # noqa: SIM905 - words read best as text
 )
 # Those that are often glued to a stem in lower case: custid, empno, deptcode.
-_GLUED = ("uuid", "guid", "code", "num", "key", "id", "no", "fk", "pk")
+_GLUED = ("uuid", "guid", "code", "num", "key", "id", "no", "nr", "fk", "pk")
 # English words that merely end like that.
 _NOT_GLUED = frozenset(
     """paid unpaid prepaid grid valid invalid bid kid solid fluid hybrid android raid void avoid
@@ -35,6 +35,11 @@ _TABLE_WORDS = frozenset(("tbl", "table", "ref", "dim", "fact", "lookup", "lkp",
 _PREPOSITIONS = frozenset(("of", "for", "in", "to", "with", "by", "from", "at", "on", "per"))
 _IRREGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child"}
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+# A remark behind a column's name, and a schema or folder in front of a table's: neither names it.
+_REMARK = re.compile(r"(?<=\w)\s*\([^()]*\)\s*$")
+_SCHEMA = re.compile(r"(?:[^\W\d]\w*\.){1,2}(?=[^\W\d]\w*$)")
+# Files that a folder's one table is spread over: there the folder names the table.
+_PIECES = frozenset(("part", "data", "chunk", "file", "export"))
 # The head noun of a name counts as much as two of its other words.
 _HEAD = 2.0
 
@@ -64,7 +69,7 @@ def words(name: str) -> Words:
     (('order', 'item'), ('cust', 'id'), ('emp', 'no'), ('paid',))
     """
     found: list[str] = []
-    for part in _WORD.findall(name):
+    for part in _WORD.findall(_REMARK.sub("", name)):
         word = part.lower()
         found.extend([word] if word in ID_WORDS else _unglued(word))
     return tuple(found)
@@ -91,15 +96,27 @@ def core(column: str) -> Words:
 def entity(table: str) -> Words:
     """The thing a table is about, its head noun last.
 
-    >>> entity("tbl_customers"), entity("products_for_hire")
-    (('customer',), ('for', 'hire', 'product'))
+    >>> entity("tbl_customers"), entity("products_for_hire"), entity("crm.customers")
+    (('customer',), ('for', 'hire', 'product'), ('customer',))
     """
-    all_words = words(table)
+    all_words = words(unqualified(table))
     found = tuple(w for w in all_words if w not in _TABLE_WORDS and not w.isdigit()) or all_words
     for place, word in enumerate(found):
         if word in _PREPOSITIONS and 0 < place < len(found) - 1:
             return found[place:] + found[:place]
     return found
+
+
+def unqualified(table: str) -> str:
+    """The name of a table without its schema or folder.
+
+    >>> unqualified("hr.staff"), unqualified("exports/2024/staff"), unqualified("staff/part-0")
+    ('staff', 'staff', 'staff/part-0')
+    """
+    name = table.rpartition("/")[2] or table
+    if {word for word in words(name) if not word.isdigit()} <= _PIECES:
+        name = table
+    return _SCHEMA.sub("", name)
 
 
 @cache

@@ -15,7 +15,7 @@ from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
 from dovetail.joins.encoding import Encoded
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.naming.name_words import entity, words
-from dovetail.joins.scoring.features import Features
+from dovetail.joins.scoring.features import Features, ranks
 from dovetail.joins.scoring.latent_databases import LatentDatabases
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
 
@@ -54,7 +54,7 @@ def score_jointly(
     tables = len(arrays.ids)
     low, high = np.minimum(left, right), np.maximum(left, right)
     pairs, pair = np.unique(low * tables + high, return_inverse=True)
-    rank = logit + weights.exact * features.exact
+    rank = ranks(features, logit, weights)
     while True:
         blocked = databases.clashes(pairs // tables, pairs % tables)[pair]
         penalty = weights.clash * blocked

@@ -12,8 +12,10 @@ from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
 from dovetail.joins.encoding import Encoded
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.naming.conventions import naming_conventions
+from dovetail.joins.naming.copies import Copies
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
-from dovetail.joins.naming.name_words import core, counts, entity, identifies, refers
+from dovetail.joins.naming.name_words import Words, core, counts, entity, identifies, refers
+from dovetail.joins.naming.persons import refers_to_people
 from dovetail.joins.scoring.value_information import ValueInformation
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
 
@@ -34,10 +36,18 @@ class Features:
     repeat: Floats  # share of the parent's rows whose key is another's too
     convention: Floats  # likeness of the two tables' naming conventions
     exact: Floats  # the column names are equal to the letter
+    copy: Floats  # the parent's table is a copy by its name, and the child's is not
+    source: Floats  # both tables are of one source, where sources count
 
     def take(self, chosen: Ints | Flags) -> Features:
         """Those of some candidates."""
         return Features(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+
+def ranks(found: Features, logit: Floats, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
+    """The logit with what decides between competitors only."""
+    rank: Floats = logit + weights.exact * found.exact + weights.source * found.source
+    return rank
 
 
 def local_logits(found: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
@@ -52,6 +62,7 @@ def local_logits(found: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
         - w.measure * found.measure
         - w.orphan * found.orphan
         - w.repeat * found.repeat
+        - w.copy * found.copy
         + w.cover * np.log(found.cover)
         + w.convention * (found.convention - 0.5)
     )
@@ -92,6 +103,8 @@ class PairFeatures:
         self._own_key = (0.5 + 0.5 * np.minimum(2 * self._key, 1)) * (0.8 + 0.2 * self._own_name)
         self._own = arrays.key * np.clip(3 * self._own_name - 1, 0, 1) * np.where(first, 1, 0.5)
         self._plain = (arrays.number & ~id_word).astype(np.float64)
+        self._copies = Copies(arrays)
+        self._sources = Encoded.of([table.source for table in arrays.ids]).codes
         self._counts = np.array([counts(name) for name in arrays.name], dtype=np.bool_)
 
     def of(self, found: Candidates) -> Features:
@@ -110,7 +123,8 @@ class PairFeatures:
 
     def _of(self, found: Candidates, information: ValueInformation, convention: Floats) -> Features:
         arrays, child, parent = self._arrays, found.child, found.parent
-        to_table = _pairwise(refers, self._called, self._entities, child, arrays.table[parent])
+        tables = arrays.table[child], arrays.table[parent]
+        to_table = _pairwise(_refers_to_table, self._called, self._entities, child, tables[1])
         to_column = _pairwise(refers, self._called, self._called, child, parent)
         name = np.maximum(to_table, to_column * self._own_key[parent])
         if self._similarity is not None:
@@ -129,7 +143,16 @@ class PairFeatures:
             repeat=1 - self._distinct[parent] / arrays.filled[parent],
             convention=convention,
             exact=(self._names.codes[child] == self._names.codes[parent]).astype(np.float64),
+            copy=self._copies.among(*tables),
+            source=self._same_source(*tables),
         )
+
+    def _same_source(self, left: Ints, right: Ints) -> Floats:
+        """1 for two tables of one source, unless sources are not to count."""
+        if not self._arrays.thresholds.sources:
+            return np.zeros(len(left))
+        same: Floats = (self._sources[left] == self._sources[right]).astype(np.float64)
+        return same
 
     def _value(self, information: ValueInformation, child: Ints, parent: Ints) -> Floats:
         rarity = np.minimum(information.rarity[child], information.rarity[parent])
@@ -145,6 +168,11 @@ class PairFeatures:
             (left, len(self._conventions)),
             (right, len(self._conventions)),
         )
+
+
+def _refers_to_table(called: Words, about: Words) -> float:
+    """How far a column's words refer to a table: by the table's own, or by a person's role."""
+    return max(refers(called, about), refers_to_people(called, about))
 
 
 def _pairwise(

@@ -20,6 +20,8 @@ class Weights:
     cover: float = 0.5  # per e-fold of the parent's values unused: prefer the one in use
     convention: float = 2.0  # the same naming convention, one nat either way around neutral
     exact: float = 0.5  # the same column name to the letter: breaks ties between competitors only
+    copy: float = 2.0  # nobody refers to a backup or a staging table by its name
+    source: float = 1.0  # both tables are of one source: of look-alikes, the one next to it
     sharp: float = 6.0  # a competitor weighs 1/e for every sixth of a nat it is weaker
     competitor: float = 0.693  # every equal competitor halves the odds
     clear: float = 0.7  # an edge may found a database while its competitors together weigh less
