@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -133,7 +134,7 @@ def test_equal_competitors_share_the_odds(tmp_path: Path) -> None:
 def test_dense_ids_go_by_names_and_copies_are_not_referred_to(tmp_path: Path) -> None:
     """Ids 1..n lie in every longer sequence: short keys, roles and schemas must decide."""
     numbers = list(range(1, 201))
-    tables: dict[str, dict[str, list[object]]] = {
+    tables: dict[str, dict[str, Sequence[object]]] = {
         "room": {"rid": numbers[:20], "floor": [1] * 20},
         "room_booking": {"booking": numbers, "rid": [n % 20 + 1 for n in numbers]},
         "visit": {"vid": numbers, "approved_by": [n % 40 + 1 for n in numbers]},
