@@ -100,6 +100,11 @@ def ranked(candidates: Iterable[Candidate], stage: str, reason: str) -> Iterator
         yield Chosen(candidate.table, candidate.relevance, stage, f"{reason}, rank {rank}")
 
 
+def cosine(candidate: Candidate) -> float:
+    """The cosine of a candidate of the dense search as it is, below 0 as well."""
+    return candidate.signals.get("dense", candidate.relevance)
+
+
 def clipped(question: str) -> str:
     """Cut a question to the length that prompts repeat.
 

@@ -82,3 +82,14 @@ def test_headers_are_embedded_in_one_call_and_weigh_half_of_the_name(tmp_path: P
     assert edge.evidence["semantic"] == pytest.approx(cosine, abs=1e-6)
     assert edge.score == pytest.approx(0.5 * (2 / 4) + 0.5 * (0 + cosine) / 2, abs=1e-6)
     assert join_edges(catalog, "jar", embedder=embedder)[0].evidence["semantic"] > 0.7
+
+
+def test_jar_compares_columns_of_one_type_alone(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("code\n1\n2\n3\n")
+    (tmp_path / "two.csv").write_text("code\nx\ny\nz\n")
+    (tmp_path / "three.csv").write_text("code\nx\ny\nw\n")
+    catalog = update([str(tmp_path)], into=tmp_path / ".catalog", joins=False, search=False).catalog
+    (edge,) = join_edges(catalog, "jar")
+    assert {edge.left.name, edge.right.name} == {"two", "three"}
+    # Two values of four in common, one word of two; all values are distinct.
+    assert edge.score == pytest.approx((2 / 4 + 1 / 2) / 2, abs=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import cast
 
 import pytest
@@ -219,3 +220,16 @@ def test_bm25_is_the_formula() -> None:
     assert Bm25(texts).best(words, 9) == [1, 0]
     assert Bm25(texts).best(["unknown"], 9) == []
     assert Bm25([]).best(["red"], 9) == []
+
+
+def test_candidates_are_expanded_by_what_joins_them_best(shop: Searcher) -> None:
+    drafting = Drafting(sizes=(2,), candidates=1, expansion=2, scoring="foreign_key", beside=9)
+    script = picking("orders")
+    with playing(script) as endpoint:
+        ArmRetriever(shop, endpoint.llm, drafting=drafting).retrieve(QUESTION)
+        prompt = endpoint.asked[1]["messages"][-1]["content"]
+    shown = re.findall(r"^\[\d\] (\w+)\(", prompt, re.MULTILINE)
+    first = next(table for table in shop.catalog.ids if table.name == shown[0])
+    partners = [table.name for table in shop.joins.neighbours(first, least=0.0)]
+    assert len(shown) == min(3, 1 + len(partners))
+    assert set(shown[1:]) <= set(partners)

@@ -243,6 +243,8 @@ def test_rear_refines_with_a_cross_encoder_where_it_has_one(shop: Searcher) -> N
     assert found.trace[2]["by"] == "words"
     with pytest.raises(MissingExtraError, match=r"dovetail\[st\]"):
         CrossEncoder("some/model")
+    with pytest.raises(MissingExtraError, match="the cross-encoder some/model needs an extra"):
+        open_retriever("rear:some/model", shop.catalog, settings=Settings(), searcher=shop)
 
 
 GIVEN = {"q": ["customer city", "supplier country"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import urllib.error
+from copy import copy
 
 import pytest
 
@@ -173,3 +174,16 @@ def test_the_same_replies_make_the_same_conversation(shop: Searcher) -> None:
 def test_an_endpoint_that_fails_is_no_fallback(shop: Searcher) -> None:
     with pytest.raises(urllib.error.HTTPError):
         converse(shop, [search("supplier")])
+
+
+def test_an_observation_shows_the_purpose(shop: Searcher) -> None:
+    told = copy(shop)
+    supplier = next(table for table in shop.catalog.ids if table.name == "suppliers")
+    told.purposes = {supplier: "Firms that deliver goods."}
+    _, asked = converse(told, [search("supplier company"), FINAL])
+    (line,) = (
+        line
+        for line in asked[1]["messages"][-1]["content"].splitlines()
+        if line.startswith("[1] suppliers(")
+    )
+    assert line.endswith(") -- Firms that deliver goods.")

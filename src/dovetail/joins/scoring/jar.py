@@ -1,4 +1,4 @@
-"""Scoring `jar`: JAR's as published. Every pair of columns counts, valid or not:
+"""Scoring `jar`: JAR's as published. Every pair of columns of one type counts, valid or not:
 
     (jaccard + name) / 2 * the larger share of distinct values
 
@@ -42,7 +42,8 @@ def jar(
     for column in np.flatnonzero(live & fresh).tolist():
         # Of two fresh tables the first takes the pair.
         before = fresh & (arrays.table < arrays.table[column])
-        others = np.flatnonzero(live & ~before & (arrays.table != arrays.table[column]))
+        alike = arrays.number == arrays.number[column]  # numbers with numbers, text with text
+        others = np.flatnonzero(live & ~before & alike & (arrays.table != arrays.table[column]))
         if not len(others):
             continue
         mine = np.full(len(others), column)

@@ -44,7 +44,7 @@ class Scoring:
 SCORINGS = (
     Scoring("foreign_key", 6, pairwise=False),
     Scoring("paper", 2, pairwise=True),
-    Scoring("jar", 2, pairwise=True),
+    Scoring("jar", 3, pairwise=True),
 )
 DEFAULT_SCORING = SCORINGS[0].name
 # Names that a scoring had before; they are accepted wherever one is named.

@@ -2,8 +2,9 @@
 
 Published as Chen, Zhang, Cafarella, Roth, "Can we Retrieve Everything All at Once? ARM: An
 Alignment-Oriented LLM-based Retrieval Method" (2025). Three stages: keywords of the question become
-n-grams of the corpus and find candidates; JAR's program makes a connected draft of each size; a
-model picks tables per draft, and its picks are added up by how sure it was.
+n-grams of the corpus and find candidates, which their join partners expand; JAR's program makes a
+connected draft of each size; a model picks tables per draft, and its picks are added up by how sure
+it was.
 
 Where this differs. The authors steer decoding so that a model can only write n-grams of the corpus;
 an endpoint offers no such hold, so the model writes freely and `alignment.py` finds the n-grams.
@@ -58,10 +59,14 @@ _TABLES = {
 
 @dataclass(frozen=True, slots=True)
 class Drafting:
-    """How drafts are made: their sizes, from how many candidates, and how many are shown beside."""
+    """How drafts are made: their sizes, from how many candidates, and how many are shown beside.
+
+    The candidates are expanded by so many tables that join one of them best.
+    """
 
     sizes: tuple[int, ...] = (2, 3, 4)
     candidates: int = 20
+    expansion: int = 10
     beside: int = 6
     weights: Weights = field(default_factory=Weights)
     scoring: str = "jar"
@@ -98,6 +103,7 @@ class ArmRetriever:
         )
         found = self._alignment.candidates(question, ngrams, self._drafting.candidates)
         align.facts |= {"keywords": keywords, "ngrams": ngrams, "candidates": len(found)}
+        found = self._expanded(found)
         drafts = self._drafts(keywords, found, draft)
         draft.facts["drafts"] = [[str(found[place].table) for place in one] for one in drafts]
         support = self._verified(question, found, drafts, verify)
@@ -110,6 +116,16 @@ class ArmRetriever:
             verify.fall_back("no table was picked: the ranking of the candidates stands")
             chosen = list(ranked(found[: self._k], "search", "aligned ranking"))
         return table_set(question, self._searcher.joins, chosen, [align, draft, verify])
+
+    def _expanded(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """The candidates and the tables that join one best, each less relevant than the last."""
+        partners = self._compatibility.partners([one.table for one in found])
+        best = sorted(partners, key=lambda table: (-partners[table], table))
+        least = min((one.relevance for one in found), default=0.0)
+        return [*found] + [
+            Candidate(table, least * partners[table], {"joined": partners[table]})
+            for table in best[: self._drafting.expansion]
+        ]
 
     def _keywords(self, question: str, stage: Stage) -> list[str]:
         if not question.strip():

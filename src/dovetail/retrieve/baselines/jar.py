@@ -6,23 +6,22 @@ Multi-Table Retrieval" (2024). A question is decomposed into concepts; candidate
 (sub-question and column) and compatibility (two columns).
 
 Where this differs. The authors know every table's database and score joins inside it alone; here
-all tables are one corpus. Compatibility is their formula over our join evidence; for two tables
-that evidence is silent on (one has no rows, say), it is what the formula leaves with no value and
-no word in common: a quarter of the headers' cosine. So nearly every set is connected, as in the
-publication. Without a language model and without given sub-questions the question itself is the
-only one, and the trace says so.
+all tables are one corpus. Compatibility is their formula with its embedding half, over columns of
+one type; for two tables it is silent on (one has no rows, say), it is what the formula leaves with
+no value and no word in common: a quarter of the headers' cosine. So nearly every set is connected,
+as in the publication. Without a language model and without given sub-questions the question itself
+is the only one, and the trace says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
-from dovetail.joins.graph import JoinGraph
 from dovetail.ports import LLM
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.baselines.connected import Floats, Pair, Problem, Weights
@@ -32,6 +31,7 @@ from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.trace import (
     Stage,
     clipped,
+    cosine,
     ranked,
     require_positive,
     table_set,
@@ -39,6 +39,8 @@ from dovetail.retrieve.trace import (
 from dovetail.search.searcher import Searcher
 
 _MOST_SUBQUESTIONS = 8
+# Join partners that a table is expanded by, at most.
+_PARTNERS = 5
 _SCHEMA = {
     "type": "object",
     "properties": {"concepts": {"type": "array", "items": {"type": "string"}}},
@@ -67,9 +69,29 @@ class Compatibility:
         known = self._scores.get(frozenset((one, other)))
         return self._by_header(one, other) if known is None else known
 
+    def partners(self, tables: Sequence[TableId]) -> dict[TableId, float]:
+        """Other tables that one of these joins best, and how well."""
+        found: dict[TableId, float] = {}
+        for table in tables:
+            for other, score in self._best.get(table, ()):
+                if other not in tables:
+                    found[other] = max(score, found.get(other, 0.0))
+        return found
+
+    @cached_property
+    def _best(self) -> dict[TableId, list[tuple[TableId, float]]]:
+        """The partners that join each table best, at most so many."""
+        best: dict[TableId, list[tuple[TableId, float]]] = {}
+        for pair, score in self._scores.items():  # the surest first
+            for one, other in permutations(sorted(pair), 2):
+                kept = best.setdefault(one, [])
+                if len(kept) < _PARTNERS:
+                    kept.append((other, score))
+        return best
+
     @cached_property
     def _scores(self) -> dict[frozenset[TableId], float]:
-        graph = JoinGraph.of(self._searcher.catalog, self._scoring)
+        graph = self._searcher.joins_by(self._scoring)
         scores: dict[frozenset[TableId], float] = {}
         for edge in graph.edges:  # the surest first
             scores.setdefault(frozenset((edge.left, edge.right)), edge.score)
@@ -112,7 +134,7 @@ class JarRetriever:
         decompose.facts["subquestions"] = asked
         optimise = Stage("optimise", facts={"candidates": len(found), "k": self._k})
         problem = Problem(
-            relevance=np.array([candidate.relevance for candidate in found]),
+            relevance=np.array([cosine(candidate) for candidate in found]),
             fit=fit(self._searcher, asked, [candidate.table for candidate in found]),
             compatibility=self._compatibility.among([candidate.table for candidate in found]),
             size=min(self._k, len(found)),

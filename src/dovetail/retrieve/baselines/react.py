@@ -5,10 +5,11 @@ the paper's own baseline (Section 5 and the appendix on baselines) is what this 
 action, observation; `table_search` over the dense index returns up to 5 tables not seen before; at
 most 3 searches; a recall-first prompt; numbers only in the answer; DR@K where it cannot be used.
 
-Where this differs. Tables are shown as one line of schema with an example per column, not as five
-rows of Markdown, and are numbered as they appear. A step that is no step, repeats a search or
-searches beyond the limit is pointed out, and tolerated so many times: `slips`. Every message is a
-function of the question and the replies so far, so a run can be replayed round by round.
+Where this differs. Tables are shown as one line of schema with an example per column and their
+purpose, not as five rows of Markdown, and are numbered as they appear. A step that is no step,
+repeats a search or searches beyond the limit is pointed out, and tolerated so many times: `slips`.
+Every message is a function of the question and the replies so far, so a run can be replayed round
+by round.
 """
 
 from __future__ import annotations
@@ -139,7 +140,11 @@ class ReactRetriever:
         if not fresh:
             return _NOTHING_NEW
         lines = [
-            shown(number, self.searcher.catalog[candidate.table])
+            shown(
+                number,
+                self.searcher.catalog[candidate.table],
+                self.searcher.purposes.get(candidate.table, ""),
+            )
             for number, candidate in enumerate(fresh, start=len(seen) + 1)
         ]
         run.seen += fresh

@@ -6,7 +6,7 @@ column headers, and the tables those belong to join the pool; the pool is then s
 to the question plus joinability to the base, and the first K stay. No language model is asked.
 
 Where this differs. The authors refine with cross-encoders, for (question, table) and (table,
-table); so does this when it is given one (`CrossEncoder`), and otherwise with the bi-encoder: the
+table); so does this when it is given one (`rear:NAME`), and otherwise with the bi-encoder: the
 question's cosine, and the cosine of the best two columns of two tables. The trace names which. Both
 kinds of score are moved to [0, 1] over the pool, since they need not come out of one model, and a
 join counts by the relevance of its partner.
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import MissingExtraError
 from dovetail.retrieve.opening import SelectorContext
-from dovetail.retrieve.trace import Stage, clipped, require_positive, table_set
+from dovetail.retrieve.trace import Stage, clipped, cosine, require_positive, table_set
 from dovetail.search.embedding_text import table_text
 from dovetail.search.searcher import Searcher
 
@@ -117,9 +117,9 @@ class RearRetriever:
         found: dict[TableId, float] = {}
         for table in base:
             for vector in self.searcher.column_vectors(table):
-                for other, _, cosine in self.searcher.nearest_columns(vector, self.nearest):
+                for other, _, near in self.searcher.nearest_columns(vector, self.nearest):
                     if other not in base:
-                        found[other] = max(found.get(other, 0.0), cosine)
+                        found[other] = max(found.get(other, 0.0), near)
         return found
 
     def _refined(self, question: str, pool: Sequence[Candidate], base: int) -> Floats:
@@ -137,7 +137,7 @@ class RearRetriever:
 
     def _relevance(self, question: str, pool: Sequence[Candidate]) -> Floats:
         if self.scorer is None:
-            return np.array([candidate.relevance for candidate in pool])
+            return np.array([cosine(candidate) for candidate in pool])
         asked = clipped(question)
         return self.scorer.score([(asked, self._text(candidate.table)) for candidate in pool])
 
@@ -151,7 +151,7 @@ class RearRetriever:
         return np.array(rows).reshape(len(tables), base)
 
     def _text(self, table: TableId) -> str:
-        return table_text(self.searcher.catalog[table])
+        return table_text(self.searcher.catalog[table], self.searcher.purposes.get(table, ""))
 
 
 def _reason(found: Mapping[TableId, float], candidate: Candidate, score: float) -> str:
@@ -168,6 +168,7 @@ def _scaled(scores: Floats) -> Floats:
     return scaled
 
 
-def open_rear(context: SelectorContext) -> RearRetriever:
-    """Open the retriever `rear`."""
-    return RearRetriever(context.searcher, context.k)
+def open_rear(context: SelectorContext, argument: str = "") -> RearRetriever:
+    """Open the retriever `rear`, or with a cross-encoder by name or folder, `rear:NAME`."""
+    scorer = CrossEncoder(argument) if argument else None
+    return RearRetriever(context.searcher, context.k, scorer=scorer)
