@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dovetail.domain import Column, JoinEdge, Kind, Table, TableId
-from dovetail.markdown import one_line
+from dovetail.markdown import cut, one_line
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _WIDTH = 40
+_COMMENT = 120
 
 
 def ddl(
@@ -22,11 +23,12 @@ def ddl(
 ) -> str:
     """`CREATE TABLE` for each table, with example values, and then how they join.
 
-    Names, types and values come from the sources and are data: none can begin a line of its own,
-    and marks by which chat templates tell whose turn it is are broken up.
+    Keys that a source declares stand as SQL has them, its comments among the remarks.
+    Names, types, comments and values come from the sources and are data: none can begin a line of
+    its own, and marks by which chat templates tell whose turn it is are broken up.
     """
     called = names or query_names(table.id for table in tables)
-    parts = [_table(table, called[table.id], examples) for table in tables]
+    parts = [_table(table, called, examples) for table in tables]
     lines = [_join(edge, called) for edge in joins if {edge.left, edge.right} <= called.keys()]
     if lines:
         parts.append("\n".join(["-- joins", *lines]))
@@ -71,21 +73,53 @@ def _shown(name: str) -> str:
     return one_line(quoted(name))
 
 
-def _table(table: Table, name: str, examples: int) -> str:
-    lines = [f"CREATE TABLE {_shown(name)} (  -- {table.rows:,} rows"]
+def _table(table: Table, called: Mapping[TableId, str], examples: int) -> str:
+    said = f"; {_comment(table.comment)}" if table.comment else ""
+    lines = [f"CREATE TABLE {_shown(called[table.id])} (  -- {table.rows:,} rows{said}"]
+    wide = list(_wide_keys(table, called))
     last = len(table.columns) - 1
     for at, column in enumerate(table.columns):
-        comma = "," if at < last else ""
-        remark = _remark(column, table.rows, examples)
+        comma = "," if at < last or wide else ""
+        key = _key(table, column.name, called)
+        remark = _remark(column, table.rows, examples, declared="PRIMARY" in key or "UNIQUE" in key)
         shown = f"  -- {remark}" if remark else ""
-        lines.append(f"  {_shown(column.name)} {one_line(column.type)}{comma}{shown}")
+        lines.append(f"  {_shown(column.name)} {one_line(column.type)}{key}{comma}{shown}")
+    lines += [f"  {key}{',' if at < len(wide) - 1 else ''}" for at, key in enumerate(wide)]
     return "\n".join([*lines, ");"])
 
 
-def _remark(column: Column, rows: int, examples: int) -> str:
+def _key(table: Table, column: str, called: Mapping[TableId, str]) -> str:
+    """What is declared of a column by itself."""
+    words = ""
+    if table.keys.is_key(column):
+        words += " PRIMARY KEY" if table.keys.primary == (column,) else " UNIQUE"
+    for key in table.keys.foreign:
+        if key.columns == (column,) and (to := called.get(TableId(table.id.source, key.table))):
+            words += f" REFERENCES {_shown(to)} ({_shown(key.key_columns[0])})"
+    return words
+
+
+def _wide_keys(table: Table, called: Mapping[TableId, str]) -> Iterator[str]:
+    """The declared keys of several columns."""
+    for columns in table.keys.candidate_keys:
+        if len(columns) > 1:
+            word = "PRIMARY KEY" if columns == table.keys.primary else "UNIQUE"
+            yield f"{word} ({', '.join(map(_shown, columns))})"
+    for key in table.keys.foreign:
+        to = called.get(TableId(table.id.source, key.table))
+        if to and len(key.columns) > 1:
+            own, other = (", ".join(map(_shown, each)) for each in (key.columns, key.key_columns))
+            yield f"FOREIGN KEY ({own}) REFERENCES {_shown(to)} ({other})"
+
+
+def _comment(text: str) -> str:
+    return '"' + one_line(cut(text, _COMMENT)).replace('"', "'") + '"'
+
+
+def _remark(column: Column, rows: int, examples: int, *, declared: bool) -> str:
     profile = column.profile
-    words = []
-    if profile.unique:
+    words = [_comment(column.comment)] if column.comment else []
+    if profile.unique and not declared:
         words.append("unique")
     if profile.nulls and rows:
         words.append(f"{profile.nulls / rows:.0%} null")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from dovetail.declared_keys import NO_KEYS, DeclaredKeys
 from dovetail.errors import ColumnNotFoundError
 
 # Columns that an error lists.
@@ -74,7 +75,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column by name, with the type its source gives it.
+    """A column by name, with the type and the comment that its source gives it.
 
     >>> import dovetail
     >>> column = dovetail.build("shop.sqlite", into="shop")["orders"].columns[0]
@@ -85,6 +86,7 @@ class Column:
     name: str
     type: str
     profile: ColumnProfile
+    comment: str = ""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -93,6 +95,7 @@ class Table:
 
     `digest` names the contents: equal digests mean equal columns, values and sample, so
     everything derived from a table (its purpose, its vectors, its joins) is kept by digest.
+    `keys` and `comment` are what the source declares and says of it: no part of the contents.
 
     >>> import dovetail
     >>> table = dovetail.build("shop.sqlite", into="shop")["orders"]
@@ -105,6 +108,8 @@ class Table:
     rows: int
     sample: tuple[tuple[str | None, ...], ...]
     digest: str
+    keys: DeclaredKeys = NO_KEYS
+    comment: str = ""
 
     def __repr__(self) -> str:
         rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from dovetail.declared_keys import NO_KEYS, DeclaredKeys
 from dovetail.domain import TableSet
 
 if TYPE_CHECKING:
@@ -95,6 +96,15 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a source says of a table beside its rows: declared keys, comments on it and columns."""
+
+    keys: DeclaredKeys = NO_KEYS
+    comment: str = ""
+    column_comments: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Fingerprint:
     """A table's state in its source.
 
@@ -137,6 +147,17 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+class DeclaringSource(Source, Protocol):
+    """A source that knows more of its tables than their rows; a source need not be one."""
+
+    def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
+        """What is declared and said of tables, by name, in one look at the source.
+
+        A table that is missing in the answer has neither keys nor comments. Foreign keys name
+        tables as they are listed.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ class Settings:
     join_unique: float = 0.8
     families: bool = True
     join_sources: bool = True
+    use_declared: bool = True
+    use_comments: bool = True
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None

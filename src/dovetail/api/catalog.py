@@ -66,7 +66,8 @@ class Catalog(CatalogReader):
     @classmethod
     def over(cls, opened: CatalogReader, settings: Settings | None = None) -> Catalog:
         """A catalog that is open already, ready to be asked."""
-        return cls(opened, settings or load_settings())
+        chosen = settings or load_settings()
+        return cls(opened.knowing(chosen), chosen)
 
     def _adopt(self, opened: CatalogReader, settings: Settings) -> None:
         """Show what another reader shows; whatever was worked out before is forgotten."""

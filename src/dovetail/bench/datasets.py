@@ -46,7 +46,8 @@ class ForeignKey:
 class Dataset:
     """A corpus and its questions; `rows` reads them in the form of a `questions.json`.
 
-    Without `sources`, its catalog stands at `home` already.
+    Without `sources`, its catalog stands at `home` already. Keys that its sources declare and their
+    comments are left out of it, unless `declared` and `comments` say that they may be used.
     """
 
     name: str
@@ -54,6 +55,8 @@ class Dataset:
     sources: Mapping[str, Path]
     rows: Callable[[], Sequence[Json]]
     dialects: tuple[str, ...] = DIALECTS
+    declared: bool = False
+    comments: bool = False
 
     def question_set(self) -> QuestionSet:
         """The questions as the dataset has them, and why some of them cannot be read."""
@@ -102,7 +105,7 @@ class Dataset:
         Without `search`, nothing is embedded. A `variant` is a catalog of its own.
         """
         if not self.sources:
-            return CatalogReader.open(self.home)
+            return CatalogReader.open(self.home).knowing(self._settings(settings))
         return self.update(settings, on_progress, search=search, variant=variant).catalog
 
     def update(
@@ -115,8 +118,7 @@ class Dataset:
         llm: LLM | None = None,
     ) -> UpdateSummary:
         """Bring the pooled catalog up to date; with a model, its tables are given purposes."""
-        # Which table came from which database is for scoring only: no join may go by it.
-        chosen = replace(settings or Settings(), join_sources=False)
+        chosen = self._settings(settings)
         sources = [f"{name}={path}" for name, path in self.sources.items()]
         into = self.home / f".dovetail-{chosen.comparison}{variant}"
         if _moved(into, self.sources):
@@ -124,6 +126,12 @@ class Dataset:
         return update(
             sources, into=into, settings=chosen, search=search, llm=llm, on_progress=on_progress
         )
+
+    def _settings(self, settings: Settings | None) -> Settings:
+        """The settings, but for what a benchmark may know: that is not theirs to say."""
+        # Which table came from which database is for scoring only: no join may go by it.
+        chosen = replace(settings or Settings(), join_sources=False)
+        return replace(chosen, use_declared=self.declared, use_comments=self.comments)
 
 
 def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from dovetail.bench.datasets import Dataset, database_of
@@ -15,6 +15,7 @@ from dovetail.joins.cache import work_out
 from dovetail.joins.column_arrays import ColumnArrays, Thresholds
 from dovetail.joins.edges import edges_of
 from dovetail.joins.inclusion.candidates import candidates_between, concatenate
+from dovetail.joins.keys.declared import with_declared
 from dovetail.joins.scoring.foreign_key import local_scores
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 from dovetail.joins.scoring.scored_pairs import ScoredPairs
@@ -38,10 +39,12 @@ def bench_joins(
     """Score all pairs of tables with rows, and measure them over the pool and inside databases.
 
     With an embedder, what headers mean counts as well as how they are written. The pool hides which
-    table is of which source; `by_source` are the figures of `foreign_key` where it may be seen.
+    table is of which source; `by_source` are the figures of `foreign_key` where it may be seen, and
+    `declared` those with the keys that the sources declare themselves, if they do.
     """
     model = open_embedder(embedder)
-    catalog = dataset.catalog(Settings(comparison=comparison), on_progress, search=False)
+    told = replace(dataset, declared=True)
+    catalog = told.catalog(Settings(comparison=comparison), on_progress, search=False)
     started = time.perf_counter()
     edges = work_out(
         catalog, name, embedder=model and CachedEmbedder(model, catalog.folder / VECTORS)
@@ -55,6 +58,9 @@ def bench_joins(
     if weak:
         seen = work_out(catalog, name, Thresholds(sources=True))
         shown["by_source"] = _measured(arrays, gold, seen, weak=True)
+    if weak and catalog.keys_digest:
+        known = with_declared(catalog, edges)
+        shown["declared"] = _measured(arrays, gold, known, weak=True)
     return {
         "dataset": dataset.name,
         "scoring": name,

@@ -126,6 +126,12 @@ class Experiment:
         by_text = given.by_text(all_questions) if given else {}
         return cls(dataset.name, catalog, all_questions, chosen, question_filter, config, by_text)
 
+    @property
+    def knows(self) -> list[str]:
+        """What retrievers know beside the tables: declared keys, comments."""
+        told = {"declared keys": self.catalog.keys_digest, "comments": self.catalog.comments_digest}
+        return [name for name, digest in told.items() if digest]
+
     def check_subquestions(self, retrievers: Sequence[str]) -> None:
         """Refuse sub-questions where no retriever takes any."""
         if self.question_filter.subquestions and not any(map(self._extra_arguments, retrievers)):
@@ -211,6 +217,7 @@ class Experiment:
         if self._extra_arguments(retriever):
             words += ["--subquestions", str(question_filter.subquestions)]
         words += [*question_filter.options(), *more]
+        words += [f"--{name.split()[0]}" for name in self.knows]
         words += ["-C", settings.catalog] if settings.catalog != Settings().catalog else []
         usual = settings_in(Settings())
         chosen = settings_in(settings).items()
@@ -245,6 +252,7 @@ class Experiment:
         measured = {name: round(value, 6) for name, value in asdict(retrieval(scores)).items()}
         return {
             "retriever": retriever,
+            "knows": self.knows,
             "k": ran.k,
             "run": str(ran.file),
             "settings": {

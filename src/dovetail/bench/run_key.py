@@ -18,10 +18,12 @@ from dovetail.plugins import RETRIEVERS, load
 from dovetail.ports import Json
 from dovetail.settings import Settings
 
-# Settings that say where things are, how fast they go or how SQL runs, not which tables come out.
+# Settings that say where things are, how fast they go or how SQL runs, not which tables come out;
+# and whether declared keys and comments are used, which is the dataset's to say.
 _APART = (
     "catalog", "sources", "include", "exclude", "views", "engine", "ray_address", "workers",
-    "selector", "query_seconds", "query_memory_mb", "query_rows", "sql_repair",
+    "selector", "use_declared", "use_comments", "query_seconds", "query_memory_mb", "query_rows",
+    "sql_repair",
 )  # fmt: skip
 # Stands for the gold tables themselves, where a run needs no retriever.
 ORACLE = "oracle"
@@ -108,8 +110,10 @@ def digest(document: object) -> str:
 
 
 def _contents_of(catalog: CatalogReader) -> str:
-    """A digest of the tables and, where there are any, of what they are said to be for."""
-    tables = [(str(table.id), table.digest) for table in catalog]
+    """A digest of the tables and, where there are any, of their purposes, keys and comments."""
+    tables: list[object] = [(str(table.id), table.digest) for table in catalog]
+    if catalog.keys_digest or catalog.comments_digest:
+        tables.append([catalog.keys_digest, catalog.comments_digest])
     told = sorted((str(table), purpose.text) for table, purpose in purposes(catalog).items())
     return digest([tables, told] if told else tables)
 

@@ -9,7 +9,9 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
+from dovetail.catalog.declarations import digest_of, without_declarations
 from dovetail.catalog.layout import SEGMENTS, require_plain
 from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.manifest import Manifest, describe, read_manifest
@@ -18,6 +20,7 @@ from dovetail.catalog.segment import COLUMNS_FILE, TABLES_FILE, Counts, Segment,
 from dovetail.domain import Skipped, Table, TableId
 from dovetail.errors import CatalogError, DamagedError, NotFoundError
 from dovetail.hashing import Hashes
+from dovetail.settings import Settings
 
 _ATTEMPTS = 20
 _CHUNK = 512
@@ -83,7 +86,7 @@ class CatalogReader:
             name: Segment(folder / SEGMENTS / name, files)
             for name, files in manifest.segments.items()
         }
-        records = Records(stored[TABLES_FILE], stored[COLUMNS_FILE])
+        records = Records.read(stored[TABLES_FILE], stored[COLUMNS_FILE])
         if missing := set(records.tables["segment"].to_pylist()) - set(segments):
             raise KeyError(*sorted(missing))
         return cls(folder, manifest, records, segments)
@@ -123,6 +126,26 @@ class CatalogReader:
             for value in self.records.tables[column].to_pylist():
                 digest.update(f"{value}\0".encode())
         return digest.hexdigest()[:16]
+
+    @cached_property
+    def keys_digest(self) -> str:
+        """A digest of the keys that tables declare; empty if none does."""
+        return digest_of(self.records.tables["keys"])
+
+    @cached_property
+    def comments_digest(self) -> str:
+        """A digest of the comments on tables and columns; empty if there are none."""
+        tables, columns = self.records.tables["comment"], self.records.columns["comment"]
+        return digest_of(pa.chunked_array([*tables.chunks, *columns.chunks], pa.string()))
+
+    def knowing(self, settings: Settings) -> CatalogReader:
+        """This catalog with as much of what its sources declare as the settings let us use."""
+        keys = settings.use_declared or not self.keys_digest
+        comments = settings.use_comments or not self.comments_digest
+        if keys and comments:
+            return self
+        records = without_declarations(self.records, keys=not keys, comments=not comments)
+        return CatalogReader(self.folder, self.manifest, records, self._segments)
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dovetail.declared_keys import DeclaredKeys
 from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
 
 TABLES = pa.schema(
@@ -24,6 +25,8 @@ TABLES = pa.schema(
         ("segment", pa.string()),
         ("columns", pa.int32()),
         ("sample", pa.list_(pa.list_(pa.string()))),
+        ("keys", pa.string()),
+        ("comment", pa.string()),
     ]
 )
 COLUMNS = pa.schema(
@@ -43,6 +46,7 @@ COLUMNS = pa.schema(
         ("counts_at", pa.int64()),
         ("phrases_at", pa.int64()),
         ("phrases", pa.int64()),
+        ("comment", pa.string()),
     ]
 )
 _PROFILE = [name for name in COLUMNS.names if name in ColumnProfile.__dataclass_fields__]
@@ -92,6 +96,11 @@ class Records:
 
     tables: pa.Table
     columns: pa.Table
+
+    @classmethod
+    def read(cls, tables: pa.Table, columns: pa.Table) -> Records:
+        """Records as they were stored, by whichever version: what one did not know is empty."""
+        return cls(_completed(tables, TABLES), _completed(columns, COLUMNS))
 
     @classmethod
     def none(cls) -> Records:
@@ -156,6 +165,14 @@ class Records:
         return found
 
 
+def _completed(stored: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A stored table with the texts that it lacks."""
+    for name in schema.names[len(stored.column_names) :]:
+        blank = pa.array([""] * stored.num_rows, pa.string())
+        stored = stored.append_column(schema.field(name), blank)
+    return stored
+
+
 def to_records(records: Sequence[TableRecord]) -> Records:
     """The records of tables as Arrow rows; the name of their segment is still missing."""
     tables = [
@@ -169,6 +186,8 @@ def to_records(records: Sequence[TableRecord]) -> Records:
             "segment": "",
             "columns": len(record.columns),
             "sample": record.sample,
+            "keys": "",
+            "comment": "",
         }
         for record in records
     ]
@@ -181,6 +200,7 @@ def to_records(records: Sequence[TableRecord]) -> Records:
             "counts_at": placed.counts_at,
             "phrases_at": placed.phrases_at,
             "phrases": placed.phrases,
+            "comment": "",
         }
         for record in records
         for placed in record.columns
@@ -195,6 +215,8 @@ def _table_from(row: dict[str, Any], columns: Sequence[dict[str, Any]]) -> Table
         rows=row["rows"],
         sample=tuple(tuple(cells) for cells in row["sample"]),
         digest=row["digest"],
+        keys=DeclaredKeys.from_text(row["keys"]),
+        comment=row["comment"],
     )
 
 
@@ -202,4 +224,4 @@ def _column_from(row: dict[str, Any]) -> Column:
     values = {name: row[name] for name in _PROFILE}
     values["kind"] = Kind(values["kind"])
     values["examples"] = tuple(values["examples"])
-    return Column(row["name"], row["type"], ColumnProfile(**values))
+    return Column(row["name"], row["type"], ColumnProfile(**values), row["comment"])

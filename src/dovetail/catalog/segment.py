@@ -154,7 +154,7 @@ class Segment:
         """The records of the tables that the segment was written for."""
         name = self.about["name"]
         tables = read_parquet((self._folder / TABLES_FILE).read_bytes())
-        records = Records(tables, read_parquet((self._folder / COLUMNS_FILE).read_bytes()))
+        records = Records.read(tables, read_parquet((self._folder / COLUMNS_FILE).read_bytes()))
         return records.with_column("segment", [name] * len(records))
 
     def verify(self) -> None:

@@ -10,12 +10,13 @@ import typer
 
 from dovetail.cli.ask import ask
 from dovetail.cli.bench import bench
-from dovetail.cli.catalog import demo, index, show, tables
+from dovetail.cli.catalog import demo, index, tables
 from dovetail.cli.families import families
 from dovetail.cli.interrupts import heed_interrupts
 from dovetail.cli.joins import joins
 from dovetail.cli.output import printable
 from dovetail.cli.search import search
+from dovetail.cli.show import show
 from dovetail.cli.sql import sql
 from dovetail.errors import DovetailError, MissingModelError, UsageError
 

@@ -28,6 +28,8 @@ from dovetail.cli.progress import progress_bar
 if TYPE_CHECKING:
     from dovetail.ports import Json
 
+# What joins are measured with besides, under these names in the result.
+_WITH_MORE = ("by_source", "declared")
 _JOIN_MEASURES = {
     "accuracy": "right", "column_pair": "cols", "mean_error": "|s-g|", "precision": "P",
     "recall": "R", "f1": "F1", "auc": "AUC",
@@ -66,7 +68,8 @@ def bench_joins(
         print_json({**result, "command": command})
         return
     listing = rich_table("pairs", "of", "keys", *_JOIN_MEASURES.values())
-    for said, part in (("", result), (", by source", result.get("by_source", {}))):
+    more = {f", {name.replace('_', ' ')}": result.get(name, {}) for name in _WITH_MORE}
+    for said, part in (("", result), *more.items()):
         for name in [population for population in ("all", "within") if population in part]:
             row = part[name]
             values = [f"{100 * row[measure_name]:.1f}" for measure_name in _JOIN_MEASURES]
@@ -103,14 +106,15 @@ def bench_retrieval(
     ] = None,
 ) -> None:
     """Hold the tables that retrievers find against the gold tables of questions."""
-    from dovetail.bench.datasets import open_dataset
     from dovetail.bench.retrieval import bench_retrieval as measure
 
     question_filter = options.question_filter(subquestions)
-    dataset = open_dataset(data, catalog=options.catalog)
     with progress_bar(show=not options.as_json) as on_progress:
         config = options.run_config(data, on_progress)
-        result = measure(dataset, named(retriever), numbers(k), question_filter, config)
+        result = options.measured(
+            data,
+            lambda corpus: measure(corpus, named(retriever), numbers(k), question_filter, config),
+        )
     if options.as_json:
         print_json(result)
     else:

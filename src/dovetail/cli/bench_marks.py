@@ -11,10 +11,11 @@ if TYPE_CHECKING:
 
 
 def marked_name(row: Json) -> str:
-    """The retriever of a result with the mark of how it has seen the corpus, if it has."""
+    """The retriever of a result, how it has seen the corpus, and what else it knows, if at all."""
     from dovetail.bench.in_sample import MARKS
 
-    return str(row["retriever"]) + MARKS.get(row["in_sample"], "")
+    told = "".join(f" + {name}" for name in row.get("knows", ()))
+    return str(row["retriever"]) + MARKS.get(row["in_sample"], "") + told
 
 
 def mark_notes(rows: Iterable[Json]) -> list[str]:

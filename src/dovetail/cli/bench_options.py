@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -17,9 +17,11 @@ from dovetail.cli.output import note
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
+    from dovetail.bench.datasets import Dataset
     from dovetail.bench.question_filter import QuestionFilter
     from dovetail.bench.run_config import RunConfig
     from dovetail.offline.progress import ProgressCallback
+    from dovetail.ports import Json
 
 DataArgument = Annotated[
     Path,
@@ -45,6 +47,12 @@ SourceOption = Annotated[
 ]
 PurposesOption = Annotated[
     bool, typer.Option("--purposes", help="Have the model describe every table first.")
+]
+DeclaredOption = Annotated[
+    bool, typer.Option("--declared", help="Once more, with the keys that the sources declare.")
+]
+CommentsOption = Annotated[
+    bool, typer.Option("--comments", help="Once more, with comments on tables and columns.")
 ]
 ShareOption = Annotated[
     str,
@@ -77,6 +85,8 @@ class RunOptions:
     skip_bad: SkipBadOption = False
     llm: LLMOption = None
     purposes: PurposesOption = False
+    declared: DeclaredOption = False
+    comments: CommentsOption = False
     catalog: CatalogOption = None
     runs: RunsOption = Path("runs")
     workers: WorkersOption = 1
@@ -90,6 +100,17 @@ class RunOptions:
             self.evidence, share_of(self.share), self.seed, self.limit, self.skip_bad,
             tuple(named(self.source)), self.purposes, subquestions,
         )  # fmt: skip
+
+    def measured(self, data: Path, measure: Callable[[Dataset], Json]) -> Json:
+        """What is measured on a corpus; with the rows of a second time, if more may be known."""
+        from dovetail.bench.datasets import open_dataset
+
+        plain = open_dataset(data, catalog=self.catalog)
+        result = measure(plain)
+        if self.declared or self.comments:
+            told = measure(replace(plain, declared=self.declared, comments=self.comments))
+            result = {**result, "results": [*result["results"], *told["results"]]}
+        return result
 
     def run_config(
         self, corpus: Path, on_progress: ProgressCallback | None, **settings: Any

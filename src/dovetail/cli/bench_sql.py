@@ -62,15 +62,16 @@ def bench_sql(
     ] = None,
 ) -> None:
     """Hold the rows of SQL that a model writes against those of the gold SQL."""
-    from dovetail.bench.datasets import open_dataset
     from dovetail.bench.sql import bench_sql as measure
 
     question_filter = options.question_filter()
     with progress_bar(show=not options.as_json) as on_progress:
         config = options.run_config(data, on_progress, sql_repair=repair)
-        dataset = open_dataset(data, catalog=options.catalog)
-        result = measure(
-            dataset, named(retriever), numbers(k), question_filter, config, engine=engine
+        result = options.measured(
+            data,
+            lambda corpus: measure(
+                corpus, named(retriever), numbers(k), question_filter, config, engine=engine
+            ),
         )
     if options.as_json:
         print_json(result)

@@ -1,4 +1,4 @@
-"""The commands that make and show a catalog: index, tables, show, demo."""
+"""The commands that make and show a catalog: index, tables, demo."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from dovetail.cli.options import (
 )
 from dovetail.cli.output import console, print_json, printable, rich_table
 from dovetail.cli.progress import progress_bar
+from dovetail.cli.show import id_json
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from dovetail.api.catalog import Catalog
     from dovetail.api.update_summary import UpdateSummary
     from dovetail.catalog.reader import CatalogReader
-    from dovetail.domain import Column, Table
+    from dovetail.domain import Table
     from dovetail.offline.purpose import PurposeSummary
 
 
@@ -151,7 +152,7 @@ def tables(
     if as_json:
         rows = [
             {
-                **_id_json(table),
+                **id_json(table),
                 "rows": table.rows,
                 "columns": len(table.columns),
                 "family": family_json(known, table.id),
@@ -214,43 +215,6 @@ def _in_order(found: list[Table], sort: str) -> list[Table]:
     return sorted(found, key=orders[sort])
 
 
-def show(
-    table: Annotated[
-        str, typer.Argument(metavar="TABLE", help="A table by name, or as source::name.")
-    ],
-    catalog: CatalogOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Show a table: purpose, columns with their profiles, a few rows."""
-    from dovetail.catalog.purposes import purposes
-    from dovetail.cli.families import family_json, family_notes, opened_families
-
-    opened = open_catalog(catalog)
-    found = opened[table]
-    purpose = purposes(opened).get(found.id)
-    known = opened_families(opened, settings_for(catalog))
-    if as_json:
-        more = {
-            "purpose": purpose.text if purpose else None,
-            "family": family_json(known, found.id),
-        }
-        print_json(_table_json(found) | more)
-        return
-    screen = console()
-    lines = [f"{found.id}  {found.rows:,} rows", purpose.text if purpose else ""]
-    for line in filter(None, [*lines, family_notes(known, found.id)]):
-        screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
-    columns = rich_table("column", "type", "nulls", "distinct", "range", "examples")
-    for column in found.columns:
-        columns.add_row(*_column_cells(column))
-    screen.print(columns)
-    if found.sample:
-        rows = rich_table(*(column.name for column in found.columns))
-        for cells in found.sample:
-            rows.add_row(*(printable("" if cell is None else cell) for cell in cells))
-        screen.print(rows)
-
-
 def demo(
     into: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where the sample corpus and its catalog go.")
@@ -302,10 +266,11 @@ def _print_summary(summary: UpdateSummary) -> None:
         "changed": len(summary.changed),
         "dropped": len(summary.dropped),
         "unchanged": summary.unchanged,
+        "with other keys or comments": len(summary.redeclared),
     }
     screen = console()
     total = f"{len(summary.catalog)} tables in {summary.catalog.folder}"
-    if not (summary.added or summary.changed or summary.dropped):
+    if not (summary.added or summary.changed or summary.dropped or summary.redeclared):
         screen.print(f"Nothing to do: {total} are up to date.", highlight=False)
     else:
         parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
@@ -358,38 +323,6 @@ def _print_overview(summary: UpdateSummary) -> None:
     screen.print(f"Names that several tables share: {shared}", highlight=False)
 
 
-def _column_cells(column: Column) -> list[str]:
-    profile = column.profile
-    span = f"{_short(profile.minimum)} … {_short(profile.maximum)}" if profile.distinct else ""
-    examples = ", ".join(_short(example) for example in profile.examples[:3])
-    distinct = f"{profile.distinct:,}" + (" unique" if profile.unique else "")
-    cells = [column.name, column.type, f"{profile.nulls:,}", distinct, span, examples]
-    return [printable(cell) for cell in cells]
-
-
-def _short(text: str | None) -> str:
-    text = text or ""
-    return text if len(text) <= 24 else text[:23] + "…"
-
-
-def _id_json(table: Table) -> dict[str, Any]:
-    return {"id": str(table.id), "source": table.id.source, "name": table.name}
-
-
-def _table_json(table: Table) -> dict[str, Any]:
-    columns = [
-        {"name": column.name, "type": column.type, **asdict(column.profile)}
-        for column in table.columns
-    ]
-    return {
-        **_id_json(table),
-        "rows": table.rows,
-        "digest": table.digest,
-        "columns": columns,
-        "sample": table.sample,
-    }
-
-
 def _summary_json(summary: UpdateSummary) -> dict[str, Any]:
     purposes = summary.purposes
     return {
@@ -401,6 +334,7 @@ def _summary_json(summary: UpdateSummary) -> dict[str, Any]:
         "retained": [str(table) for table in summary.retained],
         "kept": [str(table) for table in summary.retained],  # the older name of `retained`
         "unchanged": summary.unchanged,
+        "redeclared": [str(table) for table in summary.redeclared],
         "skipped": [asdict(skip) for skip in summary.skipped],
         "note": summary.note,
         "seconds": round(summary.seconds, 3),

@@ -67,7 +67,10 @@ def joins(
 def _why(edge: JoinEdge) -> str:
     """The evidence that moved the score most, in a few words."""
     said = edge.evidence
+    missing = said.get("values_without_partner", 0)
     words = [
+        ("declared" in said, "declared"),
+        (missing > 0, f"{missing:,.0f} value{'s' * (missing != 1)} without a partner"),
         ("composite" in said, "unique together only"),
         ("self" in said, "self-reference"),
         ("junction" in said, "junction table"),

@@ -89,4 +89,5 @@ def open_catalog(catalog: Path | None) -> CatalogReader:
     """The catalog that the command line or the settings name."""
     from dovetail.catalog.reader import CatalogReader
 
-    return CatalogReader.open(settings_for(catalog).catalog)
+    settings = settings_for(catalog)
+    return CatalogReader.open(settings.catalog).knowing(settings)

@@ -11,8 +11,9 @@ from dovetail.catalog.lookup import find_table
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
+from dovetail.joins.known_edges import known_edges
 from dovetail.joins.scoring.registry import DEFAULT_SCORING
-from dovetail.joins.stored import StoredEdges, stored_edges
+from dovetail.joins.stored import StoredEdges
 
 # Above this score the evidence for a join outweighs the evidence against it.
 JOINABLE = 0.5
@@ -45,12 +46,7 @@ class JoinGraph:
         thresholds: Thresholds = DEFAULT_THRESHOLDS,
     ) -> JoinGraph:
         """The graph of a catalog; evidence that is not stored yet is worked out."""
-        edges: Iterable[JoinEdge] | None = stored_edges(catalog, scoring, thresholds)
-        if edges is None:
-            from dovetail.joins.cache import join_edges
-
-            edges = join_edges(catalog, scoring, thresholds)
-        return cls(catalog.ids, edges)
+        return cls(catalog.ids, known_edges(catalog, scoring, thresholds))
 
     def among(self, tables: Iterable[TableId]) -> JoinGraph:
         """The graph of some of the tables, and the edges between them."""

@@ -99,10 +99,18 @@ def write(path: Path, snapshot: Snapshot) -> None:
             rarity=snapshot.counted.rarity,
         )
         beside.replace(path.with_suffix(".npz"))
-    edges = pa.Table.from_pylist([_row(edge) for edge in snapshot.edges], SCHEMA)
-    edges = edges.replace_schema_metadata({_TABLES: json.dumps(snapshot.tables)})
+    write_edges(path, snapshot.edges, {_TABLES: json.dumps(snapshot.tables)})
+
+
+def write_edges(
+    path: Path, edges: Sequence[JoinEdge], metadata: dict[bytes, str] | None = None
+) -> None:
+    """Write edges, to be read by `stored.edges_in`; a reader sees all of them or nothing."""
+    path.parent.mkdir(exist_ok=True)
+    rows = pa.Table.from_pylist([_row(edge) for edge in edges], SCHEMA)
+    rows = rows.replace_schema_metadata(metadata)
     beside = path.with_name(f"{path.name}.{os.getpid()}")
-    pq.write_table(edges, beside, compression="zstd")
+    pq.write_table(rows, beside, compression="zstd")
     beside.replace(path)
 
 

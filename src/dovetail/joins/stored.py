@@ -44,8 +44,12 @@ def stored_edges(
     embedder: Embedder | None = None,
 ) -> StoredEdges | None:
     """The join evidence that is stored with a catalog; None where it is missing or damaged."""
+    return edges_in(evidence_file(catalog, scoring(name), thresholds, embedder), catalog)
+
+
+def edges_in(file: Path, catalog: CatalogReader) -> StoredEdges | None:
+    """The edges in a file; None where it is missing, damaged, or about other tables."""
     with suppress(*DAMAGE):
-        file = evidence_file(catalog, scoring(name), thresholds, embedder)
         edges = StoredEdges(read_rows(file))
         tables = set(catalog.ids)
         if all(left in tables and right in tables for left, right in edges.ends):

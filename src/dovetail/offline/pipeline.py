@@ -19,8 +19,8 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.writer import writing
 from dovetail.errors import CatalogError
 from dovetail.families.stored import bring_up_to_date as update_families
-from dovetail.joins.cache import bring_up_to_date as update_joins
 from dovetail.joins.column_arrays import Thresholds
+from dovetail.joins.known_edges import bring_up_to_date as update_joins
 from dovetail.offline.profile_stage import UpdateRequest, profile_stage
 from dovetail.offline.progress import Progress, ProgressCallback
 from dovetail.offline.purpose import Prices, write_purposes
@@ -59,7 +59,8 @@ def update(
             with clock.stage("profile"):
                 request = UpdateRequest(sources, forget, check)
                 summary = profile_stage(writer, request, settings, notify)
-            catalog = summary.catalog
+            catalog = summary.catalog.knowing(settings)
+            summary = replace(summary, catalog=catalog)
             if joins:
                 _joins_and_families(catalog, settings, clock, notify)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from dovetail.domain import Skipped, TableId
 from dovetail.errors import DovetailError, UsageError
 from dovetail.offline.previous import EarlierRecords
 from dovetail.plugins import open_source
-from dovetail.ports import Json, Listing, Source, SourceSpec
+from dovetail.ports import Declaration, Json, Listing, Source, SourceSpec
 from dovetail.sources.resolve import expand
 
 
@@ -36,13 +37,16 @@ class Plan:
     """What an update will do, filled in root by root.
 
     `unchanged` maps the places of earlier records that still hold to their newest tokens;
-    `unreadable` are labels of roots and sources that could not be opened or listed.
+    `unreadable` are labels of roots and sources that could not be opened or listed. `declared` is
+    what the sources declare of the tables in `declaring`, which are those that were asked about.
     """
 
     to_read: list[TableToRead] = field(default_factory=list)
     unchanged: dict[int, str] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: set[str] = field(default_factory=set)
+    declared: dict[TableId, Declaration] = field(default_factory=dict)
+    declaring: set[TableId] = field(default_factory=set)
     inspected: set[str] = field(default_factory=set)
 
     def inspect(self, root: SourceSpec, earlier: EarlierRecords, *, check: bool) -> None:
@@ -74,9 +78,10 @@ class Plan:
             self._give_up(spec.label, error)
             return
         try:
-            for listing in source.tables():
-                if spec.wants(listing.name):
-                    self._inspect_table(TableToRead(spec, listing), source, earlier)
+            wanted = [listing for listing in source.tables() if spec.wants(listing.name)]
+            for listing in wanted:
+                self._inspect_table(TableToRead(spec, listing), source, earlier)
+            self._note_declarations(spec, source, wanted)
         except (DovetailError, OSError) as error:
             self._give_up(spec.label, error)
         finally:
@@ -94,6 +99,20 @@ class Plan:
             self.unchanged[valid[0]] = valid[1]
         else:
             self.to_read.append(table)
+
+    def _note_declarations(
+        self, spec: SourceSpec, source: Source, tables: Sequence[Listing]
+    ) -> None:
+        """Note what a source declares of its tables; if it cannot say, the earlier word holds."""
+        ask = getattr(source, "declarations", None)
+        try:
+            said = ask(tables) if ask is not None else {}
+        except (DovetailError, OSError) as error:
+            why = f"its declared keys and comments cannot be read: {reason(error)}"
+            self.skipped.append(Skipped(spec.label, "", why))
+            return
+        self.declaring |= {TableId(spec.label, table.name) for table in tables}
+        self.declared |= {TableId(spec.label, name): found for name, found in said.items()}
 
     def _give_up(self, label: str, error: Exception) -> None:
         self.unreadable.add(label)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dovetail.catalog.declarations import redeclared, with_declarations
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import Records
 from dovetail.catalog.segment import Segment
@@ -72,6 +73,7 @@ def profile_stage(
         visited={place.label for place in visited},
         forgotten=roots.forgotten,
     )
+    records = with_declarations(records, plan.declared, plan.declaring)
     skipped = tuple(sorted(plan.skipped, key=lambda skip: (skip.source, skip.table)))
     catalog, pooled = writer.current, not settings.join_sources
     same_pooling = catalog is not None and catalog.manifest.pooled == pooled
@@ -128,6 +130,7 @@ def _as_it_was(
     return (
         previous.same_profile
         and records.tables.equals(previous.records.tables)
+        and records.columns.equals(previous.records.columns)
         and [place.stored() for place in roots.all] == [place.stored() for place in previous.roots]
         and skipped == catalog.skipped
     )
@@ -144,6 +147,7 @@ def _summary(
     new = dict(zip(now.ids, now.tables["digest"].to_pylist(), strict=True))
     changed = tuple(table for table in new if table in old and old[table] != new[table])
     added = tuple(table for table in new if table not in old)
+    retold = redeclared(before, now).difference(changed)
     return UpdateSummary(
         catalog=catalog,
         added=added,
@@ -152,6 +156,7 @@ def _summary(
         retained=retained,
         unchanged=len(new) - len(added) - len(changed) - len(retained),
         skipped=skipped,
+        redeclared=tuple(sorted(retold)),
     )
 
 

@@ -32,6 +32,7 @@ class UpdateSummary:
 
     `retained` are tables that could not be read and stay as they were. `note` says what search has
     to go without, if anything. `purposes` is there if a language model was asked for them.
+    `redeclared` are tables with the same contents, whose keys or comments are others than before.
     """
 
     catalog: CatalogReader
@@ -44,6 +45,7 @@ class UpdateSummary:
     note: str = ""
     purposes: PurposeSummary | None = None
     stages: tuple[StageTime, ...] = ()
+    redeclared: tuple[TableId, ...] = ()
 
     @property
     def seconds(self) -> float:

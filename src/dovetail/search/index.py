@@ -123,7 +123,11 @@ def remove_other_indexes(catalog: CatalogReader, inputs: IndexInputs) -> None:
 
 
 def _path(catalog: CatalogReader, inputs: IndexInputs) -> Path:
-    return catalog.folder / FOLDER / f"{catalog.contents}-{inputs.key}"
+    key = inputs.key
+    if catalog.keys_digest or catalog.comments_digest:
+        told = f"{key} {catalog.keys_digest} {catalog.comments_digest}"
+        key = hashlib.sha256(told.encode()).hexdigest()[:12]
+    return catalog.folder / FOLDER / f"{catalog.contents}-{key}"
 
 
 def refuse_other_models(catalog: CatalogReader, inputs: IndexInputs) -> None:
@@ -152,12 +156,12 @@ def _named(model: Json) -> str:
 def make_index(catalog: CatalogReader, inputs: IndexInputs, embeddings: Embeddings | None) -> Index:
     """The index of a catalog, made from its tables, its join evidence and its embeddings."""
     # Only who makes an index needs what works joins out: to load it takes longer than to search.
-    from dovetail.joins.cache import join_edges
+    from dovetail.joins.known_edges import known_edges
     from dovetail.joins.naming.name_links import name_links
 
     tables = list(catalog)
     places = {table: place for place, table in enumerate(catalog.ids)}
-    edges = join_edges(catalog, thresholds=inputs.thresholds)
+    edges = known_edges(catalog, thresholds=inputs.thresholds)
     return Index(
         lexical=Lexical.build(tables, inputs.purposes),
         joined=Neighbours.build(places, edges, name_links(tables)),

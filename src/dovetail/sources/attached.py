@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import duckdb
 
@@ -49,6 +50,10 @@ class Attached:
         parts = (self.alias, *place_of(table))
         relation = ".".join(duck.identifier(part) for part in parts)
         return duck.scan(relation, explain, untyped=untyped, database=self._database)
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query about the database."""
+        return duck.fetch(sql, self._database)
 
     def detach(self) -> None:
         """Detach the database from DuckDB."""

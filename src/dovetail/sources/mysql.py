@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
+from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
 from dovetail.sources.attached import listing, place_of
+from dovetail.sources.declarations import Row, declarations
 from dovetail.sources.server import Asked, Server
 from dovetail.sources.trust import LOGIN_VARIABLES
 
@@ -41,6 +42,28 @@ SELECT CONVERT(table_name USING utf8mb4), CONVERT(column_name USING utf8mb4),
        CONVERT(column_type USING utf8mb4), CONVERT(data_type USING utf8mb4),
        CAST(COALESCE(numeric_precision, 0) AS SIGNED)
 FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY ordinal_position
+"""
+# The keys and comments of all tables in one answer (the columns of `declarations.Row` but the
+# first). The comment of a view is the word VIEW.
+_DECLARED = """
+SELECT CONVERT(table_name USING utf8mb4),
+       IF(referenced_table_name IS NOT NULL, 'f', IF(constraint_name = 'PRIMARY', 'p', 'u')),
+       CONVERT(constraint_name USING utf8mb4), CAST(ordinal_position AS SIGNED),
+       CONVERT(column_name USING utf8mb4),
+       CONVERT(IF(referenced_table_schema = table_schema, NULL, referenced_table_schema)
+               USING utf8mb4),
+       CONVERT(referenced_table_name USING utf8mb4), CONVERT(referenced_column_name USING utf8mb4),
+       CAST(NULL AS CHAR)
+FROM information_schema.key_column_usage WHERE table_schema = DATABASE()
+UNION ALL
+SELECT CONVERT(table_name USING utf8mb4), 'c', NULL, NULL,
+       NULL, NULL, NULL, NULL, CONVERT(table_comment USING utf8mb4)
+FROM information_schema.tables
+WHERE table_schema = DATABASE() AND table_comment <> '' AND table_type <> 'VIEW'
+UNION ALL
+SELECT CONVERT(table_name USING utf8mb4), 'c', NULL, NULL,
+       CONVERT(column_name USING utf8mb4), NULL, NULL, NULL, CONVERT(column_comment USING utf8mb4)
+FROM information_schema.columns WHERE table_schema = DATABASE() AND column_comment <> ''
 """
 # The statements of a tag that are running.
 _RUNNING = """
@@ -104,6 +127,11 @@ class MysqlSource:
         with self._server.explained():
             columns = [_asked(*column) for column in self._columns.get(name, ())]
         return self._server.scan(_quoted(name), columns)
+
+    def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
+        with self._server.explained():
+            rows = self._server.ask(_DECLARED)
+        return declarations(tables, (Row.of((self._database, *row)) for row in rows))
 
     def close(self) -> None:
         self._server.close()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from dovetail.errors import SourceError
-from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
+from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
 from dovetail.sources.attached import listing, names, place_of
+from dovetail.sources.declarations import LONGEST_COMMENT, Row, declarations
 from dovetail.sources.server import Address, Asked, Server
 from dovetail.sources.trust import LOGIN_VARIABLES
 
@@ -131,6 +132,40 @@ GROUP BY n.nspname, c.relname
 """
 
 
+# The keys and comments of all tables in one answer (the columns of `declarations.Row`). With a
+# parent, a constraint repeats it for a partition; a unique index without one is a key as well,
+# unless it is over some of the rows or over an expression.
+_DECLARED = """
+WITH wanted AS (
+  SELECT c.oid, n.nspname, c.relname
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind IN ({kinds}) AND NOT c.relispartition
+    AND n.nspname <> 'information_schema' AND left(n.nspname, 3) <> 'pg_'
+)
+SELECT w.nspname, w.relname, k.contype::text, k.oid::text, key.at, a.attname,
+       rn.nspname AS to_schema, r.relname AS to_table, ra.attname AS to_column, NULL::text AS said
+FROM wanted w JOIN pg_constraint k ON k.conrelid = w.oid
+CROSS JOIN LATERAL unnest(k.conkey, k.confkey) WITH ORDINALITY AS key (own, other, at)
+JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum = key.own
+LEFT JOIN pg_class r ON r.oid = k.confrelid LEFT JOIN pg_namespace rn ON rn.oid = r.relnamespace
+LEFT JOIN pg_attribute ra ON ra.attrelid = k.confrelid AND ra.attnum = key.other
+WHERE k.contype IN ('p', 'u', 'f') AND k.conparentid = 0
+UNION ALL
+SELECT w.nspname, w.relname, 'u', i.indexrelid::text, key.at, a.attname, NULL, NULL, NULL, NULL
+FROM wanted w JOIN pg_index i ON i.indrelid = w.oid
+CROSS JOIN LATERAL unnest((i.indkey::int2[])[0:i.indnkeyatts - 1]) WITH ORDINALITY AS key (own, at)
+JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum = key.own
+WHERE i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
+  AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype <> 'f')
+UNION ALL
+SELECT w.nspname, w.relname, 'c', NULL, NULL, a.attname, NULL, NULL, NULL,
+       left(d.description, {most})
+FROM wanted w JOIN pg_description d ON d.objoid = w.oid AND d.classoid = 'pg_class'::regclass
+LEFT JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum = d.objsubid AND d.objsubid > 0
+WHERE d.objsubid = 0 OR NOT a.attisdropped
+"""
+
+
 # A column's name, and its type without and with modifiers.
 Column = tuple[str, str, str]
 
@@ -186,6 +221,11 @@ class PostgresSource:
         with self._server.explained():
             columns = self._columns_of(place_of(table))
         return self._server.scan(_quoted(table), [_asked(*column) for column in columns])
+
+    def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
+        with self._server.explained():
+            rows = self._server.ask(_DECLARED.format(kinds=self._kinds, most=4 * LONGEST_COMMENT))
+        return declarations(tables, map(Row.of, rows))
 
     def close(self) -> None:
         self._server.close()

@@ -5,16 +5,18 @@ from __future__ import annotations
 import ctypes
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache, partial
 
 import pyarrow as pa
 
 from dovetail.errors import RescanError, SourceError
-from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
+from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
 from dovetail.sources.attached import Attached, listing, place_of
+from dovetail.sources.declarations import Row, declarations
 from dovetail.sources.file_fingerprint import fingerprint_files
 from dovetail.sources.sqlite_readonly import ReadOnlyFile
 from dovetail.sources.sqlite_small import NOT_AS_DECLARED, SmallTables
@@ -22,6 +24,20 @@ from dovetail.sources.walk import first_bytes
 
 MAGIC = b"SQLite format 3\x00"
 _REMEDY = "is it a complete SQLite database?"
+# Keys as `declarations.Row` has them; nothing that a module provides, for it may be missing. A part
+# of an index that is an expression has no name.
+_DECLARED = """
+SELECT 'main', t.name, 'p', '', c.pk, c.name, NULL, NULL, NULL, NULL
+FROM sqlite_master t, pragma_table_info(t.name) c
+WHERE t.type = 'table' AND t.rootpage > 0 AND c.pk > 0
+UNION ALL
+SELECT 'main', t.name, 'u', i.name, c.seqno, c.name, NULL, NULL, NULL, NULL
+FROM sqlite_master t, pragma_index_list(t.name) i, pragma_index_info(i.name) c
+WHERE t.type = 'table' AND t.rootpage > 0 AND i."unique" AND NOT i.partial AND i.origin <> 'pk'
+UNION ALL
+SELECT 'main', t.name, 'f', k.id, k.seq, k."from", NULL, k."table", k."to", NULL
+FROM sqlite_master t, pragma_foreign_key_list(t.name) k WHERE t.type = 'table' AND t.rootpage > 0
+"""
 # SQLite's number for the setting that file names may be URIs.
 _CONFIG_URI = 17
 
@@ -85,6 +101,10 @@ class SqliteSource:
             found = attached.scan(table, partial(self._explained, table.name), untyped=as_text)
         return Scan(found.columns, _of_one_moment(found.batches, file))
 
+    def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
+        rows = self._ask(_DECLARED, remedy=_REMEDY)
+        return declarations(tables, _as_named(tables, map(Row.of, rows)))
+
     def close(self) -> None:
         self._close_small()
         for file, attached in self._attached:
@@ -134,6 +154,14 @@ class SqliteSource:
             raise RescanError(reason) from None
         except duck.ENGINE_ERRORS as error:
             raise SourceError(duck.one_line(str(error))) from None
+
+
+def _as_named(tables: Sequence[Listing], rows: Iterable[Row]) -> Iterator[Row]:
+    """The rows with tables referred to by their own names: SQLite takes any case for them."""
+    names = {place_of(table)[1].casefold(): place_of(table) for table in tables}
+    for row in rows:
+        place = row.key_place
+        yield replace(row, key_place=names.get(place[1].casefold(), place)) if place else row
 
 
 @cache

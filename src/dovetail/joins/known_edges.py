@@ -1,0 +1,76 @@
+"""The joins of a catalog as everybody uses them: the evidence, and what the sources declare.
+
+Declared keys are laid over stored evidence, which stays as it is: to use them or to leave them out
+reads no source again. What comes of it is stored beside, under a digest of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from dovetail.catalog.reader import CatalogReader
+from dovetail.domain import JoinEdge
+from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
+from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
+from dovetail.joins.stored import edges_in, evidence_file, stored_edges
+
+
+def known_edges(
+    catalog: CatalogReader,
+    name: str = DEFAULT_SCORING,
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
+) -> Sequence[JoinEdge]:
+    """The edges of a catalog by some scoring, the surest first; evidence not yet there is made.
+
+    The default scoring knows of the keys that the catalog's tables declare, where there are any.
+    """
+    if scoring(name).name != DEFAULT_SCORING or not catalog.keys_digest:
+        return _evidence(catalog, name, thresholds)
+    file = declared_file(catalog, thresholds)
+    stored = edges_in(file, catalog)
+    if stored is not None:
+        return stored
+    # Only who makes edges needs what works them out: to load it takes longer than a question.
+    from dovetail.joins.keys.declared import with_declared
+    from dovetail.joins.snapshot import write_edges
+
+    edges = with_declared(catalog, _evidence(catalog, name, thresholds))
+    with suppress(OSError):  # a catalog that cannot be written to is read all the same
+        write_edges(file, edges)
+    return edges
+
+
+def declared_file(catalog: CatalogReader, thresholds: Thresholds) -> Path:
+    """The file of the edges with declared keys, named by the evidence and by the keys."""
+    evidence = evidence_file(catalog, scoring(DEFAULT_SCORING), thresholds, None)
+    return evidence.with_name(f"{evidence.stem}-{catalog.keys_digest}.parquet")
+
+
+def bring_up_to_date(
+    catalog: CatalogReader, thresholds: Thresholds, on_progress: Callable[[int, int], None]
+) -> None:
+    """Have the edges of a catalog ready before anybody asks, and remove what is out of date.
+
+    Only the holder of the catalog's lock may do this.
+    """
+    from dovetail.joins import cache
+
+    cache.bring_up_to_date(catalog, thresholds, on_progress)
+    known_edges(catalog, DEFAULT_SCORING, thresholds)
+    current = declared_file(catalog, thresholds)
+    evidence = evidence_file(catalog, scoring(DEFAULT_SCORING), thresholds, None)
+    with suppress(OSError):
+        for file in evidence.parent.glob(f"{evidence.stem}-*.parquet"):
+            if file != current:
+                file.unlink(missing_ok=True)
+
+
+def _evidence(catalog: CatalogReader, name: str, thresholds: Thresholds) -> Sequence[JoinEdge]:
+    stored = stored_edges(catalog, name, thresholds)
+    if stored is not None:
+        return stored
+    from dovetail.joins.cache import join_edges
+
+    return join_edges(catalog, name, thresholds)

@@ -1,0 +1,130 @@
+"""What servers and database files declare of their tables, from the rows of one query to a form.
+
+Each source asks its own system tables; the answer always has the columns of `Row`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dovetail.declared_keys import DeclaredForeignKey, DeclaredKeys
+from dovetail.ports import Declaration, Listing
+from dovetail.sources.attached import place_of
+
+PRIMARY, UNIQUE, FOREIGN, COMMENT = "p", "u", "f", "c"
+# Characters of a comment that are kept; a manual pasted into one is not what a table is.
+LONGEST_COMMENT = 1000
+
+Place = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A column of a declared key, or a comment (`text`) on a table or on its `column`.
+
+    `constraint` tells the keys of a table apart, `position` orders the columns of one. A column
+    that a foreign key refers to may be left out, which means the primary key of that table.
+    """
+
+    place: Place
+    kind: str
+    constraint: str = ""
+    position: int = 0
+    column: str = ""
+    key_place: Place | None = None
+    key_column: str = ""
+    text: str = ""
+
+    @classmethod
+    def of(cls, answer: Sequence[Any]) -> Row:
+        """A row of: schema, table, kind, constraint, position, column, the schema, the table and
+        the column referred to, text; with NULL for what does not apply."""
+        schema, table, kind, constraint, position, column, to_schema, to, to_column, text = answer
+        return cls(
+            (schema, table),
+            kind,
+            str(constraint or ""),
+            int(position or 0),
+            column or "",
+            None if to is None else (to_schema or schema, to),
+            to_column or "",
+            text or "",
+        )
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the rows of one table say, as it comes in."""
+
+    keys: dict[tuple[str, str], list[Row]] = field(default_factory=dict)
+    comment: str = ""
+    column_comments: dict[str, str] = field(default_factory=dict)
+
+    def add(self, row: Row) -> None:
+        if row.kind != COMMENT:
+            self.keys.setdefault((row.kind, row.constraint), []).append(row)
+        elif row.column:
+            self.column_comments[row.column] = trimmed(row.text)
+        else:
+            self.comment = trimmed(row.text)
+
+    def columns(self, kind: str) -> Iterator[tuple[list[Row], tuple[str, ...]]]:
+        """The keys of a kind, each with its columns, in the order of their columns' names."""
+        found = [
+            (rows, tuple(row.column for row in rows))
+            for (each, _), listed in self.keys.items()
+            if each == kind and (rows := sorted(listed, key=lambda row: row.position))
+        ]
+        # An index over an expression has a part that is no column, and says nothing of columns.
+        yield from sorted((key for key in found if all(key[1])), key=lambda key: key[1])
+
+
+def declarations(tables: Iterable[Listing], rows: Iterable[Row]) -> dict[str, Declaration]:
+    """The declarations of some tables; what is said of others is left out."""
+    names = {place_of(table): table.name for table in tables}
+    found: dict[Place, _Found] = {}
+    for row in rows:
+        if row.place in names:
+            found.setdefault(row.place, _Found()).add(row)
+    primary = {place: _primary(said) for place, said in found.items()}
+    return {
+        names[place]: Declaration(
+            DeclaredKeys(
+                primary[place],
+                tuple(dict.fromkeys(columns for _, columns in said.columns(UNIQUE))),
+                tuple(dict.fromkeys(_foreign(said, names, primary))),
+            ),
+            said.comment,
+            said.column_comments,
+        )
+        for place, said in found.items()
+    }
+
+
+def _primary(said: _Found) -> tuple[str, ...]:
+    return next((columns for _, columns in said.columns(PRIMARY)), ())
+
+
+def _foreign(
+    said: _Found, names: Mapping[Place, str], primary: Mapping[Place, tuple[str, ...]]
+) -> Iterator[DeclaredForeignKey]:
+    for rows, columns in said.columns(FOREIGN):
+        place = rows[0].key_place
+        if place is None:
+            continue
+        key = tuple(row.key_column for row in rows)
+        key = key if all(key) else primary.get(place, ())
+        if len(key) == len(columns):
+            yield DeclaredForeignKey(columns, names.get(place, ".".join(filter(None, place))), key)
+
+
+def trimmed(comment: str) -> str:
+    """A comment on one line, cut where it goes on for too long.
+
+    >>> trimmed("  one\\n  two "), len(trimmed("x" * 5_000))
+    ('one two', 1000)
+    """
+    text = " ".join(comment[: 4 * LONGEST_COMMENT].split())
+    return text if len(text) <= LONGEST_COMMENT else text[: LONGEST_COMMENT - 1] + "…"
