@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from dovetail.domain import Skipped, TableId
@@ -10,6 +10,12 @@ from dovetail.errors import DovetailError, UsageError
 from dovetail.offline.previous import EarlierRecords
 from dovetail.plugins import open_source
 from dovetail.ports import Declaration, Json, Listing, Source, SourceSpec
+from dovetail.sources.descriptions import (
+    described,
+    descriptions_file,
+    merged,
+    read_descriptions,
+)
 from dovetail.sources.resolve import expand
 
 
@@ -59,17 +65,32 @@ class Plan:
         except (DovetailError, OSError) as error:
             self._give_up(root.label, error)
             return
+        beside = self._descriptions(root)
         for spec in specs:
             if spec.label not in self.inspected:
                 self.inspected.add(spec.label)
-                self._inspect_source(spec, None if check else earlier)
+                self._inspect_source(spec, None if check else earlier, beside)
+
+    def _descriptions(self, root: SourceSpec) -> Mapping[str, Declaration]:
+        """What is written of tables beside a root; a file that cannot be read is told of."""
+        file = descriptions_file(root.location) if root.kind == "path" else None
+        try:
+            return read_descriptions(file) if file is not None else {}
+        except (DovetailError, OSError) as error:
+            self.skipped.append(Skipped(root.label, "", reason(error)))
+            return {}
 
     def is_unreadable(self, table: TableId) -> bool:
         """Whether a table is in a source, or a folder of one, that could not be inspected."""
         place = table.name if table.source == "." else f"{table.source}/{table.name}"
         return any(f"{place}/".startswith(f"{label}/") for label in self.unreadable)
 
-    def _inspect_source(self, spec: SourceSpec, earlier: EarlierRecords | None) -> None:
+    def _inspect_source(
+        self,
+        spec: SourceSpec,
+        earlier: EarlierRecords | None,
+        beside: Mapping[str, Declaration],
+    ) -> None:
         try:
             source = open_source(spec)
         except UsageError:
@@ -82,6 +103,7 @@ class Plan:
             for listing in wanted:
                 self._inspect_table(TableToRead(spec, listing), source, earlier)
             self._note_declarations(spec, source, wanted)
+            self._note_descriptions(spec, wanted, beside)
         except (DovetailError, OSError) as error:
             self._give_up(spec.label, error)
         finally:
@@ -113,6 +135,14 @@ class Plan:
             return
         self.declaring |= {TableId(spec.label, table.name) for table in tables}
         self.declared |= {TableId(spec.label, name): found for name, found in said.items()}
+
+    def _note_descriptions(
+        self, spec: SourceSpec, tables: Sequence[Listing], beside: Mapping[str, Declaration]
+    ) -> None:
+        """Note what is written of tables beside their source."""
+        for name, said in described(tables, spec.label, beside):
+            table = TableId(spec.label, name)
+            self.declared[table] = merged(self.declared.get(table, Declaration()), said)
 
     def _give_up(self, label: str, error: Exception) -> None:
         self.unreadable.add(label)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from dovetail.domain import Table
-from dovetail.markdown import markdown
+from dovetail.markdown import cut, markdown
 
 # What a table may be embedded by.
 SCHEMA, MARKDOWN = "schema", "markdown"
 _BREAKS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
+# Characters of a comment that are embedded: a sentence or two.
+_COMMENT = 200
 _BLANKS = re.compile(r"[\W_]+")
 
 
@@ -23,13 +25,13 @@ def spelled(name: str) -> str:
 
 
 def table_text(table: Table, purpose: str = "") -> str:
-    """The schema line: a table's name and its columns in order, then its purpose if it has one.
+    """The schema line: a table's name and its columns in order, then its comment and its purpose.
 
     The embedded model reads this better than sampled rows (docs/search.md has the figures).
     """
     columns = ", ".join(spelled(column.name) for column in table.columns)
     line = f"{spelled(table.name)}: {columns}"
-    return f"{line}\n{purpose}" if purpose else line
+    return "\n".join(filter(None, (line, cut(table.comment, _COMMENT), purpose)))
 
 
 def markdown_text(table: Table, purpose: str = "") -> str:
@@ -38,6 +40,11 @@ def markdown_text(table: Table, purpose: str = "") -> str:
     return f"{name}\nPurpose: {purpose}\n{content}" if purpose else f"{name}\n{content}"
 
 
-def header_text(table: str, column: str) -> str:
-    """The header of a column: the name of its table and its own, as separate words."""
-    return f"{spelled(table)} {spelled(column)}"
+def header_text(table: str, column: str, comment: str = "") -> str:
+    """The header of a column: the name of its table and its own as separate words, and its comment.
+
+    >>> header_text("customers", "kz_ls", "delivery block")
+    'customers kz ls: delivery block'
+    """
+    header = f"{spelled(table)} {spelled(column)}"
+    return f"{header}: {cut(comment, _COMMENT)}" if comment else header

@@ -68,8 +68,12 @@ class HeaderTexts:
 
 
 def header_texts(tables: Sequence[Table]) -> HeaderTexts:
-    """A text for each column: its name after that of its table."""
-    every = [header_text(table.name, column.name) for table in tables for column in table.columns]
+    """A text for each column: its name after that of its table, and its comment."""
+    every = [
+        header_text(table.name, column.name, column.comment)
+        for table in tables
+        for column in table.columns
+    ]
     return HeaderTexts(*distinct(every))
 
 

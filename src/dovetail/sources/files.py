@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
 import duckdb
 
 from dovetail.errors import RescanError, SourceError
-from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
+from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import delimited, duck
+from dovetail.sources.descriptions import is_descriptions, parquet_comments
 from dovetail.sources.file_fingerprint import fingerprint_files
 from dovetail.sources.walk import parts, table_format, table_suffix, walk
 
@@ -34,7 +35,11 @@ class FilesSource:
 
     def tables(self) -> Sequence[Listing]:
         """List tables, each by its path below the source, without the suffix if unambiguous."""
-        found = [file for file in walk(self._spec.location) if file.is_table]
+        found = [
+            file
+            for file in walk(self._spec.location)
+            if file.is_table and not is_descriptions(file.path)
+        ]
         brief = [file.below.removesuffix(table_suffix(file.below)) for file in found]
         times = Counter(brief)
         return [
@@ -44,6 +49,14 @@ class FilesSource:
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
         return fingerprint_files(parts(table.place), previous)
+
+    def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
+        """The comments in the metadata of Parquet files: of each table's first file."""
+        found = {}
+        for table in tables:
+            if table_format(table.place) == "parquet" and (files := parts(table.place)):
+                found[table.name] = parquet_comments(files[0])
+        return found
 
     def scan(self, table: Listing) -> Scan:
         kind = table_format(table.place)

@@ -44,8 +44,10 @@ def shop(path: Path, *, orphans: int = 0) -> Path:
     return path
 
 
-def build(path: Path, into: Path, **chosen: bool) -> dovetail.Catalog:
-    return dovetail.build(f"shop={path}", into=into, settings=Settings(embedder="none", **chosen))
+def build(path: Path, into: Path, *, use_declared: bool = True) -> dovetail.Catalog:
+    return dovetail.build(
+        f"shop={path}", into=into, settings=Settings(embedder="none", use_declared=use_declared)
+    )
 
 
 def declared(catalog: dovetail.Catalog) -> dict[tuple[str, ...], JoinEdge]:
