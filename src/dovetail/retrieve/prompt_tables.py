@@ -162,9 +162,19 @@ def _in_full(number: int, table: Table, purpose: str, width: int, columns: int) 
     parts = [markdown(table, width=width)]
     if beyond := columns - len(table.columns):
         parts.append(f"({beyond} more columns)")
+    parts += _comments(table, width)
     if purpose:
         parts.append(f"Purpose: {escape(cut(purpose, 4 * width))}")
     return f"Candidate {number}\n{fenced(chr(10).join(parts))}"
+
+
+def _comments(table: Table, width: int) -> Iterator[str]:
+    """What the comments on a table and on its columns say, a line each."""
+    if table.comment:
+        yield f"Comment: {escape(cut(table.comment, 4 * width))}"
+    for column in table.columns:
+        if column.comment:
+            yield f"Comment on {_name(column.name)}: {escape(cut(column.comment, width))}"
 
 
 def _pair_in_full(pair: Pair) -> str:
@@ -187,6 +197,8 @@ def _line(
 def _columns(table: Table, order: Sequence[int], query: Query, examples: int) -> Iterator[str]:
     for place in order:
         name = _name(table.columns[place].name)
+        if comment := table.columns[place].comment:
+            name = f'{name} "{escape(cut(comment, _CELL + _CELL))}"'
         cell = example(table, place, query) if examples else None
         if cell is None:
             yield name

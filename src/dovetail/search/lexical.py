@@ -1,8 +1,9 @@
-"""The inverted index from words to tables: the words of names, columns and purposes.
+"""The inverted index from words to tables: the words of names, columns, purposes and comments.
 
 A word of a question weighs by how few tables have it, between 0 and 1 (the inverse document
 frequency of BM25). In a table's name it counts in full, in a column's name or in the purpose two
-thirds, and the more words a table has, the less each of them counts.
+thirds, in a comment a half, and the more words a table has, the less each of them counts. The words
+of comments are not counted for that: a table is not to be found less because it is explained.
 """
 
 from __future__ import annotations
@@ -19,31 +20,39 @@ import numpy.typing as npt
 
 from dovetail.domain import Table, TableId
 from dovetail.search.query import QueryTerm
-from dovetail.search.query_terms import stems
+from dovetail.search.query_terms import query_words, stems
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
-_IN_COLUMN = 2 / 3
+_IN_COLUMN, IN_COMMENT = 2 / 3, 1 / 2
+# Words of a table's comments that are searched, the first ones.
+_MOST_TOLD = 400
 # A word that begins another (dept, department) against one that is equal.
 _PREFIX = 0.6
 _LEAST_PREFIX, _LEAST_WHOLE = 3, 4
 # How much the number of a table's words tells against each of them: BM25's b, softened by a root.
 _LENGTH = 0.4
 _WORDS, _STARTS, _TABLE, _NAMED, _LENGTHS = "words", "starts", "table", "named", "lengths"
+_TOLD = "told"
+_ARRAYS = (_STARTS, _TABLE, _NAMED, _TOLD, _LENGTHS)
+# Where a word stands, as postings are marked while they are made.
+_AT_COLUMN, _AT_NAME, _AT_COMMENT, _MARKS = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
 class Lexical:
     """Postings: the tables of word `n` stand from `starts[n]` to `starts[n + 1]`.
 
-    `named` says whether the word is in the table's name; `lengths` counts the words of each table.
+    `named` says whether the word is in the table's name, `told` whether it is in comments alone;
+    `lengths` counts the words of each table.
     """
 
     words: Mapping[str, int]
     starts: Ints
     table: npt.NDArray[np.int32]
     named: npt.NDArray[np.bool_]
+    told: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int32]
 
     @classmethod
@@ -56,35 +65,32 @@ class Lexical:
             rest = [stem for column in table.columns for stem in stems(column.name)]
             rest += stems(purposes.get(table.id, ""))
             lengths.append(len(name) + len(rest))
-            for word in dict.fromkeys(name):
-                found.setdefault(word, []).append(2 * place + 1)
-            for word in dict.fromkeys(rest):
-                if word not in name:
-                    found.setdefault(word, []).append(2 * place)
+            stands = dict.fromkeys(comment_words(table), _AT_COMMENT)
+            stands |= dict.fromkeys(rest, _AT_COLUMN) | dict.fromkeys(name, _AT_NAME)
+            for word, at in stands.items():
+                found.setdefault(word, []).append(_MARKS * place + at)
         words = sorted(found)
         starts = np.cumsum([0, *(len(found[word]) for word in words)])
         marked = np.array([entry for word in words for entry in found[word]], dtype=np.int64)
         return cls(
             words={word: number for number, word in enumerate(words)},
             starts=starts,
-            table=(marked // 2).astype(np.int32),
-            named=marked % 2 == 1,
+            table=(marked // _MARKS).astype(np.int32),
+            named=marked % _MARKS == _AT_NAME,
+            told=marked % _MARKS == _AT_COMMENT,
             lengths=np.array(lengths, dtype=np.int32),
         )
 
     @classmethod
     def load(cls, folder: Path) -> Lexical:
         """The postings in a folder."""
-        arrays = {
-            name: np.load(folder / f"{name}.npy", allow_pickle=False)
-            for name in (_STARTS, _TABLE, _NAMED, _LENGTHS)
-        }
+        arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in _ARRAYS}
         listed = (folder / f"{_WORDS}.txt").read_text("utf-8").split("\n")[:-1]
         return cls(words={word: number for number, word in enumerate(listed)}, **arrays)
 
     def save(self, folder: Path) -> None:
         """Write the postings into a folder."""
-        for name in (_STARTS, _TABLE, _NAMED, _LENGTHS):
+        for name in _ARRAYS:
             np.save(folder / f"{name}.npy", getattr(self, name))
         (folder / f"{_WORDS}.txt").write_text("".join(f"{w}\n" for w in self.words), "utf-8")
 
@@ -160,7 +166,7 @@ class Lexical:
         """How well each table matches each of its words, by where the word stands."""
         mean = float(self.lengths.mean()) if len(self.lengths) else 1.0
         softened = np.sqrt(1 - _LENGTH + _LENGTH * self.lengths / max(mean, 1e-9))
-        place = np.where(self.named, 1.0, _IN_COLUMN)
+        place = np.where(self.named, 1.0, np.where(self.told, IN_COMMENT, _IN_COLUMN))
         match: Floats = (place / softened[self.table]).astype(np.float32)
         return match
 
@@ -171,3 +177,10 @@ class Lexical:
         whole = np.bincount(self.table, idf, minlength=len(self.lengths))
         share: Floats = (idf / np.maximum(whole[self.table], 1e-9)).astype(np.float32)
         return share
+
+
+def comment_words(table: Table) -> list[str]:
+    """The stems of what the comments on a table and its columns say, stop words left out."""
+    texts = [table.comment, *(column.comment for column in table.columns)]
+    found = dict.fromkeys(word for text in texts if text for word in query_words(text))
+    return list(found)[:_MOST_TOLD]

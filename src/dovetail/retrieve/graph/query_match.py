@@ -16,8 +16,9 @@ import numpy as np
 from dovetail.domain import Candidate, TableId
 from dovetail.joins.naming.name_words import identifies
 from dovetail.search.fusion import DEFAULT, Floats
+from dovetail.search.lexical import IN_COMMENT, comment_words
 from dovetail.search.query import Query, QueryTerm, ValueLink
-from dovetail.search.query_terms import stems
+from dovetail.search.query_terms import query_words, stems
 from dovetail.search.searcher import Searcher
 
 _IN_NAME, _IN_COLUMN, _IN_KEY = 1.0, 2 / 3, 0.3
@@ -126,7 +127,10 @@ class QueryMatcher:
                 level[word] = max(level.get(word, 0.0), _IN_KEY if key else _IN_COLUMN)
             if words and not key:
                 plain.append(tuple((word, lexical.idf(word)) for word in words))
+            if told := list(query_words(column.comment)):
+                plain.append(tuple((word, lexical.idf(word)) for word in told))
         level |= dict.fromkeys(stems(known.name), _IN_NAME)
+        level = dict.fromkeys(comment_words(known), IN_COMMENT) | level
         return _Vocabulary(level, tuple(plain))
 
 
