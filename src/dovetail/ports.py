@@ -127,10 +127,14 @@ class ScannedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A table being read: its columns, and batches whose columns stand in the same order."""
+    """A table being read: its columns, and batches whose columns stand in the same order.
+
+    `left_out` maps parts of the table that cannot be read to the reason; the rest is read.
+    """
 
     columns: tuple[ScannedColumn, ...]
     batches: Iterator[pa.RecordBatch]
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 class Source(Protocol):

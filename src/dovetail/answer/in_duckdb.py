@@ -36,9 +36,9 @@ def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
         opened = _open(relations, limits, sources)
         for _ in range(_ATTEMPTS):
             try:
-                rows, truncated, ready = _run(sql, relations, opened, limits)
+                ran, ready = _run(sql, relations, opened, limits)
                 seconds = {"open": ready - began, "run": time.perf_counter() - ready}
-                return Ran(_narrowed(rows), truncated, seconds)
+                return replace(ran, rows=_narrowed(ran.rows), seconds=seconds)
             except RescanError:
                 continue
     raise SourceError(_UNSTEADY)
@@ -57,10 +57,11 @@ def _open(relations: list[Json], limits: Limits, sources: ExitStack) -> dict[str
 
 def _run(
     sql: str, relations: list[Json], opened: dict[str, Source], limits: Limits
-) -> tuple[pa.Table, bool, float]:
-    """The rows, whether there were more, and when the query itself began."""
+) -> tuple[Ran, float]:
+    """What the query gave, and when it began itself."""
     connection = _spare.pop() if _spare else _connect()
     streams: list[TableStream] = []
+    warnings: list[str] = []
     try:
         connection.execute(f"SET memory_limit = '{limits.memory}B'")
         for relation in relations:
@@ -68,10 +69,12 @@ def _run(
             with _named(f"{label}::{relation['table']}"):
                 source = opened[label]
                 streams.append(_provide(connection, source, relation))
+            warnings += _left_out(relation["table"], streams[-1])
         _lock(connection)
         ready = time.perf_counter()
         reader = connection.execute(sql).to_arrow_reader(_BATCH_ROWS)
-        return *collect(reader, reader.schema, limits), ready
+        rows, truncated = collect(reader, reader.schema, limits)
+        return Ran(rows, truncated, warnings=tuple(warnings)), ready
     except (duckdb.Error, pa.ArrowException, OSError, RuntimeError) as error:
         for stream in streams:
             if stream.trouble is not None:
@@ -79,6 +82,15 @@ def _run(
         raise _failure(error) from None
     finally:
         connection.close()
+
+
+def _left_out(table: str, stream: TableStream) -> list[str]:
+    """A warning for a table of which some parts cannot be read."""
+    if not stream.left_out:
+        return []
+    part, reason = min(stream.left_out.items())
+    more = f" (and {len(stream.left_out) - 1} more)" if len(stream.left_out) > 1 else ""
+    return [f"{table} is read without its part {part}{more}: {reason}"]
 
 
 def prepare() -> None:

@@ -40,6 +40,7 @@ class TableStream:
         self.trouble: Exception | None = None
         scan, first = self._begun
         self.columns = scan.columns
+        self.left_out = scan.left_out
         fields = [(f"c{at}", pa.string()) for at in range(len(scan.columns))]
         self.schema = pa.schema(fields) if first is None else first.schema
 

@@ -52,6 +52,10 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
             try:
                 read, token = _read(sources.open(table.spec), table, profiler, tick)
                 records.append(_record(read, table, token, writer))
+                skipped += [
+                    Skipped(table.id.source, f"{table.id.name}/{part}", why)
+                    for part, why in sorted(read.left_out.items())
+                ]
             except (DovetailError, OSError, MemoryError) as error:
                 if isinstance(error, OSError) and error.errno in FULL_DISK:
                     raise

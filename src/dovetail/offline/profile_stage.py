@@ -74,8 +74,9 @@ def profile_stage(
         forgotten=roots.forgotten,
     )
     records = with_declarations(records, plan.declared, plan.declaring)
-    skipped = tuple(sorted(plan.skipped, key=lambda skip: (skip.source, skip.table)))
     catalog, pooled = writer.current, not settings.join_sources
+    plan.skipped += _still_left_out(catalog.skipped if catalog else (), plan, earlier, records)
+    skipped = tuple(sorted(plan.skipped, key=lambda skip: (skip.source, skip.table)))
     same_pooling = catalog is not None and catalog.manifest.pooled == pooled
     if (
         catalog is None
@@ -104,6 +105,26 @@ def _earlier(
         segments[segment.about["name"]] = segment
         records.append(segment.records())
     return EarlierRecords(Records.concat(records)), segments
+
+
+def _still_left_out(
+    before: Sequence[Skipped], plan: Plan, earlier: EarlierRecords, now: Records
+) -> list[Skipped]:
+    """The parts that were left out of tables which did not change, and so were not read again."""
+    known = {TableId(skip.source, skip.table) for skip in plan.skipped} | set(now.ids)
+    unchanged = {earlier.records.ids[place] for place in plan.unchanged}
+    return [
+        skip
+        for skip in before
+        if TableId(skip.source, skip.table) not in known
+        and any(TableId(skip.source, above) in unchanged for above in _prefixes(skip.table))
+    ]
+
+
+def _prefixes(name: str) -> list[str]:
+    """The names that a part's name begins with, folder by folder."""
+    folders = name.split("/")
+    return ["/".join(folders[:at]) for at in range(1, len(folders))]
 
 
 def _refuse_nothing(

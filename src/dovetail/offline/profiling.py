@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from dovetail.offline.sampling import RowSample, render, write_out
 from dovetail.ports import Json, Scan, ScannedColumn
 
 # Raised whenever a profile would come out differently than before: catalogs are then rebuilt.
-PROFILE_VERSION = 2
+PROFILE_VERSION = 3
 EXAMPLES = 5
 # Hashes of one table held in memory before they go to disk in sorted runs.
 _SPILL_ENTRIES = 1 << 25
@@ -60,12 +60,14 @@ class TableProfiler:
         self._digest = hashlib.sha256()
         self.rows = 0
         self.columns: list[ColumnProfiler] = []
+        self.left_out: Mapping[str, str] = {}
         self._sample = RowSample(options.sample_rows, options.seed)
         self._row_sum = np.uint64(0)
 
     def read(self, scan: Scan) -> Iterator[int]:
         """Take the batches in one by one, giving out the number of rows so far."""
         self.columns = [ColumnProfiler(column, self._options) for column in scan.columns]
+        self.left_out = scan.left_out
         for batch in scan.batches:
             if batch.num_rows:
                 self._add(batch)

@@ -54,23 +54,23 @@ class Dialect:
         ]
 
 
-def read_csv(files: Sequence[str], *, tab: bool, long_lines: bool, hive: bool) -> str:
-    """A read_csv call for the files of a table, all its values text.
+def read_csv(files: Sequence[str], dialect: Dialect, *, long_lines: bool) -> str:
+    """A read_csv call for files of one dialect, all their values text.
 
     `long_lines` reads lines beyond DuckDB's limit, which it gets right on one thread only, and
     there it drops a last value whose quote is never closed: so that is looked for here.
     """
-    dialect = _dialect(files[0], tab=tab)
-    options = [*dialect.options(), f"hive_partitioning = {str(hive).lower()}"]
+    options = [*dialect.options(), "hive_partitioning = false", "auto_detect = false"]
     if long_lines:
         _refuse_unclosed(files, dialect.quote)
         options += ["parallel = false", _LONG_LINES]
-    if len(files) == 1 and not hive:
-        columns = ", ".join(f"{duck.literal(name)}: 'VARCHAR'" for name in dialect.columns)
-        options += ["auto_detect = false", f"columns = {{{columns}}}"]
-    else:  # the parts are then held against each other by name
-        options += ["all_varchar = true", "comment = ''"]
-    return f"read_csv({duck.file_list(files)}, {', '.join(options)})"
+    columns = ", ".join(f"{duck.literal(name)}: 'VARCHAR'" for name in dialect.columns)
+    return f"read_csv({duck.file_list(files)}, {', '.join(options)}, columns = {{{columns}}})"
+
+
+def first_line(file: str) -> bytes:
+    """The first line of a file as it is written, or all that a first look shows of it."""
+    return _head(file).partition(b"\n")[0]
 
 
 def encoding_of(file: str) -> str:
@@ -111,7 +111,8 @@ def complaint(message: str) -> str:
     return f"{place}: {causes[0]}" if causes else place
 
 
-def _dialect(file: str, *, tab: bool) -> Dialect:
+def dialect_of(file: str, *, tab: bool) -> Dialect:
+    """How a file is written, by its first rows."""
     head = _head(file)
     if b"\0" in head:
         raise SourceError("holds NUL bytes, so it is no CSV text; export it again as UTF-8")

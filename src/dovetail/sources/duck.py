@@ -20,21 +20,13 @@ import pyarrow as pa
 
 from dovetail.errors import SourceError
 from dovetail.ports import Scan, ScannedColumn
+from dovetail.sources import quoting
+from dovetail.sources.projection import PLAIN, Columns, Field, fields_of
 
 # A batch holds about this many cells, so that wide tables come in short batches.
 _CELLS_PER_BATCH = 1 << 21
 _MAX_ROWS_PER_BATCH = 1 << 17
 _VECTOR_ROWS = 2048
-
-# DuckDB types that Arrow arrays of the same values come out of, as they are.
-_PLAIN = {
-    "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
-    "UBIGINT", "DOUBLE", "VARCHAR", "BLOB", "DATE", "TIMESTAMP",
-}  # fmt: skip
-# Types whose text is a number.
-_WRITTEN_NUMBERS = {"HUGEINT", "UHUGEINT", "BIGNUM"}
-# Decimals of so many digits are exact as doubles.
-DOUBLE_DIGITS = 15
 
 ENGINE_ERRORS = (duckdb.Error, pa.ArrowInvalid, UnicodeDecodeError)
 # Errors that a source may know what to do about, by the name they bear in a message.
@@ -47,8 +39,9 @@ _KINDS: dict[str, type[duckdb.Error]] = {
 _CLASS = re.compile(r"^([A-Z][A-Za-z-]+ (?:[A-Za-z-]+ )*)Error: ")
 # What a caller wraps around the engine's work, so that its errors speak of the caller's object.
 Explain = Callable[[], AbstractContextManager[None]]
-# The names and types of a relation's columns.
-Columns = Sequence[tuple[str, str]]
+
+identifier, literal = quoting.identifier, quoting.literal
+file_pattern, file_list = quoting.file_pattern, quoting.file_list
 
 _aliases = count(1)
 
@@ -112,42 +105,6 @@ def extension_file(name: str) -> Path:
     return folder / f"{name}.duckdb_extension"
 
 
-def identifier(name: str) -> str:
-    """Quote a name.
-
-    >>> identifier('say "when"')
-    '"say ""when\"""'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Quote a string.
-
-    >>> literal("it's")
-    "'it''s'"
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # so it is the name of a file, which may be any bytes
-        raise SourceError("its name is not valid UTF-8; rename it") from None
-    return "'" + text.replace("'", "''") + "'"
-
-
-def file_pattern(file: str) -> str:
-    """Quote a file's name so that the wildcards in it are taken literally.
-
-    >>> file_pattern("a*.csv")
-    "'a[*].csv'"
-    """
-    return literal("".join(f"[{char}]" if char in "*?[" else char for char in file))
-
-
-def file_list(files: Sequence[str]) -> str:
-    """Quote the names of several files."""
-    return "[" + ", ".join(map(file_pattern, files)) + "]"
-
-
 def run(sql: str, connection: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyConnection:
     """Execute a statement, on a connection of its own unless told."""
     try:
@@ -198,8 +155,9 @@ def scan(
     """Stream a relation (a quoted table or a table function) in Arrow batches.
 
     Types that Arrow or a hash would spell differently from one source to the next are brought
-    to one spelling on the way: decimals and floats to doubles, the rest to text. Where starting
-    the relation is dear, `described` saves doing it once more to learn the types.
+    to one spelling on the way: decimals and floats to doubles, the rest to text; the parts of a
+    record are columns. Where starting the relation is dear, `described` saves doing it once more
+    to learn the types.
     """
     reading = cursor(database)
     with explain():
@@ -207,15 +165,32 @@ def scan(
         if not found:
             started = run(f"SELECT * FROM {relation}", reading).description or []
             found = [(str(row[0]), str(row[1])) for row in started]
-        if described or not _PLAIN.issuperset(kind for _, kind in found):
-            projection = ", ".join(_projected(name, kind) for name, kind in found)
-            run(f"SELECT {projection} FROM {relation}", reading)
-        rows = min(_MAX_ROWS_PER_BATCH, max(_VECTOR_ROWS, _CELLS_PER_BATCH // len(found)))
-        reader = reading.to_arrow_reader(rows)
+        fields = fields_of(found)
+        if described or not PLAIN.issuperset(kind for _, kind in found):
+            run(f"SELECT {projection(fields)} FROM {relation}", reading)
+        reader = reading.to_arrow_reader(_batch_rows(len(fields)))
     columns = tuple(
-        ScannedColumn(name, kind, untyped or _written_number(kind)) for name, kind in found
+        ScannedColumn(field.name, field.type, untyped or field.written_number) for field in fields
     )
     return Scan(columns, _batches(reader, reading, explain))
+
+
+def stream(relation: str, fields: Sequence[Field], explain: Explain) -> Iterator[pa.RecordBatch]:
+    """Stream chosen fields of a relation; it starts with the first batch that is asked for."""
+    reading = cursor()
+    with explain():
+        run(f"SELECT {projection(fields)} FROM {relation}", reading)
+        reader = reading.to_arrow_reader(_batch_rows(len(fields)))
+    yield from _batches(reader, reading, explain)
+
+
+def projection(fields: Sequence[Field]) -> str:
+    """The fields of a relation as a list of expressions to select."""
+    return ", ".join(field.expression for field in fields)
+
+
+def _batch_rows(columns: int) -> int:
+    return min(_MAX_ROWS_PER_BATCH, max(_VECTOR_ROWS, _CELLS_PER_BATCH // columns))
 
 
 def _batches(
@@ -235,26 +210,6 @@ def _as_raised(message: str) -> duckdb.Error:
     """DuckDB's error again, of which Arrow passes on only the text once rows are streaming."""
     kind = _CLASS.match(_cause(message))
     return _KINDS.get(kind[1].strip() if kind else "", duckdb.Error)(message)
-
-
-def _projected(name: str, kind: str) -> str:
-    column = identifier(name)
-    if kind in _PLAIN:
-        return column
-    if kind == "FLOAT":  # by way of its shortest text, so that 0.1 is the double 0.1
-        return f"CAST(CAST({column} AS VARCHAR) AS DOUBLE)"
-    if kind.startswith("DECIMAL") and not _written_number(kind):
-        return f"CAST({column} AS DOUBLE)"
-    if kind == "TIMESTAMP WITH TIME ZONE":
-        return f"make_timestamp(epoch_us({column}))"
-    if kind.startswith("TIMESTAMP_"):
-        return f"CAST({column} AS TIMESTAMP)"
-    return f"CAST({column} AS VARCHAR)"
-
-
-def _written_number(kind: str) -> bool:
-    digits = re.match(r"DECIMAL\((\d+)", kind)
-    return kind in _WRITTEN_NUMBERS or (digits is not None and int(digits[1]) > DOUBLE_DIGITS)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
 from dovetail.sources.attached import listing, place_of
 from dovetail.sources.declarations import Row, declarations
+from dovetail.sources.projection import DOUBLE_DIGITS
 from dovetail.sources.server import Asked, Server
 from dovetail.sources.trust import LOGIN_VARIABLES
 
@@ -194,7 +195,7 @@ def _asked(name: str, full: str, plain: str, digits: int) -> Asked:
         return Asked(name, f"{column} + 0")
     if plain in ("date", "datetime", "timestamp"):  # no 31st of February, which some modes allow
         return Asked(name, f"IF(DATE({column}) <= LAST_DAY({column}), {column}, NULL)")
-    if plain == "decimal" and digits <= duck.DOUBLE_DIGITS:
+    if plain == "decimal" and digits <= DOUBLE_DIGITS:
         return Asked(name, f"{column} + 0e0", type=full.upper())
     if plain == "decimal":
         return Asked(name, f"CAST({column} AS CHAR)", number=True)

@@ -17,6 +17,10 @@ TABLE_SUFFIXES = tuple(known + packed for known in _TABLE_SUFFIXES for packed in
 _WILD = frozenset("*?[")
 # What stands in the folder of a catalog from its first moment: its files are no tables.
 _CATALOG = frozenset(("lock", "segments", "generations", "staging"))
+# Folders in which the writers of tables keep their own records.
+_RECORDS = frozenset(
+    ("_delta_log", "_temporary", "_spark_metadata", "_symlink_format_manifest", "_change_data")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def _walk(folder: str, below: str, above: frozenset[tuple[int, int]] = frozenset
         return []
     above |= {(state.st_dev, state.st_ino)}
     with os.scandir(folder) as listing:
-        entries = [entry for entry in listing if not entry.name.startswith(".")]
+        entries = [entry for entry in listing if not _is_hidden(entry.name)]
     if _CATALOG.issubset(entry.name for entry in entries):
         return []
     found = []
@@ -102,6 +106,10 @@ def _walk(folder: str, below: str, above: frozenset[tuple[int, int]] = frozenset
         except OSError:
             found.append(Found(entry.path, path, shut=True))
     return found
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or name in _RECORDS
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -132,15 +140,13 @@ def _is_table_like(path: str, is_folder: bool) -> bool:
     return bool(table_suffix(path)) or (path.lower().endswith(DATABASE_SUFFIXES) and not is_folder)
 
 
-def parts(path: str) -> list[str]:
-    """The files of a table: the file itself, or what a folder of parts holds of its format."""
-    if not os.path.isdir(path):
-        return [path]
+def parts_within(path: str) -> list[Found]:
+    """What a folder with a table's suffix holds of its format, by name."""
     inside = sorted(_walk(path, ""), key=lambda found: found.path)
     for found in inside:
         if found.shut:
             raise SourceError(f"its folder {found.below} cannot be looked into")
-    return [found.path for found in inside if table_format(found.path) == table_format(path)]
+    return [found for found in inside if table_format(found.path) == table_format(path)]
 
 
 def table_format(path: str) -> str:

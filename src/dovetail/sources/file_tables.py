@@ -1,0 +1,113 @@
+"""Which files are one table: a file, the parts of a folder, or the partitions of a Hive folder.
+
+Programs that write tables in parts name them by number (`part-00000.parquet`) and may put the
+value of a column into the name of a folder (`year=2024`). Such files are one table, named after
+their folder. Files that people named stay tables of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from dovetail.errors import SourceError
+from dovetail.sources.descriptions import is_descriptions
+from dovetail.sources.grouping import grouped, stem_of
+from dovetail.sources.partition import Values, values_of
+from dovetail.sources.walk import (
+    Found,
+    anchor,
+    is_wild,
+    parts_within,
+    table_format,
+    table_suffix,
+    walk,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileTable:
+    """A table in files: its name, its format, and its parts by their paths below a folder.
+
+    A file on its own has one part, `''`. `trouble` says why the parts cannot be told.
+    """
+
+    name: str
+    format: str
+    root: str
+    parts: tuple[str, ...] = ("",)
+    trouble: str = ""
+
+    @property
+    def is_one_file(self) -> bool:
+        return self.parts == ("",)
+
+    @property
+    def place(self) -> str:
+        """All of it but the name, as a text."""
+        if self.is_one_file:
+            return self.root
+        return json.dumps([self.format, self.root, self.parts, self.trouble])
+
+    @classmethod
+    def at(cls, place: str) -> FileTable:
+        """The table at a place, without its name."""
+        if not place.startswith("["):
+            return cls("", table_format(place), place)
+        kind, root, parts, trouble = json.loads(place)
+        return cls("", kind, root, tuple(parts), trouble)
+
+    def files(self) -> list[str]:
+        """The paths of its parts."""
+        return [self.path(part) for part in self.parts]
+
+    def path(self, part: str) -> str:
+        """The path of a part."""
+        return os.path.join(self.root, part) if part else self.root
+
+    def values(self, part: str) -> Values:
+        """The values of the partition columns in a part."""
+        return values_of(part.split(os.sep)[:-1])
+
+
+def file_tables(location: str) -> list[FileTable]:
+    """The tables in the files of a path, folder or glob, each under a name of its own."""
+    found = [file for file in walk(location) if file.is_table and not is_descriptions(file.path)]
+    wild = is_wild(location)
+    if wild or (os.path.isdir(location) and not table_suffix(location)):
+        top = os.path.basename(os.path.abspath(anchor(location) if wild else location))
+        together, apart = grouped(found)
+        tables = [
+            FileTable(each.name or top or "files", each.format, each.root, each.parts)
+            for each in together
+        ]
+        tables += map(_alone, apart)
+    else:
+        tables = list(map(_alone, found))
+    return sorted(_named_apart(tables), key=lambda table: table.name)
+
+
+def _named_apart(tables: list[FileTable]) -> Iterator[FileTable]:
+    """Tables that share a name, with their suffix, or with the format of their parts."""
+    times = Counter(table.name for table in tables)
+    folders = Counter(table.name for table in tables if not table_suffix(table.root))
+    for table in tables:
+        suffix = table_suffix(table.root)
+        unique = times[table.name] == 1 if suffix else folders[table.name] == 1
+        yield table if unique else replace(table, name=table.name + (suffix or f".{table.format}"))
+
+
+def _alone(file: Found) -> FileTable:
+    """A file that is a table, or a folder with a table's suffix."""
+    name, kind = stem_of(file.below), table_format(file.path)
+    if not os.path.isdir(file.path):
+        return FileTable(name, kind, file.path)
+    try:
+        inside = parts_within(file.path)
+    except (SourceError, OSError) as error:
+        return FileTable(name, kind, file.path, (), str(error))
+    parts = tuple(os.path.relpath(part.path, file.path) for part in inside)
+    return FileTable(name, kind, file.path, parts)
