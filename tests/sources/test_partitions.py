@@ -80,8 +80,8 @@ def test_a_hive_folder_is_one_table_whoever_wrote_it(written: str, tmp_path: Pat
         "region": "text",
     }
     assert types(sales)["year"][0] == "BIGINT"
-    region = sales.column("region").profile
-    assert (sorted(region.examples), region.nulls) == (["São Paulo", "a/b=c"], 20)
+    regions = sales.column("region").profile
+    assert (sorted(regions.examples), regions.nulls) == (["São Paulo", "a/b=c"], 20)
 
 
 def test_sql_reads_partition_columns_as_their_types(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def parquet_comments(file: str) -> Declaration:
     """The descriptions in the metadata of a Parquet file: of Arrow's fields, or as Spark writes."""
     try:
         schema = pq.read_schema(file)
-    except (OSError, pa.ArrowException):
+    except (OSError, UnicodeError, pa.ArrowException):
         return Declaration()  # whoever reads its rows says what is wrong with it
     about = schema.metadata or {}
     columns = _spark_comments(about.get(_SPARK, b""))

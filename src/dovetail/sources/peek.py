@@ -19,7 +19,7 @@ def column_names(path: str, kind: str) -> frozenset[str]:
             return frozenset(pq.read_schema(path).names)
         with pa.input_stream(path) as stream:
             head = bytes(stream.read(_GLANCE)).decode("utf-8", "replace")
-    except (OSError, pa.ArrowException):
+    except (OSError, UnicodeError, pa.ArrowException):
         return frozenset()
     return _keys(head) if kind == "json" else _cells(head)
 
