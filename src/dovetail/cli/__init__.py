@@ -14,6 +14,7 @@ from dovetail.cli.catalog import demo, index, tables
 from dovetail.cli.families import families
 from dovetail.cli.interrupts import heed_interrupts
 from dovetail.cli.joins import joins
+from dovetail.cli.mcp import mcp
 from dovetail.cli.output import printable
 from dovetail.cli.search import search
 from dovetail.cli.show import show
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Point it at a pile of tables and learn which of them fit together.",
 )
-for command in (index, ask, search, tables, show, families, joins, sql, demo):
+for command in (index, ask, search, tables, show, families, joins, sql, mcp, demo):
     app.command()(command)
 app.add_typer(bench, name="bench")
 

@@ -1,0 +1,49 @@
+"""The catalog that a server answers from: opened again when an update has landed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+
+from dovetail.api.catalog import Catalog
+from dovetail.api.catalog import open as open_catalog
+from dovetail.api.narrowed import narrowed
+from dovetail.catalog.manifest import FILE
+from dovetail.settings import Settings
+
+# What tells one generation of a catalog from the next: inode, time and size of its manifest.
+_Stamp = tuple[int, int, int]
+
+
+class LiveCatalog:
+    """Gives the catalog as it is now; whoever holds an older one can go on with it.
+
+    `tables` are patterns of the tables that may be seen; without any, all may.
+    """
+
+    def __init__(self, folder: str | Path, settings: Settings, tables: Sequence[str] = ()) -> None:
+        self.folder = Path(folder)
+        self._settings = settings
+        self._tables = tuple(tables)
+        self._lock = Lock()
+        self._stamp = self._now()
+        self._catalog = self._opened()
+
+    def current(self) -> Catalog:
+        """The catalog, with the last update that landed; the old one while a new is unreadable."""
+        stamp = self._now()
+        with self._lock:
+            if stamp is not None and stamp != self._stamp:
+                self._catalog, self._stamp = self._opened(), stamp
+            return self._catalog
+
+    def _opened(self) -> Catalog:
+        return narrowed(open_catalog(self.folder, self._settings), self._tables)
+
+    def _now(self) -> _Stamp | None:
+        try:
+            status = (self.folder / FILE).stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns, status.st_size

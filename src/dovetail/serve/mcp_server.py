@@ -1,0 +1,215 @@
+"""The Model Context Protocol: an agent finds tables, looks at them, joins them and runs SQL.
+
+Every tool only reads. An error is one line that says what to do: a name that is not there comes
+back with those that are near, SQL that may not run with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, TypeVar
+from urllib.parse import unquote
+
+from dovetail.api.catalog import Catalog
+from dovetail.ddl import ddl
+from dovetail.errors import DovetailError, MissingExtraError, UsageError
+from dovetail.markdown import one_line
+from dovetail.prompts import read_prompt
+from dovetail.serve.live_catalog import LiveCatalog
+from dovetail.serve.views import (
+    FoundView,
+    JoinView,
+    RankedView,
+    RowsView,
+    TableView,
+    answer_view,
+    found_view,
+    join_view,
+    ranked_view,
+    sample_view,
+    table_view,
+)
+
+try:
+    import anyio.to_thread
+    from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+    from mcp.types import ToolAnnotations
+    from pydantic import Field
+except ImportError as missing:
+    raise MissingExtraError("the MCP server", "mcp") from missing
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer as Server
+
+T = TypeVar("T")
+_READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_MOST_TABLES, _MOST_FOUND, _MOST_ROWS, _MOST_LISTED = 20, 50, 200, 2_000
+
+Question = Annotated[str, Field(description="A question in plain words.", max_length=4_000)]
+TableName = Annotated[
+    str, Field(description="A table: `source::name`, or a name that is unique.", max_length=1_000)
+]
+
+
+@dataclass(frozen=True)
+class Described:
+    """Tables with their columns; `truncated` where more were asked for than are told."""
+
+    tables: list[TableView]
+    truncated: bool
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Tables by relevance, the most relevant first."""
+
+    tables: list[RankedView]
+
+
+@dataclass(frozen=True)
+class Path:
+    """The joins that lead from one table to another, in order; none where `found` is false."""
+
+    found: bool
+    joins: list[JoinView]
+
+
+def mcp_server(live: LiveCatalog) -> Server:
+    """The server over a catalog; run it by `run("stdio")` or `run("streamable-http")`."""
+    from dovetail import __version__
+
+    server = MCPServer(
+        "dovetail",
+        version=__version__,
+        instructions=read_prompt("mcp_instructions").fill()[0].content,
+    )
+    _add_finding(server, live)
+    _add_looking(server, live)
+    _add_querying(server, live)
+    _add_resources(server, live)
+    return server
+
+
+def _add_finding(server: Server, live: LiveCatalog) -> None:
+    @server.tool(annotations=_READS)
+    async def find_tables(
+        question: Question,
+        breadth: Annotated[
+            float | None,
+            Field(ge=0, le=1, description="0 few tables, 1 all that hang together; 0.6 usually."),
+        ] = None,
+    ) -> FoundView:
+        """Find the smallest set of tables that answers a question, how they join, and a schema
+        slice to write SQL over. Begin here. Where nothing fits, the result says so."""
+        return await _on(
+            live, lambda catalog: found_view(catalog, catalog.ask(question, breadth=breadth))
+        )
+
+    @server.tool(annotations=_READS)
+    async def search_tables(
+        question: Question,
+        limit: Annotated[int, Field(ge=1, le=_MOST_FOUND, description="How many.")] = 10,
+    ) -> Ranked:
+        """Rank single tables by how much they have to do with some words."""
+        return await _on(
+            live, lambda catalog: Ranked(list(map(ranked_view, catalog.search(question, limit))))
+        )
+
+    @server.tool(annotations=_READS)
+    async def join_path(start: TableName, end: TableName) -> Path:
+        """Find the surest chain of joins from one table to another."""
+
+        def path(catalog: Catalog) -> Path:
+            edges = catalog.path(start, end)
+            return Path(bool(edges), [join_view(edge) for edge in edges])
+
+        return await _on(live, path)
+
+
+def _add_looking(server: Server, live: LiveCatalog) -> None:
+    @server.tool(annotations=_READS)
+    async def describe_tables(
+        tables: Annotated[list[TableName], Field(min_length=1, description="Which tables.")],
+    ) -> Described:
+        """Describe tables: columns with types, examples and uniqueness, copies and partitions."""
+
+        def described(catalog: Catalog) -> Described:
+            views = [table_view(catalog, catalog[name]) for name in tables[:_MOST_TABLES]]
+            return Described(views, len(tables) > _MOST_TABLES)
+
+        return await _on(live, described)
+
+    @server.tool(annotations=_READS)
+    async def sample_rows(
+        table: TableName,
+        limit: Annotated[int, Field(ge=1, le=100, description="How many rows.")] = 5,
+    ) -> RowsView:
+        """Show a few sampled rows of a table."""
+        return await _on(live, lambda catalog: sample_view(catalog[table], limit))
+
+
+def _add_querying(server: Server, live: LiveCatalog) -> None:
+    @server.tool(annotations=_READS)
+    async def run_sql(
+        sql: Annotated[str, Field(description="One SELECT, DuckDB's dialect.", max_length=100_000)],
+        tables: Annotated[
+            list[TableName] | None,
+            Field(description="The only tables it may read; all tables without this."),
+        ] = None,
+        limit: Annotated[int, Field(ge=1, le=_MOST_ROWS, description="Rows to return.")] = 50,
+    ) -> RowsView:
+        """Run one query that only reads, over tables of any sources; call a table by its name or
+        as "source::name" in double quotes."""
+        return await _on(live, lambda catalog: answer_view(catalog.sql(sql, tables), limit))
+
+    @server.prompt()
+    def answer_question(question: str) -> str:
+        """Answer a question from the tables here, with the SQL that shows it."""
+        return read_prompt("mcp_answer").fill(question=one_line(question))[0].content
+
+
+def _add_resources(server: Server, live: LiveCatalog) -> None:
+    @server.resource("dovetail://tables", mime_type="text/plain")
+    async def tables() -> str:
+        """The ids of all tables, one a line."""
+
+        def listed(catalog: Catalog) -> str:
+            lines = [one_line(str(table)) for table in catalog.ids[:_MOST_LISTED]]
+            more = len(catalog) - len(lines)
+            return "\n".join([*lines, *([f"({more:,} more)"] if more else [])])
+
+        return await _on(live, listed, ResourceError)
+
+    @server.resource("dovetail://schema/{table}", mime_type="text/plain")
+    async def schema(table: str) -> str:
+        """CREATE TABLE of one table, with example values."""
+        return await _on(live, lambda catalog: ddl([catalog[unquote(table)]]), ResourceError)
+
+
+async def _on(
+    live: LiveCatalog, work: Callable[[Catalog], T], told_as: type[Exception] = ToolError
+) -> T:
+    """Do some work on the catalog in a thread; an error of ours is told, without the folder."""
+    try:
+        return await anyio.to_thread.run_sync(partial(_run, live, work))
+    except DovetailError as error:
+        raise told_as(one_line(str(error).replace(str(live.folder), "the catalog"))) from None
+
+
+def _run(live: LiveCatalog, work: Callable[[Catalog], T]) -> T:
+    return work(live.current())
+
+
+def serve_mcp(live: LiveCatalog, http: str | None) -> None:
+    """Serve over standard input and output, or over HTTP at `host:port`."""
+    server = mcp_server(live)
+    if http is None:
+        server.run("stdio")
+        return
+    host, _, port = http.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise UsageError(f"--http {http}: give an address such as 127.0.0.1:8765")
+    server.run("streamable-http", host=host, port=int(port))

@@ -1,0 +1,253 @@
+"""MCP with a real client: every tool over standard input and output, and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+import dovetail
+from dovetail.api.narrowed import narrowed
+from dovetail.serve.live_catalog import LiveCatalog
+from dovetail.serve.mcp_server import mcp_server
+from dovetail.settings import Settings
+from tests.support.scripted import write_shop
+
+QUESTION = "Which customers ordered which products?"
+TOOLS = {
+    "describe_tables", "find_tables", "join_path", "run_sql", "sample_rows", "search_tables",
+}  # fmt: skip
+NO_MODELS = Settings(embedder="none")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("mcp")
+    shop = write_shop(place / "shop.sqlite")
+    dovetail.build(f"shop={shop}", into=place / "catalog", settings=NO_MODELS)
+    return place
+
+
+@contextmanager
+def over_http(folder: Path) -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [*COMMAND, "--http", f"127.0.0.1:{port}", "-C", "catalog"], cwd=folder, env=_environment()
+    )
+    try:
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+COMMAND = [sys.executable, "-m", "dovetail", "mcp"]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "DOVETAIL_EMBEDDER": "none"}
+
+
+def stdio(folder: Path, *more: str) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=COMMAND[0],
+        args=[*COMMAND[1:], "-C", "catalog", *more],
+        cwd=str(folder),
+        env=_environment(),
+    )
+
+
+Use = Callable[[Client], Coroutine[Any, Any, None]]
+
+
+def using(server: Any, use: Use) -> None:
+    async def conversation() -> None:
+        async with Client(server) as client:
+            await use(client)
+
+    asyncio.run(conversation())
+
+
+async def call(client: Client, tool: str, **arguments: object) -> dict[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    assert isinstance(result.structured_content, dict)
+    return result.structured_content
+
+
+async def complaint(client: Client, tool: str, **arguments: object) -> str:
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    return str(getattr(result.content[0], "text", ""))
+
+
+async def _every_tool(client: Client) -> None:
+    tools = (await client.list_tools()).tools
+    assert {tool.name for tool in tools} == TOOLS
+    assert all(tool.output_schema for tool in tools)
+    assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+    found = await call(client, "find_tables", question=QUESTION)
+    names = {table["name"] for table in found["tables"]}
+    assert names >= {"customers", "orders", "order_items", "products"}
+    assert found["connected"] is True
+    assert (found["nothing_fits"], found["truncated"]) == (False, False)
+    assert "CREATE TABLE customers" in found["ddl"]
+    conditions = {join["condition"] for join in found["joins"]}
+    assert '"orders"."customer_no" = "customers"."customer_no"' in conditions
+    ranked = await call(client, "search_tables", question="weather of orders", limit=2)
+    assert len(ranked["tables"]) == 2
+    assert all(0 < one["relevance"] <= 1 and one["signals"] for one in ranked["tables"])
+    described = await call(client, "describe_tables", tables=["orders", "shop::weather"])
+    orders, weather = described["tables"]
+    assert (orders["rows"], orders["columns"][0]["unique"]) == (120, True)
+    assert [column["name"] for column in weather["columns"]] == ["station", "rainfall"]
+    path = await call(client, "join_path", start="customers", end="products")
+    assert (path["found"], len(path["joins"])) == (True, 3)
+    rows = await call(client, "sample_rows", table="suppliers", limit=2)
+    assert rows["columns"] == ["supplier_no", "company", "country"]
+    assert (len(rows["rows"]), rows["truncated"]) == (2, True)
+    sql = "SELECT count(*) AS n FROM orders o JOIN customers c USING (customer_no)"
+    counted = await call(client, "run_sql", sql=sql)
+    assert counted["rows"] == [["120"]]
+    listed = await client.read_resource("dovetail://tables")
+    assert "shop::orders" in getattr(listed.contents[0], "text", "").splitlines()
+    schema = await client.read_resource("dovetail://schema/shop%3A%3Aorders")
+    assert "CREATE TABLE orders" in getattr(schema.contents[0], "text", "")
+    prompt = await client.get_prompt("answer_question", {"question": QUESTION})
+    assert QUESTION in getattr(prompt.messages[0].content, "text", "")
+
+
+def test_every_tool_over_standard_input_and_output(folder: Path) -> None:
+    using(stdio(folder), _every_tool)
+
+
+def test_every_tool_over_http(folder: Path) -> None:
+    with over_http(folder) as url:
+        using(url, _every_tool)
+
+
+def test_errors_say_what_to_do(folder: Path) -> None:
+    async def use(client: Client) -> None:
+        told = await complaint(client, "describe_tables", tables=["custmers"])
+        assert "there is no table 'custmers' in the catalog; did you mean customers?" in told
+        told = await complaint(client, "run_sql", sql="DROP TABLE orders")
+        assert "only SELECT" in told or "may" in told
+        assert "orders" in [
+            row[0] for row in (await call(client, "run_sql", sql="SELECT 'orders'"))["rows"]
+        ]
+        told = await complaint(client, "run_sql", sql="SELECT * FROM orders", tables=["products"])
+        assert "orders" in told
+        told = await complaint(client, "find_tables", question="   ")
+        assert "the question is empty" in told
+        told = await complaint(client, "search_tables", question="x", limit=10_000)
+        assert "50" in told
+
+    using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
+
+
+def test_rows_and_cells_are_capped_and_say_so(folder: Path) -> None:
+    async def use(client: Client) -> None:
+        rows = await call(client, "run_sql", sql="SELECT * FROM order_items", limit=3)
+        assert (len(rows["rows"]), rows["truncated"]) == (3, True)
+        wide = await call(client, "run_sql", sql=f"SELECT '{'x' * 5000}' AS x, NULL AS n")
+        assert len(wide["rows"][0][0]) == 200
+        assert wide["rows"][0][1] is None
+
+    using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
+
+
+ALLOWED: list[tuple[str, dict[str, object]]] = [
+    ("find_tables", {"question": QUESTION}),
+    ("search_tables", {"question": "customers suppliers weather", "limit": 50}),
+    ("describe_tables", {"tables": ["orders", "order_items", "products"]}),
+    ("join_path", {"start": "orders", "end": "products"}),
+    ("sample_rows", {"table": "orders"}),
+]
+HIDDEN: list[tuple[str, dict[str, object]]] = [
+    ("describe_tables", {"tables": ["customers"]}),
+    ("join_path", {"start": "customers", "end": "orders"}),
+    ("sample_rows", {"table": "customers"}),
+    ("run_sql", {"sql": "SELECT * FROM customers"}),
+    ("run_sql", {"sql": 'SELECT * FROM "shop::customers"'}),
+    ("run_sql", {"sql": "SELECT * FROM orders", "tables": ["customers"]}),
+]
+
+
+def test_a_table_outside_the_list_is_invisible_on_every_path(folder: Path) -> None:
+    live = LiveCatalog(folder / "catalog", NO_MODELS, ["orders", "order_*", "shop::products"])
+
+    async def use(client: Client) -> None:
+        said = []
+        for tool, arguments in ALLOWED:
+            said.append(json.dumps(await call(client, tool, **arguments)))
+        listed = await client.read_resource("dovetail://tables")
+        said.append(getattr(listed.contents[0], "text", ""))
+        for hidden in ("shop::customers", "shop::suppliers", "shop::weather"):
+            assert not [text for text in said if hidden in text]
+        assert said[-1].split() == ["shop::order_items", "shop::orders", "shop::products"]
+        for tool, arguments in HIDDEN:
+            told = await complaint(client, tool, **arguments)
+            assert "customer 1" not in told
+            assert "shop::customers" not in told or "there is no table" in told
+        with pytest.raises(Exception, match=r"there is no table"):
+            await client.read_resource("dovetail://schema/customers")
+
+    using(mcp_server(live), use)
+
+
+def test_a_pattern_that_fits_nothing_is_an_error(folder: Path) -> None:
+    whole = dovetail.open(folder / "catalog", NO_MODELS)
+    assert narrowed(whole, []) is whole
+    with pytest.raises(dovetail.DovetailError, match=r"no table of .* fits 'sales\.\*'"):
+        narrowed(whole, ["orders", "sales.*"])
+    some = narrowed(whole, ["order*"])
+    assert [table.name for table in some.ids] == ["order_items", "orders"]
+    assert [table.name for table in some.ask(QUESTION, selector="search")] != []
+    assert {edge.right.name for edge in some.joins()} == {"orders"}
+
+
+def test_an_update_is_seen_without_a_restart(tmp_path: Path) -> None:
+    shop = write_shop(tmp_path / "shop.sqlite")
+    dovetail.build(f"shop={shop}", into=tmp_path / "catalog", settings=NO_MODELS)
+    live = LiveCatalog(tmp_path / "catalog", NO_MODELS)
+
+    async def use(client: Client) -> None:
+        before = await call(client, "search_tables", question="lighthouse", limit=50)
+        assert "shop::lighthouses" not in [one["id"] for one in before["tables"]]
+        with closing(sqlite3.connect(shop)) as db, db:
+            db.execute("CREATE TABLE lighthouses (name TEXT, height REAL)")
+            db.execute("INSERT INTO lighthouses VALUES ('Skerry', 31.5)")
+        dovetail.update([f"shop={shop}"], into=tmp_path / "catalog", settings=NO_MODELS)
+        after = await call(client, "search_tables", question="lighthouse", limit=50)
+        assert after["tables"][0]["id"] == "shop::lighthouses"
+
+    using(mcp_server(live), use)
+
+
+def test_an_address_that_is_none_is_refused(folder: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "--http", "8765", "-C", "catalog"],
+        cwd=folder, env=_environment(), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "--http 8765: give an address such as 127.0.0.1:8765" in done.stderr
