@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
 
-from dovetail.joins.column_arrays import Ints
+from dovetail.joins.column_arrays import Floats, Ints
 
 Thing = TypeVar("Thing", bound=Hashable)
 
@@ -30,3 +30,22 @@ class Encoded(Generic[Thing]):
         seen: dict[Thing, int] = {}
         codes = [seen.setdefault(thing, len(seen)) for thing in things]
         return cls(np.array(codes, dtype=np.int64), list(seen))
+
+
+def once(
+    score: Callable[[Ints, Ints], Floats], left: tuple[Ints, int], right: tuple[Ints, int]
+) -> Floats:
+    """score of pairs of numbers, each below a bound, worked out once per distinct pair."""
+    width = max(right[1], 1)
+    pair = left[0] * width + right[0]
+    if left[1] * width > 4 * len(pair):
+        pairs, back = np.unique(pair, return_inverse=True)
+        return score(pairs // width, pairs % width)[back]
+    # So few pairs there can be that a table of all of them is faster than sorting.
+    there = np.zeros(left[1] * width, dtype=np.bool_)
+    there[pair] = True
+    pairs = np.flatnonzero(there)
+    table = np.empty(len(there))
+    table[pairs] = score(pairs // width, pairs % width)
+    scores: Floats = table[pair]
+    return scores

@@ -6,7 +6,7 @@ import pytest
 
 from dovetail.joins.naming.copies import copy_marks
 from dovetail.joins.naming.name_words import core, entity, identifies, refers
-from dovetail.joins.naming.persons import refers_to_people
+from dovetail.joins.naming.persons import ROLE, is_people, is_role
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,4 @@ def test_copies_are_told_by_what_people_add_to_a_name(table: str, marks: set[str
     ],
 )
 def test_roles_refer_to_tables_of_people(column: str, table: str, strength: float) -> None:
-    assert refers_to_people(core(column), entity(table)) == strength
+    assert ROLE * (is_role(core(column)) and is_people(entity(table))) == strength

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Floats, Ints
-from dovetail.joins.encoding import Encoded
+from dovetail.joins.encoding import Encoded, once
 from dovetail.joins.naming.name_words import unqualified
 
 # Words that people add to the name of a table for a copy of it.
@@ -48,15 +48,22 @@ class Copies:
 
     def __init__(self, arrays: ColumnArrays) -> None:
         self._marks = Encoded.of([copy_marks(table.name) for table in arrays.ids])
+        marked = np.array([bool(marks) for marks in self._marks.dictionary], dtype=np.bool_)
+        self._marked = marked[self._marks.codes]
 
     def among(self, child: Ints, parent: Ints) -> Floats:
         """1 where the parent's table is marked as a copy and the child's has not the same marks.
 
         The tables of one staging area refer to each other, and so do those of one backup.
         """
-        marks = self._marks.dictionary
-        apart = np.array([[not theirs <= mine for theirs in marks] for mine in marks], dtype=float)
-        if not len(marks):
-            return np.zeros(len(child))
-        found: Floats = apart[self._marks.codes[child], self._marks.codes[parent]]
+        found = np.zeros(len(child))
+        copies = np.flatnonzero(self._marked[parent])
+        codes, count = self._marks.codes, len(self._marks.dictionary)
+        pairs = (codes[child[copies]], count), (codes[parent[copies]], count)
+        found[copies] = once(self._apart, *pairs)
         return found
+
+    def _apart(self, mine: Ints, theirs: Ints) -> Floats:
+        marks = self._marks.dictionary
+        pairs = zip(mine.tolist(), theirs.tolist(), strict=True)
+        return np.array([not marks[b] <= marks[a] for a, b in pairs], dtype=np.float64)

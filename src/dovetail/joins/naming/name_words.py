@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from itertools import pairwise
 
 Words = tuple[str, ...]
 
@@ -214,14 +213,24 @@ def refers(one: Words, other: Words) -> float:
     found = _weighted(other, one)
     if not found:
         return 0.0
-    heads = {one[-1]} | {a for a, b in pairwise(one) if b in _PREPOSITIONS}
-    if not any(word_likeness(head, word) for head in heads for word in other):
+    if not any(word_likeness(one[head], word) for head in head_places(one) for word in other):
         return found / 3
     return found * (0.5 + 0.5 * _weighted(one, other))
 
 
+def head_places(name: Words) -> list[int]:
+    """Where a name has a head: at its end, and before a preposition."""
+    last = len(name) - 1
+    return [at for at in range(last + 1) if at == last or name[at + 1] in _PREPOSITIONS]
+
+
+def initials_of(name: Words) -> str:
+    """The first letters of a name's words, in order of the alphabet."""
+    return "".join(sorted(word[0] for word in name))
+
+
 def _are_initials(letters: str, name: Words) -> bool:
-    return 1 < len(name) == len(letters) and sorted(letters) == sorted(word[0] for word in name)
+    return 1 < len(name) == len(letters) and "".join(sorted(letters)) == initials_of(name)
 
 
 def _weighted(wanted: Words, among: Words) -> float:
@@ -231,8 +240,13 @@ def _weighted(wanted: Words, among: Words) -> float:
     best = [_best(word, among) for word in wanted]
     if not any(best):
         return 0.0
-    weights = [0.0 if word in _PREPOSITIONS else 1.0 for word in wanted[:-1]] + [_HEAD]
+    weights = word_weights(wanted)
     return sum(w * likeness for w, likeness in zip(weights, best, strict=True)) / sum(weights)
+
+
+def word_weights(name: Words) -> list[float]:
+    """How much each word of a name counts."""
+    return [0.0 if word in _PREPOSITIONS else 1.0 for word in name[:-1]] + [_HEAD] * bool(name)
 
 
 @cache

@@ -24,7 +24,7 @@ _ROLES = frozenset(
     person employee emp staff worker user personnel""".split()  # noqa: SIM905 - words read best as text
 )
 # How surely a role refers to a table of people: less than any name that has a word of the table.
-_STRENGTH = 0.6
+ROLE = 0.6
 # Stands for "people" among the words that a column and a key may have in common.
 PEOPLE_WORD = "\N{BUST IN SILHOUETTE}"
 
@@ -43,12 +43,3 @@ def is_role(called: Words) -> bool:
 def is_people(about: Words) -> bool:
     """Whether a table is about people, by the noun at the head of its name."""
     return bool(about) and about[-1] in _PERSONS
-
-
-def refers_to_people(called: Words, about: Words) -> float:
-    """How far a column's name refers to a table of people by a role, from 0 to 1.
-
-    >>> refers_to_people(("sales", "rep"), ("employee",)), refers_to_people(("rep",), ("order",))
-    (0.6, 0.0)
-    """
-    return _STRENGTH if is_role(called) and is_people(about) else 0.0

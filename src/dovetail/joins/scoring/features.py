@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass, fields
-from typing import TypeVar
 
 import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
-from dovetail.joins.encoding import Encoded
+from dovetail.joins.encoding import Encoded, once
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.naming.conventions import naming_conventions
 from dovetail.joins.naming.copies import Copies
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
-from dovetail.joins.naming.name_words import Words, core, counts, entity, identifies, refers
-from dovetail.joins.naming.persons import refers_to_people
+from dovetail.joins.naming.name_words import counts, identifies
+from dovetail.joins.naming.references import References
 from dovetail.joins.scoring.value_information import ValueInformation
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
-
-Thing = TypeVar("Thing", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +81,17 @@ class PairFeatures:
         self._bound = ValueInformation(information.sparsity, bound)
         self._distinct = arrays.distinct
         self._names = Encoded.of(arrays.name)
-        self._called = Encoded.of([core(name) for name in arrays.name])
-        self._entities = Encoded.of([entity(table.name) for table in arrays.ids])
+        self._references = References(arrays)
         self._conventions = naming_conventions(arrays)
         every = np.arange(len(arrays))
         id_word = np.array([identifies(name) for name in arrays.name], dtype=np.bool_)
         first = arrays.position == 0
         # How far a column is named after its own table, both ways round: the head word must agree.
         self._own_name = np.minimum(
-            _pairwise(refers, self._called, self._entities, every, arrays.table),
-            _pairwise(refers, self._entities, self._called, arrays.table, every),
+            self._references.to_table(every, arrays.table),
+            self._references.from_table(arrays.table, every),
         )
-        bare = np.array([not called for called in self._called.dictionary], dtype=np.bool_)
-        self._own_name[bare[self._called.codes]] = 1.0  # a bare id is the table's own
+        self._own_name[self._references.bare] = 1.0  # a bare id is the table's own
         self._key = 0.5 * first + 0.5 * np.maximum(0.5 * id_word, self._own_name)
         # Two children of one parent share its name too: it counts in full for the own key.
         self._own_key = (0.5 + 0.5 * np.minimum(2 * self._key, 1)) * (0.8 + 0.2 * self._own_name)
@@ -124,8 +118,8 @@ class PairFeatures:
     def _of(self, found: Candidates, information: ValueInformation, convention: Floats) -> Features:
         arrays, child, parent = self._arrays, found.child, found.parent
         tables = arrays.table[child], arrays.table[parent]
-        to_table = _pairwise(_refers_to_table, self._called, self._entities, child, tables[1])
-        to_column = _pairwise(refers, self._called, self._called, child, parent)
+        to_table = self._references.to_table_or_people(child, tables[1])
+        to_column = self._references.to_column(child, parent)
         name = np.maximum(to_table, to_column * self._own_key[parent])
         if self._similarity is not None:
             name = np.maximum(name, self._similarity(child, parent))
@@ -163,51 +157,8 @@ class PairFeatures:
 
     def _convention(self, left: Ints, right: Ints) -> Floats:
         """Likeness of two tables' naming conventions, for many pairs of tables."""
-        return _once(
+        return once(
             lambda i, j: np.einsum("ij,ij->i", self._conventions[i], self._conventions[j]),
             (left, len(self._conventions)),
             (right, len(self._conventions)),
         )
-
-
-def _refers_to_table(called: Words, about: Words) -> float:
-    """How far a column's words refer to a table: by the table's own, or by a person's role."""
-    return max(refers(called, about), refers_to_people(called, about))
-
-
-def _pairwise(
-    score: Callable[[Thing, Thing], float],
-    left: Encoded[Thing],
-    right: Encoded[Thing],
-    i: Ints,
-    j: Ints,
-) -> Floats:
-    """score(left[i], right[j]), worked out once per distinct pair."""
-
-    def scores(one: Ints, other: Ints) -> Floats:
-        pairs = zip(one.tolist(), other.tolist(), strict=True)
-        found = [score(left.dictionary[a], right.dictionary[b]) for a, b in pairs]
-        return np.array(found, dtype=np.float64)
-
-    return _once(
-        scores, (left.codes[i], len(left.dictionary)), (right.codes[j], len(right.dictionary))
-    )
-
-
-def _once(
-    score: Callable[[Ints, Ints], Floats], left: tuple[Ints, int], right: tuple[Ints, int]
-) -> Floats:
-    """score of pairs of numbers, each below a bound, worked out once per distinct pair."""
-    width = max(right[1], 1)
-    pair = left[0] * width + right[0]
-    if left[1] * width > 4 * len(pair):
-        pairs, back = np.unique(pair, return_inverse=True)
-        return score(pairs // width, pairs % width)[back]
-    # So few pairs there can be that a table of all of them is faster than sorting.
-    there = np.zeros(left[1] * width, dtype=np.bool_)
-    there[pair] = True
-    pairs = np.flatnonzero(there)
-    table = np.empty(len(there))
-    table[pairs] = score(pairs // width, pairs % width)
-    scores: Floats = table[pair]
-    return scores
