@@ -13,7 +13,7 @@ CORPORA := .bench/data
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .PHONY: help demo test test-fast setup check lint types imports docs bench-profile bench-index bench-joins \
-	bench-embedding bench-search bench-noise bench-degradation bench-execution bench-data bench bench-llm soak clean
+	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-data bench bench-llm soak clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -65,6 +65,9 @@ bench-noise: $(VENV)/.dev ## joins found in noisy data, hard against soft eviden
 
 bench-degradation: $(VENV)/.dev ## retrieval over noisy and growing corpora; with DATA, TIMES=1,10,100
 	$(BIN)/python benchmarks/degradation.py $(DATA) $(if $(TIMES),--times $(TIMES))
+
+bench-families: $(VENV)/.dev ## how well families are found, and 100,000 tables in CPU seconds
+	$(BIN)/python benchmarks/families.py
 
 bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
 	$(BIN)/python benchmarks/execution.py

@@ -29,10 +29,35 @@ def ddl(
     """
     called = names or query_names(table.id for table in tables)
     parts = [_table(table, called, examples) for table in tables]
+    parts += [_union(group, called) for group in slices(tables)]
     lines = [_join(edge, called) for edge in joins if {edge.left, edge.right} <= called.keys()]
     if lines:
         parts.append("\n".join(["-- joins", *lines]))
     return "\n\n".join(parts) + "\n" if parts else ""
+
+
+def slices(tables: Sequence[Table]) -> list[list[Table]]:
+    """Tables of one source whose names differ in numbers alone, and that share most columns."""
+    groups: dict[tuple[str, str], list[Table]] = {}
+    for table in tables:
+        groups.setdefault((table.id.source, re.sub(r"\d+", "#", table.name)), []).append(table)
+    return [group for group in groups.values() if len(group) > 1 and _shared(group)]
+
+
+def _shared(group: Sequence[Table]) -> list[str]:
+    """The columns that all of some tables have, in the order of the first; few are none."""
+    common = set.intersection(*({column.name for column in table.columns} for table in group))
+    shared = [column.name for column in group[0].columns if column.name in common]
+    return shared if 2 * len(shared) > max(len(table.columns) for table in group) else []
+
+
+def _union(group: Sequence[Table], names: Mapping[TableId, str]) -> str:
+    """How slices of one logical table are queried together."""
+    listed = ", ".join(_shown(names[table.id]) for table in group)
+    columns = ", ".join(map(_shown, _shared(group)))
+    return (
+        f"-- parts of one table: {listed}\n-- combine them: SELECT {columns} FROM each, UNION ALL"
+    )
 
 
 def query_names(ids: Iterable[TableId]) -> dict[TableId, str]:

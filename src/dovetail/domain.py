@@ -218,6 +218,10 @@ class Candidate:
 class Chosen:
     """A table in a set: at which stage it came in (search, select, adjust, ...), and why.
 
+    `also` names the other members of its family: copies, and slices that the question does not ask
+    for; `dovetail families` says what each is. `part_of` is the family's name where the table is
+    one of several slices that are wanted together.
+
     >>> chosen = Chosen(TableId("shop.sqlite", "orders"), 0.75, "select", "its names say orders")
     >>> chosen.name, chosen.stage, chosen.reason
     ('orders', 'select', 'its names say orders')
@@ -227,6 +231,8 @@ class Chosen:
     relevance: float
     stage: str
     reason: str
+    also: tuple[TableId, ...] = ()
+    part_of: str = ""
 
     def __repr__(self) -> str:
         return f"<Chosen {self.table}  ({self.relevance:.2f}) {self.stage}: {self.reason}>"
@@ -283,10 +289,19 @@ class TableSet:
 
     @property
     def components(self) -> tuple[tuple[TableId, ...], ...]:
-        """The connected components of the tables under the joins, in the set's order."""
+        """The connected components of the tables under the joins, in the set's order.
+
+        Slices of one logical table belong together: they are combined, not joined.
+        """
         component = {table: place for place, table in enumerate(self.ids)}
-        for edge in self.joins:
-            low, high = sorted((component[edge.left], component[edge.right]))
+        first: dict[str, TableId] = {}
+        slices = (
+            (first.setdefault(one.part_of, one.table), one.table)
+            for one in self.tables
+            if one.part_of
+        )
+        for left, right in (*slices, *((edge.left, edge.right) for edge in self.joins)):
+            low, high = sorted((component[left], component[right]))
             component = {
                 table: low if place == high else place for table, place in component.items()
             }
@@ -327,6 +342,8 @@ class TableSet:
                     "score": round(chosen.relevance, 6),
                     "stage": chosen.stage,
                     "reason": chosen.reason,
+                    "also": list(map(str, chosen.also)),
+                    "part_of": chosen.part_of,
                 }
                 for chosen in self.tables
             ],

@@ -151,7 +151,7 @@ class AskResult:
             notebook.join_graph([table.name for table in self.ids], edges),
             notebook.table(
                 ["table", "source", "score", "stage", "why"],
-                ((t.name, t.table.source, f"{t.relevance:.2f}", t.stage, t.reason) for t in self),
+                ((t.name, t.table.source, f"{t.relevance:.2f}", t.stage, why(t)) for t in self),
             ),
         ]
         if self.joins:
@@ -179,6 +179,13 @@ class AskResult:
         """Deprecated: `warnings` as one text."""
         warnings.warn("AskResult.warning is now warnings", DeprecationWarning, stacklevel=2)
         return "; ".join(self.warnings)
+
+
+def why(chosen: Chosen) -> str:
+    """Why a table is in the set, and which other members of its family there are."""
+    names = [table.name for table in chosen.also[:_NAMED]]
+    names += [f"{len(chosen.also) - _NAMED} more"] if len(chosen.also) > _NAMED else []
+    return f"{chosen.reason}; also: {', '.join(names)}" if names else chosen.reason
 
 
 def _condition(edge: JoinEdge) -> str:

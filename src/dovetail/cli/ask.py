@@ -131,10 +131,12 @@ def _print_found(found: AskResult, written: str, *, trace: bool, as_ddl: bool) -
 
 def print_set(found: AskResult) -> None:
     """The tables with why they are in the set, and how they join."""
+    from dovetail.api.ask_result import why
+
     screen = console()
     tables = rich_table("table", "score", "stage", "why")
     for chosen in found.tables:
-        cells = [str(chosen.table), f"{chosen.relevance:.2f}", chosen.stage, chosen.reason]
+        cells = [str(chosen.table), f"{chosen.relevance:.2f}", chosen.stage, why(chosen)]
         tables.add_row(*map(printable, cells))
     if found.tables:
         screen.print(tables)

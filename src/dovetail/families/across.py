@@ -40,7 +40,7 @@ def across_homes(
     """The link between tables of two homes that are about the same thing; `rank` says who leads."""
     compared = contents.compare(one, other)
     of, table = sorted((one, other), key=lambda each: (bool(each.parts.markers), rank[each.id]))
-    marked = bool(table.parts.markers - {Marker.VIEW})
+    marked = bool(table.parts.markers - of.parts.markers - {Marker.VIEW})
     if compared.proven and (
         compared.verdict is Verdict.SAME or (marked and compared.verdict is Verdict.OVERLAP)
     ):

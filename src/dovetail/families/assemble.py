@@ -9,6 +9,7 @@ from dovetail.domain import TableId
 from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.families.links import Link
 from dovetail.families.markers import Marker
+from dovetail.families.periods import Period, short_years
 from dovetail.families.tables import FamilyTable
 
 _ORDER = {role: place for place, role in enumerate(Role)}
@@ -80,16 +81,21 @@ def _canonical(group: Sequence[_Placed], joined: Mapping[TableId, int]) -> _Plac
     """
     whole = [one for one in group if _in_use(one) and one.role is not Role.PARTITION]
     slices = [one for one in group if one.role is Role.PARTITION and one.table.rows]
-    if any(one.table.rows for one in whole) or not slices:
+    short = short_years([one.label for one in group if one.label])
+    if not any(one.table.rows for one in whole) and slices:
+        return max(slices, key=lambda one: (_time(one.label, short), one.table.rows))
 
-        def order(one: _Placed) -> tuple[object, ...]:
-            table = one.table
-            plain = not table.parts.markers and not table.parts.slots
-            return table.rows > 0, table.last, plain, joined.get(table.id, 0), table.rows
+    def order(one: _Placed) -> tuple[object, ...]:
+        table = one.table
+        plain = not table.parts.markers and not table.parts.slots
+        use = (joined.get(table.id, 0), table.rows)
+        if dated:
+            return table.rows > 0, _time(one.label, short), *use
+        return table.rows > 0, table.last, plain, *use
 
-        best = sorted(whole or group, key=lambda one: one.table.id)
-        return max(best, key=order)
-    return max(slices, key=lambda one: (bool(one.label), _sortable(one.label), one.table.rows))
+    candidates = sorted(whole or group, key=lambda one: one.table.id)
+    dated = all(one.label for one in candidates)
+    return max(candidates, key=order)
 
 
 def _in_use(one: _Placed) -> bool:
@@ -98,9 +104,12 @@ def _in_use(one: _Placed) -> bool:
     )
 
 
-def _sortable(label: str) -> list[tuple[int, str]]:
-    """Labels in the order of what they say: 9 before 10."""
-    return [(len(part) if part.isdigit() else 0, part) for part in label.replace("/", " ").split()]
+def _time(label: str, short: Mapping[str, Period]) -> list[tuple[int, str]]:
+    """Labels in the order of what they say: 9 before 10, 99 before 01 where they are years."""
+    if label in short:
+        return [(0, short[label].first)]
+    parts = label.replace("v", " ").replace(".", " ").replace("/", " ").split()
+    return [(len(part) if part.isdigit() else 0, part) for part in parts]
 
 
 def _name(canonical: _Placed) -> str:

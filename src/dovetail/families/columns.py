@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from dovetail.families.tables import FamilyTable, alike
 
@@ -13,11 +13,10 @@ Columns = frozenset[str]
 
 
 def by_columns(tables: Iterable[FamilyTable]) -> list[list[FamilyTable]]:
-    """The tables in groups of nearly equal columns, in their order.
+    """The tables in groups, each connected by sets of columns that are alike.
 
-    Sets are taken from the largest to the smallest; each joins the first group whose largest set it
-    is like, else it begins a group. Two alike sets share most columns of the smaller one, so among
-    its rarest few at least one is shared: only groups that hold one of these are compared.
+    Two alike sets share most columns of the smaller one, so among its rarest few at least one is
+    shared: a set is compared only with larger ones that hold one of these.
     """
     members: dict[Columns, list[FamilyTable]] = {}
     for table in tables:
@@ -25,22 +24,20 @@ def by_columns(tables: Iterable[FamilyTable]) -> list[list[FamilyTable]]:
     if len(members) == 1:
         return list(members.values())
     often = Counter(name for names in members for name in names)
-    heads: list[Columns] = []
+    ordered = sorted(members, key=lambda names: (-len(names), sorted(names)))
+    group = list(range(len(ordered)))  # the first set of each one's group
     holding: dict[str, list[int]] = {}
-    groups: list[list[FamilyTable]] = []
-    for names in sorted(members, key=lambda names: (-len(names), sorted(names))):
+    for place, names in enumerate(ordered):
         rarest = sorted(names, key=lambda name: (often[name], name))
         probe = rarest[: int(_LACKING * len(names)) + 1]
-        at = next((at for at in _near(probe, holding) if alike(names, heads[at])), None)
-        if at is None:
-            at = len(heads)
-            heads.append(names)
-            groups.append([])
-            for name in names:
-                holding.setdefault(name, []).append(at)
-        groups[at] += members[names]
-    return [sorted(group, key=lambda table: table.id) for group in groups]
-
-
-def _near(probe: Sequence[str], holding: dict[str, list[int]]) -> list[int]:
-    return sorted({at for name in probe for at in holding.get(name, ())})
+        near = sorted({at for name in probe for at in holding.get(name, ())})
+        for at in near:
+            if group[at] != group[place] and alike(names, ordered[at]):
+                low, high = sorted((group[at], group[place]))
+                group = [low if one == high else one for one in group]
+        for name in names:
+            holding.setdefault(name, []).append(place)
+    found: dict[int, list[FamilyTable]] = {}
+    for place, names in enumerate(ordered):
+        found.setdefault(group[place], []).extend(members[names])
+    return [sorted(each, key=lambda table: table.id) for each in found.values()]

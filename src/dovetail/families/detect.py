@@ -18,7 +18,6 @@ from dovetail.families.family import Families
 from dovetail.families.links import Link, home_links
 from dovetail.families.tables import FamilyTable, family_tables
 from dovetail.joins.graph import JOINABLE, JoinGraph
-from dovetail.joins.stored import StoredEdges
 
 
 def find_families(catalog: CatalogReader, joins: JoinGraph) -> Families:
@@ -36,14 +35,14 @@ def find_families(catalog: CatalogReader, joins: JoinGraph) -> Families:
 
 
 def join_counts(joins: JoinGraph) -> dict[TableId, int]:
-    """With how many tables each table joins, those counted that are likelier than not."""
-    edges = joins.edges
+    """With how many tables of its own source each one joins, by joins likelier than not."""
     counts: dict[TableId, int] = {}
-    for edge in edges if not isinstance(edges, StoredEdges) else iter(edges):
+    for edge in joins.edges:
         if edge.score <= JOINABLE:
             break  # the surest stand first
-        for end in {edge.left, edge.right}:
-            counts[end] = counts.get(end, 0) + 1
+        if edge.left.source == edge.right.source:
+            for end in {edge.left, edge.right}:
+                counts[end] = counts.get(end, 0) + 1
     return counts
 
 
@@ -62,27 +61,28 @@ def _named_alike(
         parts = table.parts
         blocks.setdefault(parts.stem or (table.id.source, parts.space), []).append(table)
     for block in blocks.values():
-        if len(block) < 2:
-            continue
-        for group in by_columns(block):
-            if len(group) > 1:
-                yield from _group_links(group, contents, rank)
+        if len(block) > 1:
+            yield from _block_links(block, contents, rank)
 
 
-def _group_links(
-    group: list[FamilyTable], contents: Contents, rank: dict[object, int]
+def _block_links(
+    block: list[FamilyTable], contents: Contents, rank: dict[object, int]
 ) -> Iterator[Link]:
+    """The links within each home, and then across homes by a table of each group of columns."""
     homes: dict[object, list[FamilyTable]] = {}
-    for table in group:
+    for table in block:
         homes.setdefault((table.id.source, table.parts.space), []).append(table)
+    heads = []
     for home in homes.values():
-        if len(home) > 1:
-            yield from home_links(home, contents)
-    heads = [min(home, key=lambda table: _head(table, rank)) for home in homes.values()]
-    for one, other in home_pairs(heads):
-        link = across_homes(one, other, contents, rank)
-        if link:
-            yield link
+        for group in by_columns(home):
+            if len(group) > 1:
+                yield from home_links(group, contents)
+            heads.append(min(group, key=lambda table: _head(table, rank)))
+    for group in by_columns(heads):
+        for one, other in home_pairs(group):
+            link = across_homes(one, other, contents, rank)
+            if link:
+                yield link
 
 
 def _head(table: FamilyTable, rank: dict[object, int]) -> tuple[object, ...]:

@@ -154,16 +154,15 @@ def _role(
 ) -> Role | None:
     """The role that a marker and the contents agree on; None where they do not."""
     extra = table.names - of.names
-    if Marker.HISTORY in markers and compared.verdict is not Verdict.APART:
+    if Marker.HISTORY in markers and compared.verdict in (Verdict.SAME, Verdict.OVERLAP):
         return Role.HISTORY
     if Marker.VIEW in markers:
-        within = compared.verdict in (Verdict.SAME, Verdict.UNKNOWN) and not extra
-        return Role.VIEW if within else None
+        return Role.VIEW if compared.verdict is Verdict.SAME and not extra else None
     if compared.verdict in (Verdict.SAME, Verdict.OVERLAP):
         grown = extra and table.rows > _HISTORY_ROWS * of.rows
         return Role.HISTORY if grown and Marker.ARCHIVE in markers else Role.COPY
-    if compared.verdict is Verdict.UNKNOWN:
-        return Role.COPY
+    if compared.verdict is Verdict.UNKNOWN:  # then only words that mean nothing else count
+        return Role.COPY if markers & {Marker.COPY, Marker.ARCHIVE} else None
     if Marker.HISTORY in markers or Marker.ARCHIVE in markers:
         return Role.PARTITION
     return Role.COPY if Marker.COPY in markers else None

@@ -22,6 +22,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import UsageError
 from dovetail.plugins import RETRIEVERS, load, names
 from dovetail.ports import LLM, Retriever
+from dovetail.retrieve.expand import logical
 from dovetail.retrieve.opening import SelectorContext
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
@@ -101,7 +102,7 @@ def open_retriever(
     wanted = int(getattr(factory, "candidates", CANDIDATES)) if k is None else k
     if takes(name, "context"):
         context = SelectorContext(catalog, settings, wanted, llm, searcher)
-        return cast(Retriever, factory(context, **more))
+        return logical(cast(Retriever, factory(context, **more)), context.searcher)
     offered = {"llm": llm, "searcher": searcher}
     more |= {option: value for option, value in offered.items() if value and takes(name, option)}
     return cast(Retriever, factory(catalog, k=wanted, settings=settings, **more))

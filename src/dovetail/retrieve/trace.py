@@ -78,12 +78,13 @@ def table_set(
     return TableSet(
         question=question,
         tables=tuple(tables.values()),
-        joins=tuple(_joins_among(joins, tables)),
+        joins=tuple(joins_among(joins, tables)),
         trace=tuple(stage.entry for stage in stages),
     )
 
 
-def _joins_among(joins: JoinGraph, tables: Iterable[TableId]) -> Iterator[JoinEdge]:
+def joins_among(joins: JoinGraph, tables: Iterable[TableId]) -> Iterator[JoinEdge]:
+    """The best join of every two of some tables, in their order."""
     inside = list(tables)
     for place, table in enumerate(inside):
         others = set(inside[place + 1 :])

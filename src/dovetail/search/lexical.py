@@ -45,7 +45,8 @@ class Lexical:
     """Postings: the tables of word `n` stand from `starts[n]` to `starts[n + 1]`.
 
     `named` says whether the word is in the table's name, `told` whether it is in comments alone;
-    `lengths` counts the words of each table.
+    `lengths` counts the words of each table. `documents` is the number of tables that words are
+    counted in; all of them, unless given.
     """
 
     words: Mapping[str, int]
@@ -54,6 +55,7 @@ class Lexical:
     named: npt.NDArray[np.bool_]
     told: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int32]
+    documents: int | None = None
 
     @classmethod
     def build(cls, tables: Iterable[Table], purposes: Mapping[TableId, str]) -> Lexical:
@@ -157,7 +159,8 @@ class Lexical:
 
     @cached_property
     def _idf(self) -> Floats:
-        count, have = len(self.lengths), np.diff(self.starts)
+        have = np.diff(self.starts)
+        count = len(self.lengths) if self.documents is None else self.documents
         rare = np.log(1 + (count - have + 0.5) / (have + 0.5)) / math.log(count + 1)
         return np.minimum(rare, 1.0).astype(np.float32)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import ModelError
+from dovetail.families.stored import families_of
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder
@@ -22,7 +23,8 @@ def open_searcher(
     try:
         if note:
             refuse_other_models(catalog, inputs)
-        return Searcher(catalog, inputs, on_progress=on_progress)
+        known = families_of(catalog, inputs.thresholds) if settings.families else None
+        return Searcher(catalog, inputs, families=known, on_progress=on_progress)
     except ModelError as error:
         # Indexed with the usual embedder, whose weights are missing here: that is what to mend.
         raise ModelError(f"{error}; {note}") if note else error from None

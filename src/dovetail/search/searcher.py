@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -12,6 +13,8 @@ import numpy.typing as npt
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Table, TableId
 from dovetail.errors import ModelError
+from dovetail.families.family import Families
+from dovetail.families.joins import LogicalJoinGraph
 from dovetail.joins.column_arrays import spans as ranges
 from dovetail.joins.graph import JoinGraph
 from dovetail.ports import Embedder
@@ -31,6 +34,7 @@ from dovetail.search.fusion import (
 )
 from dovetail.search.index import IndexInputs, open_index
 from dovetail.search.lexical import Lexical
+from dovetail.search.logical import LogicalTables
 from dovetail.search.query import Query
 from dovetail.search.query_terms import query_words
 from dovetail.search.question_spans import spans
@@ -50,7 +54,7 @@ class Searcher:
     """Ranks the tables of a catalog by what a question says of them.
 
     `joins` is the join graph of the same catalog. Without an embedder search goes by words, values
-    and joins alone.
+    and joins alone. With `families` it ranks logical tables: of every family one member is found.
     """
 
     def __init__(
@@ -58,28 +62,44 @@ class Searcher:
         catalog: CatalogReader,
         inputs: IndexInputs,
         *,
+        families: Families | None = None,
         on_progress: EmbedProgress | None = None,
     ) -> None:
         self.catalog = catalog
         self.embedder = inputs.embedder
         self.purposes = inputs.purposes
         self._thresholds = inputs.thresholds
-        self._index = open_index(catalog, inputs, on_progress)
+        self.families = families or Families()
+        self._whole = open_index(catalog, inputs, on_progress)
         self._bounds = np.asarray(catalog.records.bounds)
         self._embed = lru_cache(maxsize=_VECTORS_KEPT)(self._embedded)
-        self._analyse = lru_cache(maxsize=_QUERIES_KEPT)(self._analysed)
-        # Which tables may be found; None where all may.
-        self._allowed: npt.NDArray[np.bool_] | None = None
+        self._view(None)
 
     def among(self, tables: Iterable[TableId]) -> Searcher:
         """The same search over some of the tables alone: no other is found, and no join to one."""
         allowed = np.zeros(len(self.catalog), dtype=np.bool_)
         allowed[[self.places[table] for table in tables]] = True
         narrow = copy(self)
-        for name in ("joins", "tables"):
+        for name in ("joins", "member_joins", "tables", "_linker"):
             vars(narrow).pop(name, None)
-        vars(narrow)["_allowed"] = allowed
+        narrow._view(allowed)  # noqa: SLF001 - of the same class
         return narrow
+
+    def _view(self, allowed: npt.NDArray[np.bool_] | None) -> None:
+        """Search among some of the tables, or all: of their families one member each."""
+        logical = LogicalTables.of(self.families, self.catalog.ids, allowed)
+        self._covered, index = allowed, self._whole
+        if logical is not None:
+            index = replace(
+                index,
+                lexical=logical.lexical(index.lexical),
+                joined=logical.neighbours(index.joined),
+            )
+            allowed = logical.alone if allowed is None else logical.alone & allowed
+        self._index, self._logical = index, logical
+        # Which tables may be found; None where all may.
+        self._allowed = allowed
+        self._analyse = lru_cache(maxsize=_QUERIES_KEPT)(self._analysed)
 
     def _is_allowed(self, table: TableId) -> bool:
         return self._allowed is None or bool(self._allowed[self.places[table]])
@@ -91,6 +111,12 @@ class Searcher:
 
     @cached_property
     def joins(self) -> JoinGraph:
+        """The joins of the tables that may be found; those of a family's members lead to it."""
+        return self._of_logical(self.member_joins)
+
+    @cached_property
+    def member_joins(self) -> JoinGraph:
+        """The joins of all tables that are covered, each member of a family for itself."""
         return self._narrowed(JoinGraph.of(self.catalog, thresholds=self._thresholds))
 
     def joins_by(self, scoring: str) -> JoinGraph:
@@ -98,12 +124,29 @@ class Searcher:
         from dovetail.joins.cache import join_edges
 
         edges = join_edges(self.catalog, scoring, self._thresholds, self.embedder)
-        return self._narrowed(JoinGraph(self.catalog.ids, edges))
+        return self._of_logical(self._narrowed(JoinGraph(self.catalog.ids, edges)))
 
     def _narrowed(self, graph: JoinGraph) -> JoinGraph:
-        if self._allowed is None:
+        return (
+            graph if self._covered is None else graph.among(filter(self.covers, self.catalog.ids))
+        )
+
+    def _of_logical(self, graph: JoinGraph) -> JoinGraph:
+        if self._logical is None:
             return graph
-        return graph.among([table for table in self.catalog.ids if self._is_allowed(table)])
+        ids = self.catalog.ids
+        copies = np.flatnonzero(self._logical.copies).tolist()
+        stands = {ids[place]: ids[self._logical.stands[place]] for place in copies}
+        return LogicalJoinGraph(self.catalog, graph, stands)
+
+    @property
+    def ranks_families(self) -> bool:
+        """Whether some tables found stand for other members of their families."""
+        return self._logical is not None
+
+    def covers(self, table: TableId) -> bool:
+        """Whether a table is among those searched, be it by another member of its family."""
+        return self._covered is None or bool(self._covered[self.places[table]])
 
     def analyse(self, question: Query | str) -> Query:
         """The question as a query: terms, value links and vector; a query stays as it is."""
@@ -230,7 +273,7 @@ class Searcher:
 
     @cached_property
     def _linker(self) -> ValueLinker:
-        return ValueLinker(self.catalog, self._index.values)
+        return ValueLinker(self.catalog, self._index.values, self._logical)
 
     def reasons(self, question: Query | str, tables: Sequence[TableId]) -> list[list[str]]:
         """In words, what each of some tables has to do with a question."""

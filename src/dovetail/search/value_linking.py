@@ -16,6 +16,7 @@ from dovetail.catalog.records import numbers
 from dovetail.hashing import Comparison, Hashes, hash_values
 from dovetail.joins.value_index.postings import Postings
 from dovetail.phrases import cell_phrases
+from dovetail.search.logical import LogicalTables
 from dovetail.search.query import QueryTerm, ValueLink
 from dovetail.search.question_spans import Span
 from dovetail.search.values import ValueIndex
@@ -34,13 +35,18 @@ _NUMBER, _PLAIN_WORD = 0.2, 0.2
 class ValueLinker:
     """Finds what a question quotes from the cells of a catalog."""
 
-    def __init__(self, catalog: CatalogReader, values: ValueIndex) -> None:
+    def __init__(
+        self, catalog: CatalogReader, values: ValueIndex, logical: LogicalTables | None = None
+    ) -> None:
         self._values = values
+        self._stands = None if logical is None else logical.stands
         self._postings = Postings.of(catalog)
         self._comparison = Comparison(catalog.manifest.profile["comparison"])
         self._bounds = np.asarray(catalog.records.bounds)
-        self._tables = len(catalog)
-        self._filled = int(np.count_nonzero(numbers(catalog.records.tables["rows"])))
+        filled = numbers(catalog.records.tables["rows"]) > 0
+        alone = np.ones(len(catalog), dtype=np.bool_) if logical is None else logical.alone
+        self._tables = int(np.count_nonzero(alone))
+        self._filled = int(np.count_nonzero(filled & alone))
 
     def link(self, spans: Sequence[Span]) -> tuple[ValueLink, ...]:
         """The spans that are cells, none overlapping an earlier one, each text once.
@@ -62,6 +68,8 @@ class ValueLinker:
         """A value as a term: the fewer tables hold it, the more it weighs."""
         table = np.searchsorted(self._bounds, columns, side="right") - 1
         tables = table[np.flatnonzero(np.diff(table, prepend=-1))].astype(np.int32)
+        if self._stands is not None:
+            tables = np.unique(self._stands[tables]).astype(np.int32)
         weight = math.log((self._filled + 1) / len(tables)) / math.log(self._tables + 1)
         if span.number:
             weight *= _NUMBER

@@ -1,0 +1,97 @@
+"""Sets over logical tables: one member each, or those that a question names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from tests.support.pile import EVENTS, PEOPLE, SETTINGS, catalog_of, events, people
+
+QUESTION = "How many events"
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
+    rows = people(80, 1)
+    old = [(1, "2015-03-01", "k1", 1.5), *events(2015)]
+    return catalog_of(
+        Path(tmp_path_factory.mktemp("pile")),
+        crm={
+            "people": (PEOPLE, rows),
+            "people_bak": (PEOPLE, rows[:60]),
+            "stg_people": (PEOPLE, rows[20:]),
+            **{f"events_{year}": (EVENTS, events(year)) for year in range(2018, 2024)},
+            "receipts": (EVENTS.replace("kind", "till"), events(2022)),
+            "receipts_archive_2015": (EVENTS.replace("kind", "till"), old),
+        },
+        acquired={"people": (PEOPLE, people(80, 2))},
+    )
+
+
+def names(found: dovetail.AskResult) -> list[str]:
+    return [chosen.name for chosen in found if "event" in chosen.name or "receipt" in chosen.name]
+
+
+@pytest.mark.parametrize(
+    ("time", "expected"),
+    [
+        ("", ["events_2023"]),
+        ("in 2020", ["events_2020"]),
+        ("from 2019 to 2021", ["events_2019", "events_2020", "events_2021"]),
+        ("in March 2022", ["events_2022"]),
+        ("in 2020 and 2022", ["events_2020", "events_2022"]),
+        ("in 1999", ["events_2023"]),
+        ("in events_2018", ["events_2018"]),
+    ],
+)
+def test_a_question_names_its_slices(
+    catalog: dovetail.Catalog, time: str, expected: list[str]
+) -> None:
+    found = catalog.ask(f"{QUESTION} {time}?", selector="search", k=1)
+    assert names(found) == expected
+    assert found.connected
+
+
+def test_the_one_that_stands_for_all_says_so(catalog: dovetail.Catalog) -> None:
+    (found,) = catalog.ask(f"{QUESTION}?", selector="search", k=1)
+    assert found.reason.endswith("; stands for 6 partitions, 2018 to 2023")
+    assert [table.name for table in found.also] == [f"events_{year}" for year in range(2018, 2023)]
+
+
+def test_slices_are_told_to_be_combined(catalog: dovetail.Catalog) -> None:
+    found = catalog.ask(f"{QUESTION} from 2019 to 2020?", selector="search", k=1)
+    assert [one.part_of for one in found] == ["events_*", "events_*"]
+    assert "the question names 2019" in found[0].reason
+    assert "-- parts of one table: events_2019, events_2020\n" in found.ddl()
+    assert "UNION ALL" in found.prompt()
+    assert found.to_dict()["tables"][0]["part_of"] == "events_*"
+
+
+def test_a_table_that_holds_the_time_stands_before_its_archive(catalog: dovetail.Catalog) -> None:
+    assert names(catalog.ask("receipts of each till", selector="search", k=1)) == ["receipts"]
+    assert names(catalog.ask("till receipts in 2022", selector="search", k=1)) == ["receipts"]
+    away = catalog.ask("till receipts in 2015", selector="search", k=1)
+    assert names(away) == ["receipts_archive_2015"]
+
+
+def test_copies_are_told_beside_the_table_and_take_no_place(catalog: dovetail.Catalog) -> None:
+    found = catalog.ask("people and their email", selector="search", k=2)
+    assert [str(one.table) for one in found] == ["acquired::people", "crm::people"]
+    assert [table.name for table in found[1].also] == ["people_bak", "stg_people"]
+    assert found[0].also == (), "a twin is a table of its own"
+    assert found.to_dict()["tables"][1]["also"] == ["crm::people_bak", "crm::stg_people"]
+    assert "also: people_bak, stg_people" in found._repr_html_()
+
+
+def test_without_the_setting_every_table_stands_for_itself(catalog: dovetail.Catalog) -> None:
+    plain = dovetail.open(catalog.folder, SETTINGS.but(families=False))
+    found = plain.ask(f"{QUESTION} in 2020?", selector="search", k=6)
+    assert len(names(found)) == 6
+    assert all(one.also == () and one.part_of == "" for one in found)
+
+
+def test_among_some_sources_the_first_member_there_stands(catalog: dovetail.Catalog) -> None:
+    found = catalog.ask("people", selector="search", k=3, sources="acquired")
+    assert [str(one.table) for one in found] == ["acquired::people"]
