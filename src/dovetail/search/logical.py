@@ -73,7 +73,7 @@ class LogicalTables:
         number = np.fromiter(map(str.isdigit, words.words), np.bool_, len(words.words))[word]
         slot = number & words.named & np.isin(stands, self.stands[~self.alone])
         kept = (own & ~slot) | ~words.named
-        # A word of the name goes before the same word of a member's column, and that before comments.
+        # A word of the name goes before the same word of a column, and that before comments.
         place = np.where(words.named, 0, 1 + words.told)
         order = np.lexsort((place[kept], stands[kept], word[kept]))
         word, table = word[kept][order], stands[kept][order]
