@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dovetail.domain import Column, JoinEdge, Kind, Table, TableId
 from dovetail.markdown import cut, one_line
+from dovetail.transforms import said, transformed_sql
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _WIDTH = 40
@@ -20,6 +21,7 @@ def ddl(
     *,
     names: Mapping[TableId, str] | None = None,
     examples: int = 3,
+    dialect: str = "duckdb",
 ) -> str:
     """`CREATE TABLE` for each table, with example values, and then how they join.
 
@@ -30,7 +32,8 @@ def ddl(
     called = names or query_names(table.id for table in tables)
     parts = [_table(table, called, examples) for table in tables]
     parts += [_union(group, called) for group in slices(tables)]
-    lines = [_join(edge, called) for edge in joins if {edge.left, edge.right} <= called.keys()]
+    told = [edge for edge in joins if {edge.left, edge.right} <= called.keys()]
+    lines = [_join(edge, called, dialect) for edge in told]
     if lines:
         parts.append("\n".join(["-- joins", *lines]))
     return "\n\n".join(parts) + "\n" if parts else ""
@@ -160,10 +163,52 @@ def _example(text: str, kind: Kind) -> str:
     return text if kind in (Kind.INTEGER, Kind.REAL, Kind.BOOLEAN) else f"'{text}'"
 
 
-def _join(edge: JoinEdge, names: Mapping[TableId, str]) -> str:
-    left, right = _shown(names[edge.left]), _shown(names[edge.right])
-    pairs = [f"{left}.{_shown(a)} = {right}.{_shown(b)}" for a, b in edge.columns]
-    return f"-- {' AND '.join(pairs)}  ({edge.cardinality})"
+def _join(edge: JoinEdge, names: Mapping[TableId, str], dialect: str) -> str:
+    after = f", {said(edge.transform)}" if edge.transform else ""
+    condition = one_line(join_condition(edge, names, dialect))
+    return f"-- {condition}  ({edge.cardinality}{after})"
+
+
+def join_condition(
+    edge: JoinEdge, names: Mapping[TableId, str] | None = None, dialect: str = "duckdb"
+) -> str:
+    """The condition of a join in SQL, with the transform that it needs, if any.
+
+    >>> orders, items = TableId("s", "orders"), TableId("s", "items")
+    >>> edge = JoinEdge(items, orders, (("no", "no"),), 1.0, "n:1", 1.0, {}, "zeros")
+    >>> join_condition(edge, dialect="sqlite").partition(" = ")[0]
+    "CAST(nullif(trim(items.no), '') AS INTEGER)"
+    """
+    called = names or query_names((edge.left, edge.right))
+    left, right = quoted(called[edge.left]), quoted(called[edge.right])
+    pairs = [(f"{left}.{quoted(a)}", f"{right}.{quoted(b)}") for a, b in edge.columns]
+    sides = [[transformed_sql(edge.transform, side, dialect) for side in pair] for pair in pairs]
+    return " AND ".join(f"{one} = {other}" for one, other in sides)
+
+
+def join_sql(
+    tables: Sequence[TableId],
+    joins: Iterable[JoinEdge],
+    *,
+    names: Mapping[TableId, str] | None = None,
+    dialect: str = "duckdb",
+) -> str:
+    """A `FROM` clause over tables along their surest joins; a table that none connects is left out.
+
+    The first table comes first; each other follows as soon as a join connects it.
+    """
+    called = names or query_names(tables)
+    edges = sorted(joins, key=lambda edge: (-edge.score, edge.left, edge.right, edge.columns))
+    clause, reached = [f"FROM {quoted(called[table])}" for table in tables[:1]], set(tables[:1])
+    while True:
+        able = (e for e in edges if len(reached & {e.left, e.right}) == 1 and e.left != e.right)
+        edge = next((e for e in able if {e.left, e.right} <= called.keys()), None)
+        if edge is None:
+            return "\n".join(clause)
+        table = edge.right if edge.left in reached else edge.left
+        reached.add(table)
+        condition = join_condition(edge, called, dialect)
+        clause.append(f"JOIN {quoted(called[table])} ON {condition}")
 
 
 def _stem(source: str) -> str:

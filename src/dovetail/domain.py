@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from dovetail.declared_keys import NO_KEYS, DeclaredKeys
 from dovetail.errors import ColumnNotFoundError
+from dovetail.transforms import said
 
 # Columns that an error lists.
 _LISTED = 20
@@ -147,7 +148,8 @@ class JoinEdge:
     `columns` pairs a column of the left (the foreign key) with one of the right (the key); a
     composite key has two or three pairs. `cardinality` reads left to right. `match_rate` is the
     share of the left's rows that find a partner. Above a score of 0.5 the evidence for the join
-    outweighs the evidence against it; `evidence` says what there was, by name.
+    outweighs the evidence against it; `evidence` says what there was, by name. `transform` is what
+    must be done to both sides before they match (`dovetail/transforms.py`), empty for nothing.
 
     >>> import dovetail
     >>> edge = dovetail.build("shop.sqlite", into="shop").joins("order_items")[0]
@@ -162,10 +164,12 @@ class JoinEdge:
     cardinality: str
     match_rate: float
     evidence: Mapping[str, float]
+    transform: str = ""
 
     def __str__(self) -> str:
         pairs = " and ".join(f"{self.left}.{a} = {self.right}.{b}" for a, b in self.columns)
-        return f"{pairs}  ({self.score:.2f})"
+        after = f" {said(self.transform)}" if self.transform else ""
+        return f"{pairs}{after}  ({self.score:.2f})"
 
     def __repr__(self) -> str:
         return f"<JoinEdge {self}>"
@@ -187,6 +191,8 @@ class JoinEdge:
             "match_rate": self.match_rate,
             "survive": self.match_rate,  # its name before
             "evidence": {**self.evidence, **self._renamed_evidence()},
+            "transform": self.transform or None,
+            "after": said(self.transform) or None,
         }
 
     def _renamed_evidence(self) -> dict[str, float]:

@@ -41,6 +41,7 @@ def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Co
         high=np.array([float(max(values, default=0)) for values in sets]),
         value_hashes=value_hashes,
         counts=counts,
+        global_ids=np.zeros(count, dtype=np.bool_),
     )
 
 

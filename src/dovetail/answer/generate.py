@@ -114,7 +114,7 @@ def prompt(
     hint = f"Known besides: {' '.join(evidence.split())}\n" if evidence.strip() else ""
     return _template("sql").format(
         dialect=_SPOKEN.get(dialect, dialect),
-        schema=fenced(ddl(tables, joins, names=names).strip()),
+        schema=fenced(ddl(tables, joins, names=names, dialect=dialect).strip()),
         evidence=hint,
         question=" ".join(question.split()),
     )

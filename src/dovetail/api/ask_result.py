@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from dovetail import notebook
 from dovetail.catalog.lookup import matches
-from dovetail.ddl import ddl, quoted
+from dovetail.ddl import ddl, join_sql, quoted
 from dovetail.domain import Alternative, Chosen, JoinEdge, Table, TableId, TableSet
 from dovetail.markdown import cut, fenced
 from dovetail.ports import Json
 from dovetail.prompts import read_prompt
+from dovetail.transforms import said
 
 # Characters of the question in a `repr`, and tables named there.
 _WIDTH, _NAMED = 60, 6
@@ -108,6 +109,13 @@ class AskResult:
         """A compact schema of the tables: example values in comments, and how they join."""
         return ddl(self.details, self.joins)
 
+    def join_sql(self, dialect: str = "duckdb") -> str:
+        """A `FROM` clause over the tables along their joins, transforms of keys included.
+
+        `dialect` is `duckdb`, which `sql` and `answer` speak, or `sqlite`.
+        """
+        return join_sql(self.ids, self.joins, dialect=dialect)
+
     def prompt(self) -> str:
         """The schema and the question, for a language model that writes SQL."""
         filled = read_prompt("set").fill(schema=fenced(self.ddl().strip()), question=self.question)
@@ -190,4 +198,5 @@ def why(chosen: Chosen) -> str:
 
 def _condition(edge: JoinEdge) -> str:
     left, right = quoted(edge.left.name), quoted(edge.right.name)
-    return " AND ".join(f"{left}.{quoted(a)} = {right}.{quoted(b)}" for a, b in edge.columns)
+    pairs = " AND ".join(f"{left}.{quoted(a)} = {right}.{quoted(b)}" for a, b in edge.columns)
+    return f"{pairs} {said(edge.transform)}".rstrip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -24,6 +25,20 @@ from dovetail.settings import Settings
 
 _ATTEMPTS = 20
 _CHUNK = 512
+
+
+@dataclass(frozen=True, slots=True)
+class KeyView:
+    """A column, numbered through the tables in order, under a transform: hashes and row counts.
+
+    `maximum` is the largest number in it, where the transform makes numbers.
+    """
+
+    column: int
+    transform: str
+    maximum: int
+    hashes: Hashes
+    counts: Counts
 
 
 class CatalogReader:
@@ -178,6 +193,16 @@ class CatalogReader:
             self._segments[names[column]].phrases(int(starts[column]), int(lengths[column]))
             for column in columns
         ]
+
+    def key_views(self) -> Iterator[KeyView]:
+        """The columns that have views: their values under the transforms that apply to them."""
+        listed = self.records.columns["views"].combine_chunks()
+        widths = np.diff(listed.offsets.to_numpy())
+        names = self._segment_names
+        for column in np.flatnonzero(widths).tolist():
+            for view in listed[column].as_py():
+                held = self._segments[names[column]].placed(view)
+                yield KeyView(column, view["name"], view["maximum"], *held)
 
     def value_hashes(self) -> tuple[list[Hashes], list[Counts]]:
         """The value hashes and the counts of every column, in the order of tables and columns."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -47,6 +47,20 @@ COLUMNS = pa.schema(
         ("phrases_at", pa.int64()),
         ("phrases", pa.int64()),
         ("comment", pa.string()),
+        (
+            "views",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("name", pa.string()),
+                        ("maximum", pa.int64()),
+                        ("distinct", pa.int64()),
+                        ("hashes_at", pa.int64()),
+                        ("counts_at", pa.int64()),
+                    ]
+                )
+            ),
+        ),
     ]
 )
 _PROFILE = [name for name in COLUMNS.names if name in ColumnProfile.__dataclass_fields__]
@@ -63,6 +77,17 @@ def numbers(column: pa.ChunkedArray) -> npt.NDArray[Any]:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewRecord:
+    """A column's values under a transform: its name, the largest number in it, where they begin."""
+
+    name: str
+    maximum: int
+    distinct: int
+    hashes_at: int
+    counts_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnRecord:
     """A column and where its arrays begin in the segment: value hashes, row counts, phrases.
 
@@ -75,6 +100,7 @@ class ColumnRecord:
     counts_at: int | None
     phrases_at: int
     phrases: int
+    views: tuple[ViewRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +227,7 @@ def to_records(records: Sequence[TableRecord]) -> Records:
             "phrases_at": placed.phrases_at,
             "phrases": placed.phrases,
             "comment": "",
+            "views": [asdict(view) for view in placed.views],
         }
         for record in records
         for placed in record.columns

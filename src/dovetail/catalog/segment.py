@@ -176,6 +176,14 @@ class Segment:
         array: Counts = self._counts[at : at + length].view(np.uint32)
         return array
 
+    def placed(self, record: Json) -> tuple[Hashes, Counts]:
+        """The hashes and counts of a column, or of a view of it, by its record."""
+        length, counts_at = record["distinct"], record["counts_at"]
+        hashes = self.hashes(record["hashes_at"], length)
+        if counts_at is None:
+            return hashes, np.ones(length, dtype=np.uint32)
+        return hashes, self.counts(counts_at, length)
+
     def phrases(self, at: int, length: int) -> Hashes:
         """The sorted hashes of what a column is searched by."""
         self._check()

@@ -231,6 +231,9 @@ def _live_bytes(
     records: Records, names: np.ndarray[tuple[int], np.dtype[np.object_]]
 ) -> dict[str, int]:
     kept = records.columns["distinct"].to_numpy() + records.columns["phrases"].to_numpy()
+    views = records.columns["views"].combine_chunks()
+    size = np.append(0, np.cumsum(views.values.field("distinct").to_numpy(zero_copy_only=False)))
+    kept = kept + np.diff(size[views.offsets.to_numpy()])
     before = np.concatenate([[0], np.cumsum(kept)])
     per_table = 8 * (before[records.bounds[1:]] - before[records.bounds[:-1]])
     live: dict[str, int] = {}
@@ -246,14 +249,12 @@ def _copy(records: Records, segments: dict[str, Segment], writer: SegmentWriter)
         records.tables["segment"].to_numpy(zero_copy_only=False), np.diff(records.bounds)
     )
     for name, column in zip(names, columns, strict=True):
-        length, old = column["distinct"], segments[name]
-        hashes = old.hashes(column["hashes_at"], length)
-        counts = (
-            np.ones(length, dtype=np.uint32)
-            if column["counts_at"] is None
-            else old.counts(column["counts_at"], length)
-        )
-        _, column["hashes_at"], column["counts_at"] = writer.add_value_hashes([(hashes, counts)])
+        old = segments[name]
+        held = old.placed(column)
+        _, column["hashes_at"], column["counts_at"] = writer.add_value_hashes([held])
+        for view in column["views"]:
+            held = old.placed(view)
+            _, view["hashes_at"], view["counts_at"] = writer.add_value_hashes([held])
         said = old.phrases(column["phrases_at"], column["phrases"])
         column["phrases_at"], _ = writer.add_phrases([said])
     moved = Records(records.tables, COLUMNS.empty_table().from_pylist(columns, COLUMNS))

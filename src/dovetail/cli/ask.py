@@ -31,6 +31,7 @@ from dovetail.cli.output import (
 )
 from dovetail.cli.rows import Form, answer_json, give
 from dovetail.errors import UsageError
+from dovetail.transforms import said
 
 if TYPE_CHECKING:
     from dovetail.api.ask_result import AskResult
@@ -148,6 +149,7 @@ def print_set(found: AskResult) -> None:
     joins = rich_table("join", "score", "kind")
     for edge in found.joins:
         pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
+        pairs = f"{pairs} {said(edge.transform)}".rstrip()
         joins.add_row(*map(printable, [pairs, f"{edge.score:.2f}", edge.cardinality]))
     screen.print(joins)
 

@@ -15,6 +15,7 @@ from dovetail.cli.options import (
 )
 from dovetail.cli.output import console, print_json, rich_table
 from dovetail.errors import NotFoundError
+from dovetail.transforms import said as transform_said
 
 if TYPE_CHECKING:
     from dovetail.domain import JoinEdge
@@ -71,6 +72,8 @@ def _why(edge: JoinEdge) -> str:
     words = [
         ("declared" in said, "declared"),
         (missing > 0, f"{missing:,.0f} value{'s' * (missing != 1)} without a partner"),
+        (bool(edge.transform), transform_said(edge.transform)),
+        ("names_only" in said, "by name only"),
         ("composite" in said, "unique together only"),
         ("self" in said, "self-reference"),
         ("junction" in said, "junction table"),

@@ -19,10 +19,12 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, ColumnArrays, Thresholds
 from dovetail.joins.edges import edges_of, in_order
 from dovetail.joins.keys.structural import structural_edges
+from dovetail.joins.keys.transformed import transformed_edges
 from dovetail.joins.naming.header_embedding import header_similarity
 from dovetail.joins.row_hashes import RowReader
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, SCORINGS, Scoring, scoring
 from dovetail.joins.scoring.scored_pairs import IncrementalState
+from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
 from dovetail.joins.snapshot import Snapshot, read, table_versions, write
 from dovetail.joins.stored import FOLDER, evidence_file, stored_edges
 from dovetail.joins.value_index.postings import Postings
@@ -126,6 +128,7 @@ def _work_out(
         return Snapshot(now, edges, None), True
     with closing(RowReader(catalog)) as rows:
         edges = structural_edges(arrays, edges, rows)
+        edges = transformed_edges(arrays, list(catalog.key_views()), edges, DEFAULT_WEIGHTS)
         return Snapshot(now, in_order(edges), scored.counted), rows.complete
 
 

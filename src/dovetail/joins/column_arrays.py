@@ -5,6 +5,7 @@ Columns are numbered through all tables, in the order of the tables' ids.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -25,6 +26,9 @@ Values = TypeVar("Values", bound=npt.NDArray[Any])
 Sorted = TypeVar("Sorted", Hashes, Ints)
 
 _NUMBERS = (Kind.INTEGER, Kind.REAL)
+_GLOBAL_ID = re.compile(
+    r"[^@\s]+@[^@\s]+\.[^@\s.]+|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,8 @@ class ColumnArrays:
     `table` is the number of a column's table, `position` its place there. `number` flags columns
     of numbers. `filled` counts the rows with a value; `low` and `high` are NaN unless the column
     holds numbers. `key` columns are unique but for a few rows entered twice. `value_hashes` are the
-    sorted hashes of the distinct values, `counts` how many rows hold each.
+    sorted hashes of the distinct values, `counts` how many rows hold each. `global_ids` flags
+    e-mail addresses and UUIDs, which mean the same wherever they stand.
     """
 
     ids: Sequence[TableId]
@@ -74,6 +79,7 @@ class ColumnArrays:
     high: Floats
     value_hashes: Sequence[Hashes]
     counts: Sequence[Counts]
+    global_ids: Flags
     thresholds: Thresholds = DEFAULT_THRESHOLDS
 
     def __len__(self) -> int:
@@ -85,7 +91,8 @@ class ColumnArrays:
         columns = np.flatnonzero(chosen[self.table])
         number = np.cumsum(chosen) - 1
         every = columns.tolist()
-        facts = ("position", "number", "filled", "distinct", "unique", "key", "low", "high")
+        held = ("position", "number", "filled", "distinct", "unique", "key", "low", "high")
+        facts = (*held, "global_ids")
         return replace(
             self,
             ids=[table for table, wanted in zip(self.ids, tables, strict=True) if wanted],
@@ -132,6 +139,7 @@ class ColumnArrays:
             counts=_Lazy(
                 len(table), lambda c: catalog.counts(ids[places[c][0]], places[c][1]), every, 1
             ),
+            global_ids=_global_ids(columns["examples"].to_pylist()),
             thresholds=thresholds.resolved(catalog),
         )
 
@@ -168,6 +176,12 @@ class _Lazy(Sequence[Values]):
         if self._all is None:
             self._all = cast(Sequence[Values], self._every()[self._which])
         return self._all
+
+
+def _global_ids(examples: Sequence[Sequence[str]]) -> Flags:
+    """Columns all of whose examples are e-mail addresses or UUIDs."""
+    found = [bool(some) and all(map(_GLOBAL_ID.fullmatch, some)) for some in examples]
+    return np.array(found, dtype=np.bool_)
 
 
 def _numbers(texts: Sequence[str | None], number: Flags) -> Floats:

@@ -125,6 +125,7 @@ def _row(edge: JoinEdge) -> dict[str, Any]:
         "cardinality": edge.cardinality,
         "match_rate": edge.match_rate,
         "evidence": list(edge.evidence.items()),
+        "transform": edge.transform,
     }
 
 

@@ -33,6 +33,7 @@ SCHEMA = pa.schema(
         ("cardinality", pa.string()),
         ("match_rate", pa.float64()),
         ("evidence", pa.map_(pa.string(), pa.float64())),
+        ("transform", pa.string()),
     ]
 )
 
@@ -86,7 +87,9 @@ class StoredEdges(Sequence[JoinEdge]):
             TableId, *(column[f"right_{part}"].to_pylist() for part in ("source", "table"))
         )
         self.ends = list(zip(lefts, rights, strict=True))
-        self._rest = rows.select(["columns", "score", "cardinality", "match_rate", "evidence"])
+        self._rest = rows.select(
+            ["columns", "score", "cardinality", "match_rate", "evidence", "transform"]
+        )
         self._made: dict[int, JoinEdge] = {}
 
     def __len__(self) -> int:
@@ -115,10 +118,11 @@ class StoredEdges(Sequence[JoinEdge]):
         """Make the edges of some rows, column by column: row by row takes three times as long."""
         rows = self._rest.slice(start, end - start)
         listed = {name: rows[name].to_pylist() for name in rows.column_names}
-        for place, (pairs, score, cardinality, match_rate, evidence) in enumerate(
+        for place, (pairs, score, cardinality, match_rate, evidence, transform) in enumerate(
             zip(*listed.values(), strict=True), start
         ):
-            columns = tuple((left, right) for left, right in pairs)
+            columns = tuple((one, other) for one, other in pairs)
+            left, right = self.ends[place]
             self._made[place] = JoinEdge(
-                *self.ends[place], columns, score, cardinality, match_rate, dict(evidence)
+                left, right, columns, score, cardinality, match_rate, dict(evidence), transform
             )

@@ -12,11 +12,12 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from dovetail.catalog.records import ColumnRecord, TableRecord
+from dovetail.catalog.records import ColumnRecord, TableRecord, ViewRecord
 from dovetail.catalog.segment import SegmentWriter
 from dovetail.domain import Column, Kind, Skipped
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import HASH_VERSION
+from dovetail.offline.key_views import FEWEST
 from dovetail.offline.open_sources import opened_for
 from dovetail.offline.plan import TableToRead, reason
 from dovetail.offline.profiling import PROFILE_VERSION, ProfileOptions, TableProfiler
@@ -98,12 +99,17 @@ def _record(
         distinct, hashes_at, counts_at = writer.add_value_hashes(profiler.runs(column))
         profile = column.profile(distinct)
         said = column.phrases.merged() if column.kind is Kind.TEXT else ()
+        views = tuple(
+            ViewRecord(name, maximum, *writer.add_value_hashes(runs))
+            for name, maximum, runs in (column.views.views() if distinct >= FEWEST else ())
+        )
         placed.append(
             ColumnRecord(
                 Column(column.name, column.type, profile),
                 hashes_at,
                 counts_at,
                 *writer.add_phrases(hashes for hashes, _ in said),
+                views,
             )
         )
     return TableRecord(

@@ -73,6 +73,11 @@ class DistinctHashes:
         self._spilled: list[tuple[Path, Path]] = []
         self.pending = 0
 
+    @property
+    def any_held(self) -> bool:
+        """Whether anything was taken in."""
+        return bool(self._runs or self._spilled)
+
     def add(self, run: HashCounts) -> None:
         """Take in what `count_distinct` made of a batch."""
         if not len(run[0]):

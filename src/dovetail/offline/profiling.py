@@ -14,6 +14,7 @@ from dovetail.domain import ColumnProfile, Kind
 from dovetail.hashing import Comparison, mix
 from dovetail.offline.blocks import HashedColumn, Range, hash_columns
 from dovetail.offline.distinct import DistinctHashes, HashCounts
+from dovetail.offline.key_views import KeyViews
 from dovetail.offline.kinds import KindGuess, kind_of, sql_type
 from dovetail.offline.sampling import RowSample, render, write_out
 from dovetail.ports import Json, Scan, ScannedColumn
@@ -104,12 +105,14 @@ class TableProfiler:
             self._row_sum += mix(paired).sum(dtype=np.uint64)
         self._sample.add(batch.columns, batch.num_rows)
         self.rows += batch.num_rows
-        held = sum(c.distinct.pending + c.phrases.pending for c in self.columns)
+        held = sum(c.distinct.pending + c.phrases.pending + c.views.pending for c in self.columns)
         if held > _SPILL_ENTRIES:
             self._scratch.mkdir(exist_ok=True)
             for place, profiler in enumerate(self.columns):
                 profiler.distinct.spill(self._scratch / str(place))
                 profiler.phrases.spill(self._scratch / f"{place}-phrases")
+                for number, part in enumerate(profiler.views.parts):
+                    part.spill(self._scratch / f"{place}-view{number}")
 
 
 class ColumnProfiler:
@@ -128,6 +131,7 @@ class ColumnProfiler:
         self._examples: dict[int, str | None] = {}
         self.distinct = DistinctHashes()
         self.phrases = DistinctHashes()
+        self.views = KeyViews()
         self.nulls = 0
         self.values = 0
 
@@ -143,6 +147,7 @@ class ColumnProfiler:
         self.distinct.add(column.distinct)
         if column.phrases is not None:
             self.phrases.add(column.phrases)
+        self.views.add(column.values, self.comparison)
         self._note_examples(column)
         if self._guess is not None and self._kind is Kind.TEXT:
             self._guess.add(column.values)

@@ -16,6 +16,7 @@ from dovetail.retrieve.column_relevance import by_relevance, example, narrowed
 from dovetail.retrieve.join_pairs import Pair
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
+from dovetail.transforms import said
 
 # Width of cells and number of columns, from the most detailed to the least.
 _FULL = ((WIDTH, None), (30, 16), (16, 6))
@@ -182,7 +183,8 @@ def _pair_in_full(pair: Pair) -> str:
     columns = " and ".join(
         f"{left}.{_name(one)} = {right}.{_name(other)}" for one, other in pair.edge.columns
     )
-    return f"{pair.left + 1} and {pair.right + 1}: {pair.edge.score:.2f}, {columns}"
+    after = f" {said(pair.edge.transform)}" if pair.edge.transform else ""
+    return f"{pair.left + 1} and {pair.right + 1}: {pair.edge.score:.2f}, {columns}{after}"
 
 
 def _line(

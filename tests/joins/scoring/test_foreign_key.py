@@ -88,6 +88,7 @@ def test_scores_do_not_depend_on_the_order_or_labels_of_tables(sample: dovetail.
         key=arrays.key[columns],
         low=arrays.low[columns],
         high=arrays.high[columns],
+        global_ids=arrays.global_ids[columns],
         value_hashes=[arrays.value_hashes[column] for column in columns],
         counts=[arrays.counts[column] for column in columns],
     )

@@ -152,7 +152,9 @@ class PairFeatures:
         rarity = np.minimum(information.rarity[child], information.rarity[parent])
         # A second value settles it.
         sparsity = information.sparsity[parent] * np.minimum(self._distinct[child], 2)
-        value: Floats = np.clip(np.minimum(sparsity, rarity), 0, 1)
+        # However many tables hold an e-mail address, it is the same one.
+        both = self._arrays.global_ids[child] & self._arrays.global_ids[parent]
+        value: Floats = np.clip(np.where(both, sparsity, np.minimum(sparsity, rarity)), 0, 1)
         return value
 
     def _convention(self, left: Ints, right: Ints) -> Floats:

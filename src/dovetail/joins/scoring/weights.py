@@ -22,6 +22,7 @@ class Weights:
     exact: float = 0.5  # the same column name to the letter: breaks ties between competitors only
     copy: float = 2.0  # nobody refers to a backup or a staging table by its name
     source: float = 1.0  # both tables are of one source: of look-alikes, the one next to it
+    transform: float = 1.0  # values match only after a transform: below an equal match as they are
     sharp: float = 6.0  # a competitor weighs 1/e for every sixth of a nat it is weaker
     competitor: float = 0.693  # every equal competitor halves the odds
     clear: float = 0.7  # an edge may found a database while its competitors together weigh less

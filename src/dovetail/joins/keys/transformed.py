@@ -1,0 +1,192 @@
+"""Joins through a transform: keys that match once both sides are folded, stripped or cut alike.
+
+A transform widens what matches, so more is asked for than of values that match as they are: nearly
+all rows must be found, by names that refer to the parent or by values that chance does not explain,
+and every edge costs a nat. A column that has a parent as it is needs none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from dovetail.catalog.reader import KeyView
+from dovetail.domain import JoinEdge, TableId
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
+from dovetail.joins.edges import edges_of
+from dovetail.joins.inclusion.candidates import Candidates, find_candidates
+from dovetail.joins.inclusion.count_shared import count_shared
+from dovetail.joins.scoring.competition import score_jointly
+from dovetail.joins.scoring.features import Features, PairFeatures, local_logits
+from dovetail.joins.scoring.scored_pairs import ScoredPairs
+from dovetail.joins.scoring.value_information import ValueInformation, value_information
+from dovetail.joins.scoring.weights import Weights
+from dovetail.transforms import CASE, DAY, PREFIX, PUNCTUATED, ZEROS
+
+# Transforms that are one function, or agree where a column needs less of it.
+_FAMILIES = ((CASE,), (PUNCTUATED,), (ZEROS, PREFIX), (DAY,))
+# The least share of the child's rows that must be found, and of distinct values on both sides.
+_LEAST_ROWS, _FEWEST = 0.9, 10
+# From this Jaccard similarity on two keys hold the same things.
+_SAME = 0.9
+# How much a name, or values, must say.
+_LEAST_NAME, _LEAST_VALUE, _LEAST_SPARSE = 0.55, 0.5, 0.25
+# A likeness of naming conventions that speaks neither for nor against.
+_NEUTRAL = 0.5
+# A column whose rows are found to this share in its parent as they are needs no transform.
+_SETTLED = 0.98
+
+
+@dataclass(frozen=True, slots=True)
+class _Views:
+    """Columns under one family of transforms: some have a view of their own, others do as is."""
+
+    arrays: ColumnArrays
+    column: Ints  # the number of each column among all
+    transform: Sequence[str]  # the name of its own view, empty where it does as is
+
+
+def transformed_edges(
+    arrays: ColumnArrays, views: Sequence[KeyView], edges: Sequence[JoinEdge], weights: Weights
+) -> list[JoinEdge]:
+    """The given edges, and those through transforms; of two for the same columns the better."""
+    settled = {
+        (edge.left, edge.columns[0][0])
+        for edge in edges
+        if edge.score > 0.5 or edge.evidence.get("logit", 0.0) > 0.0
+        if edge.evidence.get("row_containment", 0.0) >= _SETTLED
+    }
+    found: dict[tuple[TableId, TableId, tuple[tuple[str, str], ...]], JoinEdge] = {}
+    for family in _FAMILIES:
+        mine = [view for view in views if view.transform in family]
+        if mine:
+            more = list(_edges(arrays, _viewed(arrays, mine, family), settled, weights))
+            found |= {(edge.left, edge.right, edge.columns): edge for edge in more}
+            settled |= {(edge.left, edge.columns[0][0]) for edge in more}
+    as_is = {(edge.left, edge.right, edge.columns): edge.score for edge in edges}
+    better = {key: edge for key, edge in found.items() if edge.score > as_is.get(key, 0.0)}
+    rest = [edge for edge in edges if (edge.left, edge.right, edge.columns) not in better]
+    return [*rest, *better.values()]
+
+
+def _viewed(arrays: ColumnArrays, views: Sequence[KeyView], family: tuple[str, ...]) -> _Views:
+    """The columns with a view, and those that may match one as they are."""
+    own = {view.column: view for view in views}
+    numbers = ZEROS in family
+    able = (arrays.distinct >= _FEWEST) & (arrays.number if numbers else ~arrays.number)
+    able[list(own)] = True
+    column = np.flatnonzero(able)
+    of = column.tolist()
+    hashes = [own[c].hashes if c in own else arrays.value_hashes[c] for c in of]
+    counts = [own[c].counts if c in own else arrays.counts[c] for c in of]
+    distinct = np.array([len(values) for values in hashes], dtype=np.int64)
+    filled = arrays.filled[column]
+    high = arrays.high[column].copy()
+    for place, number in enumerate(of):
+        if numbers and number in own:
+            high[place] = own[number].maximum
+    thresholds = arrays.thresholds
+    viewed = replace(
+        arrays,
+        table=arrays.table[column],
+        position=arrays.position[column],
+        name=[arrays.name[c] for c in of],
+        number=np.full(len(of), numbers),
+        filled=filled,
+        distinct=distinct,
+        unique=distinct == filled,
+        key=(distinct > 0) & (distinct >= thresholds.unique * filled),
+        low=np.where(np.isnan(arrays.low[column]), high, arrays.low[column]),
+        high=high,
+        value_hashes=hashes,
+        counts=counts,
+        global_ids=arrays.global_ids[column],
+        thresholds=replace(thresholds, rows=max(thresholds.rows, _LEAST_ROWS)),
+    )
+    return _Views(viewed, column, [own[c].transform if c in own else "" for c in of])
+
+
+def _edges(
+    every: ColumnArrays, views: _Views, settled: set[tuple[TableId, str]], weights: Weights
+) -> Iterator[JoinEdge]:
+    arrays = views.arrays
+    information = value_information(arrays, weights)
+    features = PairFeatures(arrays, information)
+    changed = np.array([bool(name) for name in views.transform], dtype=np.bool_)
+    open_child = np.array(
+        [
+            (arrays.ids[table], name) not in settled
+            for table, name in zip(arrays.table.tolist(), arrays.name, strict=True)
+        ],
+        dtype=np.bool_,
+    )
+
+    def within_bound(child: Ints, parent: Ints) -> Flags:
+        able = (changed[child] | changed[parent]) & open_child[child]
+        bound = local_logits(features.upper_bounds(child, parent), weights) > weights.least
+        # Equal keys count for more than their rarity says, so their bound is open.
+        same: Flags = arrays.key[child] & (
+            arrays.distinct[child] >= _SAME * arrays.distinct[parent]
+        )
+        return able & (bound | same)
+
+    found = find_candidates(arrays, information.distinctive, within_bound)
+    found = found.take(_needed(every, views, found))
+    if not len(found):
+        return
+    weighed = _raised(arrays, found, features.of(found), information)
+    able = np.maximum(weighed.name / _LEAST_NAME, weighed.value / _LEAST_VALUE) >= 1
+    # Numbers 1..n behind a prefix, or padded, are in every other sequence of numbers.
+    able &= (weighed.value >= _LEAST_SPARSE) | ~arrays.number[found.child]
+    found, weighed = found.take(able), weighed.take(able)
+    logit = local_logits(weighed, weights) - weights.transform
+    scored = score_jointly(arrays, found, weighed, logit, weights)
+    evidence = {field.name: getattr(weighed, field.name) for field in fields(Features)}
+    evidence |= {"logit": scored.logit, "competitors": scored.competitors}
+    evidence["transformed"] = np.ones(len(found))
+    pairs = zip(found.child.tolist(), found.parent.tolist(), strict=True)
+    said = {
+        (*_key(arrays, child), *_key(arrays, parent)): _name(views, child, parent)
+        for child, parent in pairs
+    }
+    for edge in edges_of(arrays, ScoredPairs(found, scored.score, scored.rank, evidence)):
+        (left, right) = edge.columns[0]
+        transform = said[edge.left, left, edge.right, right]
+        if edge.score > 0.5:
+            yield replace(edge, transform=transform)
+
+
+def _needed(every: ColumnArrays, views: _Views, found: Candidates) -> Flags:
+    """Which candidates find more rows than the two columns do as they are."""
+    child, parent = views.column[found.child], views.column[found.parent]
+    _, as_is = count_shared(every, child, every.value_hashes, parent)
+    needed: Flags = as_is < _SETTLED * found.rows
+    return needed
+
+
+def _key(arrays: ColumnArrays, column: int) -> tuple[TableId, str]:
+    return arrays.ids[int(arrays.table[column])], arrays.name[column]
+
+
+def _name(views: _Views, child: int, parent: int) -> str:
+    """The transform that both sides take: the one that does more, if they need different ones."""
+    names = {views.transform[child], views.transform[parent]} - {""}
+    return PREFIX if PREFIX in names else names.pop()
+
+
+def _raised(
+    arrays: ColumnArrays, found: Candidates, features: Features, information: ValueInformation
+) -> Features:
+    """Features that count two keys of the same values for what their sparsity says.
+
+    How many other tables hold the values says nothing then: they refer to one of the two.
+    """
+    own, other = arrays.distinct[found.child], arrays.distinct[found.parent]
+    jaccard = found.shared / np.maximum(own + other - found.shared, 1)
+    same = arrays.key[found.child] & (jaccard >= _SAME)
+    sparse: Floats = np.clip(2 * information.sparsity[found.parent], 0, 1)
+    value = np.where(same, np.maximum(features.value, sparse), features.value)
+    # Keys that look different come from different systems, which name things differently.
+    return replace(features, value=value, convention=np.maximum(features.convention, _NEUTRAL))

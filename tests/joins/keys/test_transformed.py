@@ -1,0 +1,137 @@
+"""Joins through transforms: found, said, scored below raw ones, and the same in real engines."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import dovetail
+from dovetail.ddl import join_condition, join_sql
+from dovetail.domain import JoinEdge
+from dovetail.joins.graph import JoinGraph
+from dovetail.transforms import TRANSFORMS
+
+NUMBERS = [41_000 + 37 * n for n in range(120)]
+LETTERS = "abcdefghij"
+
+
+def mail(number: int) -> str:
+    return "".join(LETTERS[int(digit)] for digit in str(number)) + "@post.example"
+
+
+def title(text: str, number: int) -> str:
+    return text.title() if number % 5 == 0 else text
+
+
+# By transform: how the child writes a number's key, and how the parent does.
+WRITTEN: dict[str, tuple[Callable[[int], object], Callable[[int], object]]] = {
+    "case": (lambda n: title(mail(n), n // 37), mail),
+    "punctuation": (lambda n: f"cn {n // 1000}.{n % 1000:03d}x", lambda n: f"CN-{n:05d}X"),
+    "zeros": (lambda n: f"{n:010d}", lambda n: n),
+    "prefix": (lambda n: f"C-{n}", lambda n: n),
+}
+
+
+def edge_of(
+    tmp_path: Path, transform: str, *, orphans: int = 6
+) -> tuple[JoinEdge, dict[str, pa.Table]]:
+    """The edge between claims and clients whose keys are written differently, some without."""
+    child, parent = WRITTEN[transform]
+    drawn = [NUMBERS[n * 7 % 100] for n in range(300)]
+    keys = [child(n) for n in drawn]
+    keys[:orphans] = [child(90_001 + n) for n in range(orphans)]
+    tables = {
+        "clients": pa.table(
+            {"client_no": [parent(n) for n in NUMBERS], "age": [n % 90 for n in NUMBERS]}
+        ),
+        "claims": pa.table({"claim": [f"K{n}" for n in range(300)], "client_no": keys}),
+        "others": pa.table({"word": [f"w {n}" for n in range(40)], "count": list(range(40))}),
+    }
+    catalog = dovetail.build(tables, into=tmp_path / "catalog")
+    (edge,) = [edge for edge in JoinGraph.of(catalog).edges if edge.score > 0.5]
+    return edge, tables
+
+
+@pytest.mark.parametrize("transform", WRITTEN)
+def test_keys_written_differently_join_and_engines_find_the_rows_that_were_counted(
+    tmp_path: Path, transform: str
+) -> None:
+    edge, tables = edge_of(tmp_path, transform)
+    assert (edge.left.name, edge.right.name, edge.transform) == ("claims", "clients", transform)
+    assert edge.columns == (("client_no", "client_no"),)
+    assert edge.match_rate == 294 / 300
+    assert edge.cardinality == "n:1"
+    assert TRANSFORMS[transform].said in str(edge)
+    assert edge.to_dict()["after"] == TRANSFORMS[transform].said
+    counted = f"SELECT count(*) {join_sql((edge.left, edge.right), [edge])}"
+    with closing(duckdb.connect()) as engine:
+        for name, table in tables.items():
+            engine.register(name, table)
+        assert engine.execute(counted).fetchone() == (294,)
+    counted = f"SELECT count(*) {join_sql((edge.left, edge.right), [edge], dialect='sqlite')}"
+    with closing(sqlite3.connect(":memory:")) as database:
+        for name, table in tables.items():
+            database.execute(f"CREATE TABLE {name} ({', '.join(table.column_names)})")
+            marks = ", ".join("?" * table.num_columns)
+            rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+            database.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+        assert database.execute(counted).fetchone() == (294,)
+
+
+def test_a_match_as_is_scores_above_one_through_a_transform(tmp_path: Path) -> None:
+    through, _ = edge_of(tmp_path, "zeros", orphans=0)
+    WRITTEN["as is"] = (lambda n: n, lambda n: n)
+    as_is, _ = edge_of(tmp_path / "raw", "as is", orphans=0)
+    del WRITTEN["as is"]
+    assert as_is.transform == ""
+    assert as_is.score > through.score
+    assert join_condition(as_is) == "claims.client_no = clients.client_no"
+
+
+def test_dense_numbers_behind_a_prefix_prove_nothing(tmp_path: Path) -> None:
+    """1..n padded lies in every table's 1..m: no edge, whatever the names say."""
+    tables = {
+        "clients": pa.table(
+            {"client_no": list(range(1, 121)), "age": [n % 90 for n in range(120)]}
+        ),
+        "claims": pa.table(
+            {"claim": list("x" * 300), "client_no": [f"A{n % 100 + 1:06d}" for n in range(300)]}
+        ),
+        "payments": pa.table(
+            {"pay_no": list(range(1, 400)), "sum": [n * 3 % 77 for n in range(1, 400)]}
+        ),
+    }
+    catalog = dovetail.build(tables, into=tmp_path / "catalog")
+    assert [edge for edge in JoinGraph.of(catalog).edges if edge.transform] == []
+
+
+def test_a_column_with_a_parent_as_it_is_takes_no_transform(tmp_path: Path) -> None:
+    """Codes with punctuation that match as they are do not also match folded."""
+    codes = [f"Q-{n * 31}" for n in range(60)]
+    tables = {
+        "wards": pa.table({"ward_code": codes, "beds": list(range(60))}),
+        "stays": pa.table({"ward_code": codes * 3, "days": list(range(180))}),
+    }
+    catalog = dovetail.build(tables, into=tmp_path / "catalog")
+    edges = [edge for edge in JoinGraph.of(catalog).edges if edge.score > 0.5]
+    assert [(edge.left.name, edge.right.name, edge.transform) for edge in edges] == [
+        ("stays", "wards", "")
+    ]
+
+
+def test_an_update_finds_the_transforms_that_a_rebuild_finds(tmp_path: Path) -> None:
+    child, parent = WRITTEN["zeros"]
+    clients = pa.table({"client_no": [parent(n) for n in NUMBERS], "age": [1] * 120})
+    claims = pa.table({"claim": list("x" * 120), "client_no": [child(n) for n in NUMBERS]})
+    dovetail.build({"clients": clients}, into=tmp_path / "grown")
+    grown = dovetail.build({"clients": clients, "claims": claims}, into=tmp_path / "grown")
+    whole = dovetail.build({"clients": clients, "claims": claims}, into=tmp_path / "whole")
+    edges = list(JoinGraph.of(grown).edges)
+    assert [edge.transform for edge in edges if edge.score > 0.5] == ["zeros"]
+    assert edges == list(JoinGraph.of(whole).edges)
