@@ -35,8 +35,8 @@ _SAME = 0.9
 _LEAST_NAME, _LEAST_VALUE, _LEAST_SPARSE = 0.55, 0.5, 0.25
 # A likeness of naming conventions that speaks neither for nor against.
 _NEUTRAL = 0.5
-# A column whose rows are found to this share in its parent as they are needs no transform.
-_SETTLED = 0.98
+# A transform must find more rows than this share of them that are found as they are.
+_ALREADY = 0.98
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def transformed_edges(
         (edge.left, edge.columns[0][0])
         for edge in edges
         if edge.score > 0.5 or edge.evidence.get("logit", 0.0) > 0.0
-        if edge.evidence.get("row_containment", 0.0) >= _SETTLED
+        if edge.evidence.get("row_containment", 0.0) >= _LEAST_ROWS
     }
     found: dict[tuple[TableId, TableId, tuple[tuple[str, str], ...]], JoinEdge] = {}
     for family in _FAMILIES:
@@ -162,7 +162,7 @@ def _needed(every: ColumnArrays, views: _Views, found: Candidates) -> Flags:
     """Which candidates find more rows than the two columns do as they are."""
     child, parent = views.column[found.child], views.column[found.parent]
     _, as_is = count_shared(every, child, every.value_hashes, parent)
-    needed: Flags = as_is < _SETTLED * found.rows
+    needed: Flags = as_is < _ALREADY * found.rows
     return needed
 
 
