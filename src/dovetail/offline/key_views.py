@@ -26,6 +26,8 @@ Bytes = npt.NDArray[np.uint8]
 FEWEST = 10
 # Longer text is no key.
 _LONGEST = 48
+# Values that are looked at first, before all are.
+_TRIED = 32
 # A prefix of more letters is a word, and longer numbers do not fit 64 bits.
 _MOST_LETTERS, _MOST_DIGITS = 6, 18
 _DAY, _SECOND = 10, 16
@@ -72,15 +74,17 @@ class KeyViews:
         """What may be moved to disk."""
         return self._folded, self._numbered, self._day
 
-    def add(self, values: pa.Array, comparison: Comparison) -> None:
-        """Take in values, none of them missing."""
+    def add(self, values: pa.Array, comparison: Comparison, distinct: HashCounts) -> None:
+        """Take in values, none of them missing, with their distinct hashes as they are."""
+        if not (self._foldable or self._numberable or self._dated):
+            return
         if pa.types.is_timestamp(values.type):
             self._foldable = self._numberable = False
             days = values.cast(pa.timestamp("us", tz=values.type.tz), safe=False)
             days = days.cast(pa.timestamp("us")).cast(pa.date32(), safe=False)
             self._day.add(count_distinct(hash_values(days, Comparison.COERCED)))
         elif is_text(values.type):
-            self._add_text(_laid_out(values), comparison)
+            self._add_text(values, comparison, distinct)
         else:
             self._foldable = self._numberable = self._dated = False
 
@@ -94,7 +98,11 @@ class KeyViews:
         if self._dated and self._day.any_held:
             yield DAY, 0, self._day.merged()
 
-    def _add_text(self, texts: _Texts, comparison: Comparison) -> None:
+    def _add_text(self, values: pa.Array, comparison: Comparison, distinct: HashCounts) -> None:
+        if not _like_keys(_laid_out(values[:_TRIED])):
+            self._foldable = self._numberable = self._dated = False
+            return
+        texts = _laid_out(values)
         if self._dated:
             self._add_days(texts)
         if self._dated or _are_days(texts):  # no code, whatever its digits match
@@ -114,12 +122,15 @@ class KeyViews:
         if not folded.lengths.all():  # nothing is left of a value
             self._foldable = self._numberable = False
             return
-        self._changed |= len(folded.data) < len(texts.data) or bool(
-            (folded.data != texts.data).any()
-        )
-        self._stripped |= len(folded.data) < len(texts.data)
+        stripped = len(folded.data) < len(texts.data)
+        changed = stripped or bool((folded.data != texts.data).any())
+        self._stripped |= stripped
+        self._changed |= changed
         if self._foldable:
-            self._folded.add(count_distinct(hash_values(folded.array(), comparison)))
+            hashed = (
+                count_distinct(hash_values(folded.array(), comparison)) if changed else distinct
+            )
+            self._folded.add(hashed)
         if self._numberable:
             self._numberable = not mail and self._add_numbers(folded, comparison)
 
@@ -160,6 +171,14 @@ class KeyViews:
         self._numbered.add(count_distinct(hash_values(pa.array(numbers), comparison)))
         self.maximum = max(self.maximum, int(numbers.max()))
         return True
+
+
+def _like_keys(texts: _Texts) -> bool:
+    """Whether texts may be keys: short, each with a digit or the sign of an e-mail address."""
+    if not texts.lengths.all() or int(texts.lengths.max()) > _LONGEST:
+        return False
+    digit = (texts.data >= ord("0")) & (texts.data <= ord("9"))
+    return bool(_counts(digit | (texts.data == ord("@")), texts.starts).all())
 
 
 def _are_days(texts: _Texts) -> bool:
