@@ -174,6 +174,14 @@ class JoinEdge:
     def __repr__(self) -> str:
         return f"<JoinEdge {self}>"
 
+    def fan_out(self, table: TableId) -> float:
+        """How many rows of the other end a row of one of the two tables meets, if it meets any.
+
+        From the left, the side of the foreign key, that is one, unless the key repeats.
+        """
+        side = "fan_in" if table == self.left else "fan_out"
+        return self.evidence.get(side, 1.0)
+
     @property
     def survive(self) -> float:
         """Deprecated: the name of `match_rate` before."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow as pa
 import pytest
 
 import dovetail
 from dovetail.domain import JoinEdge, TableId
 from dovetail.errors import UsageError
 from dovetail.joins.graph import JoinGraph
+from dovetail.joins.paths import path_notes
 
 # Joins that were planted in the sample corpus, noisy keys and keys in other sources among them.
 PLANTED = """
@@ -87,17 +91,51 @@ def test_paths_and_components(graph: JoinGraph) -> None:
         graph.joins("orders")
 
 
-def test_the_surest_path_is_the_greatest_product() -> None:
+def joined(left: TableId, right: TableId, score: float = 1.0, **evidence: float) -> JoinEdge:
+    return JoinEdge(left, right, (("x", "y"),), score, "n:1", 1.0, evidence)
+
+
+def test_a_path_is_sure_and_short() -> None:
     a, b, c = (TableId("s", name) for name in "abc")
-
-    def edge(left: TableId, right: TableId, score: float) -> JoinEdge:
-        return JoinEdge(left, right, (("x", "y"),), score, "n:1", 1.0, {})
-
-    direct, first, second = edge(a, c, 0.6), edge(a, b, 0.9), edge(b, c, 0.8)
+    direct, first, second = joined(a, c, 0.55), joined(a, b, 0.98), joined(b, c, 0.97)
     graph = JoinGraph([a, b, c], [first, second, direct])
     assert graph.path(a, c) == [first, second]
     assert graph.path(c, a) == [second, first]
-    assert JoinGraph([a, b, c], [first, edge(b, c, 0.65), direct]).path(a, c) == [direct]
+    assert JoinGraph([a, b, c], [first, joined(b, c, 0.65), direct]).path(a, c) == [direct]
+
+
+def test_a_path_goes_along_keys_and_not_through_what_everything_refers_to() -> None:
+    """Orders and visits share a day, and are connected by customers through a longer path."""
+    names = ("orders", "visits", "calendar", "customers", "cards")
+    orders, visits, calendar, customers, cards = (TableId("s", name) for name in names)
+    by_day = [joined(table, calendar, 0.99, fan_out=40.0, key=0.3) for table in (orders, visits)]
+    bought = joined(orders, customers, 0.98, fan_out=3.0)
+    held = joined(cards, customers, 0.98, fan_out=1.0)
+    shown = joined(visits, cards, 0.98, fan_out=2.0)
+    tables = (orders, visits, calendar, customers, cards)
+    graph = JoinGraph(tables, [*by_day, bought, held, shown])
+    assert graph.path(orders, visits) == [bought, held, shown]
+    assert graph.path(visits, orders) == [shown, held, bought]
+    only = JoinGraph(tables, by_day).path(orders, visits)
+    assert only == by_day
+    assert path_notes(only, orders) == [
+        "orders and visits share nothing but calendar: rows meet wherever y is equal",
+        "the join of calendar with visits multiplies rows by about 40",
+    ]
+    assert path_notes(graph.path(visits, cards), visits) == []
+
+
+def test_rows_multiply_as_they_were_counted(tmp_path: Path) -> None:
+    tables = {
+        "depots": pa.table({"depot_no": [700 + 13 * n for n in range(30)]}),
+        "trips": pa.table({"depot_no": [700 + 13 * (n % 30) for n in range(1200)]}),
+    }
+    graph = JoinGraph.of(dovetail.build(tables, into=tmp_path / "catalog"))
+    (edge,) = graph.path("trips", "depots")
+    assert (edge.fan_out(edge.left), edge.fan_out(edge.right)) == (1.0, 40.0)
+    assert path_notes([edge], edge.left) == []
+    said = ["the join of depots with trips multiplies rows by about 40"]
+    assert path_notes([edge], edge.right) == said
 
 
 def test_old_names_still_work_and_warn(graph: JoinGraph) -> None:

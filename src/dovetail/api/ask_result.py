@@ -88,7 +88,11 @@ class AskResult:
         if self.connected:
             return ()
         parts = " | ".join(", ".join(map(str, part)) for part in self.table_set.components)
-        return (f"no joins are known between these parts of the set: {parts}",)
+        faint = [chosen.name for chosen in self.tables if "faint evidence" in chosen.reason]
+        sure = "no joins are known"
+        if faint:  # a connector stands on evidence that is too weak for a join
+            sure = f"no sure joins, only the faint ones of {', '.join(faint)}, are known"
+        return (f"{sure} between these parts of the set: {parts}",)
 
     @property
     def alternatives(self) -> tuple[Alternative, ...]:

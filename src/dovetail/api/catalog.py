@@ -266,7 +266,7 @@ class Catalog(CatalogReader):
     def path(
         self, start: TableId | str, end: TableId | str, *, least: float = JOINABLE
     ) -> list[JoinEdge]:
-        """The surest path of joins from one table to another; empty if there is none.
+        """The path of joins from one table to another that a person would take; empty if none.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")

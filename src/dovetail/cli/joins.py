@@ -13,7 +13,7 @@ from dovetail.cli.options import (
     open_catalog,
     settings_for,
 )
-from dovetail.cli.output import console, print_json, rich_table
+from dovetail.cli.output import console, print_json, printable, rich_table
 from dovetail.errors import NotFoundError
 from dovetail.transforms import said as transform_said
 
@@ -27,7 +27,9 @@ def joins(
     ] = None,
     path: Annotated[
         tuple[str, str] | None,
-        typer.Option(metavar="A B", help="The surest path from one table to another."),
+        typer.Option(
+            metavar="A B", help="The path from one table to another that a person would take."
+        ),
     ] = None,
     least: Annotated[
         float, typer.Option(metavar="SCORE", help="Joins that score above this.")
@@ -39,23 +41,27 @@ def joins(
     """Show which tables join, by which columns, how surely and why."""
     from dovetail.joins.column_arrays import Thresholds
     from dovetail.joins.graph import JoinGraph
+    from dovetail.joins.paths import path_notes
 
     settings = settings_for(catalog)
     opened = open_catalog(catalog)
     thresholds = Thresholds(settings.join_rows, settings.join_unique)
     graph = JoinGraph.of(opened, scoring, thresholds)
+    notes: list[str] = []
     if path is not None:
         ends = [opened[name].id for name in path]
         edges = graph.path(*ends, least=least)
         if not edges:
             raise NotFoundError(f"no joins above {least} lead from {ends[0]} to {ends[1]}")
+        notes = path_notes(edges, ends[0])
     elif table is not None:
         edges = graph.joins(opened[table].id, least=least)
     else:
         edges = [edge for edge in graph.edges if edge.score > least]
     if as_json:
         found = [edge.to_dict() for edge in edges]
-        print_json({"catalog": str(opened.folder), "scoring": scoring, "joins": found})
+        about = {"catalog": str(opened.folder), "scoring": scoring, "joins": found}
+        print_json(about if path is None else {**about, "notes": notes})
         return
     listing = rich_table("score", "join", "kind", "match rate", "why")
     for edge in edges:
@@ -63,6 +69,8 @@ def joins(
         cells = [f"{edge.score:.2f}", pairs, edge.cardinality, f"{edge.match_rate:.0%}", _why(edge)]
         listing.add_row(*cells)
     console().print(listing)
+    for note in notes:
+        console().print(printable(f"Note: {note}."), highlight=False)
 
 
 def _why(edge: JoinEdge) -> str:

@@ -58,4 +58,6 @@ def _counts(arrays: ColumnArrays, scored: ScoredPairs) -> dict[str, Floats]:
         "coverage": found.shared / np.maximum(other, 1),
         "jaccard": found.shared / np.maximum(own + other - found.shared, 1),
         "uniqueness": other / np.maximum(arrays.filled[found.parent], 1),
+        "fan_out": found.rows / np.maximum(found.shared, 1),
+        "fan_in": arrays.filled[found.parent] / np.maximum(other, 1),
     }

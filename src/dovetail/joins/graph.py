@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
-import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,6 +10,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.known_edges import known_edges
+from dovetail.joins.paths import best_path
 from dovetail.joins.scoring.registry import DEFAULT_SCORING
 from dovetail.joins.stored import StoredEdges
 
@@ -79,31 +78,12 @@ class JoinGraph:
     def path(
         self, start: TableId | str, end: TableId | str, *, least: float = JOINABLE
     ) -> list[JoinEdge]:
-        """The surest path from one table to another: the greatest product of its edges' scores.
+        """The path from one table to another that a person would take; empty if there is none.
 
-        Empty when there is none. Ties go to fewer edges, then to smaller ids.
+        Sure joins by keys come before joins of attributes, few steps before many, and a parent
+        that both ends merely refer to (a calendar, a status) before nothing (`joins/paths.py`).
         """
-        goal = self._find(end)
-        begin = self._find(start)
-        best: dict[TableId, tuple[float, int]] = {begin: (0.0, 0)}
-        came: dict[TableId, JoinEdge] = {}
-        queue: list[tuple[float, int, TableId]] = [(0.0, 0, begin)]
-        while queue:
-            cost, steps, here = heapq.heappop(queue)
-            if here == goal:
-                return self._path_back(begin, goal, came)
-            if (cost, steps) > best[here]:
-                continue
-            for edge in self._edges_at(here):
-                if edge.score <= least:
-                    continue
-                there = edge.right if edge.left == here else edge.left
-                reached = (cost - math.log(edge.score), steps + 1)
-                if there not in best or reached < best[there]:
-                    best[there] = reached
-                    came[there] = edge
-                    heapq.heappush(queue, (*reached, there))
-        return []
+        return best_path(self._edges_at, self._find(start), self._find(end), least)
 
     def components(self, *, least: float = JOINABLE) -> list[list[TableId]]:
         """The connected components, the largest first; a table without joins is one by itself."""
@@ -139,17 +119,6 @@ class JoinGraph:
         """Deprecated: the name of `junction_tables` before."""
         warnings.warn("bridges() is now junction_tables()", DeprecationWarning, stacklevel=2)
         return self.junction_tables()
-
-    def _path_back(
-        self, begin: TableId, goal: TableId, came: dict[TableId, JoinEdge]
-    ) -> list[JoinEdge]:
-        path: list[JoinEdge] = []
-        here = goal
-        while here != begin:
-            edge = came[here]
-            path.append(edge)
-            here = edge.left if edge.right == here else edge.right
-        return path[::-1]
 
     def _find(self, table: TableId | str) -> TableId:
         if isinstance(table, TableId) and table in self._at:

@@ -16,8 +16,10 @@ import numpy as np
 
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import UsageError
+from dovetail.joins.graph import JOINABLE
+from dovetail.joins.paths import shared_parent
 from dovetail.retrieve.graph.alternatives import alternatives
-from dovetail.retrieve.graph.connect import ConnectedSet, LinkGraph
+from dovetail.retrieve.graph.connect import ConnectedSet, Connector, LinkGraph
 from dovetail.retrieve.graph.features import FEATURES, features
 from dovetail.retrieve.graph.query_match import QueryMatcher
 from dovetail.retrieve.opening import SelectorContext
@@ -134,7 +136,7 @@ class GraphRetriever:
             for table, reason in zip(found.tables, self._reasons(query, found), strict=True)
         ]
         chosen += [
-            Chosen(one.table, probabilities.get(one.table, 0.0), "connect", str(one))
+            Chosen(one.table, probabilities.get(one.table, 0.0), "connect", self._connects(one))
             for one in found.connectors
         ]
         stages = [Stage("search", facts={"k": self._k}), self._stage(scored, found)]
@@ -144,6 +146,18 @@ class GraphRetriever:
             confidence=round(self.confidence(scored, found), 4),
             alternatives=others,
         )
+
+    def _connects(self, one: Connector) -> str:
+        """Why a connector is there, and how far it can be trusted."""
+        joins = self._searcher.joins
+        edges = [joins.between(one.table, other)[:1] for other in one.between]
+        known = [edge for found in edges for edge in found if edge.score > JOINABLE]
+        if len(known) < len(edges):
+            return f"{one}, by faint evidence: no sure joins"
+        if shared_parent(known, one.table):
+            times = max(edge.fan_out(one.table) for edge in known)
+            return f"{one}, which share nothing else: a row meets about {times:,.0f} others"
+        return str(one)
 
     def score(self, question: Query | str) -> ScoredCandidates:
         """The candidates of a question with their probabilities; the same at every breadth."""
