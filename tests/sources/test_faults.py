@@ -41,6 +41,15 @@ def half_a_parquet() -> bytes:
     return whole[: len(whole) // 2]
 
 
+def half_an_arrow_file() -> bytes:
+    sink = pa.BufferOutputStream()
+    table = pa.table({"a": list(range(1000))})
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    whole: bytes = sink.getvalue().to_pybytes()
+    return whole[: len(whole) // 2]
+
+
 # A file's name and contents, and why it cannot be read.
 UNREADABLE = {
     "garbage for SQLite": ("bad.sqlite", random_bytes(5000), "is not a SQLite database"),
@@ -104,7 +113,13 @@ UNREADABLE = {
         b"a,b\n1," + b"x" * 3 * MEGABYTE + b'\n2,"y\n3,z\n',
         'has a quote \\("\\) that is never closed',
     ),
-    "lines that end in two ways": ("bad.csv", b"a,b\n1,2\r\n3,4\n", "lines that end in different"),
+    "garbage for Excel": ("bad.xlsx", random_bytes(500), "does not read as a workbook: "),
+    "nothing for Excel": ("bad.xls", b"", "does not read as a workbook: "),
+    "garbage for Arrow": ("bad.arrow", random_bytes(500), "does not read as an Arrow file: "),
+    "half an Arrow file": ("bad.feather", half_an_arrow_file(), "does not read as an Arrow file: "),
+    "Feather as it was": ("bad.feather", b"FEA1" + bytes(40), "write it again as version 2"),
+    "garbage for Avro": ("bad.avro", random_bytes(500), "."),
+    "nothing for Avro": ("bad.avro", b"", "."),
 }
 
 
@@ -172,7 +187,7 @@ def test_what_is_not_there(here: Path) -> None:
     os.mkfifo(here / "pipe")
     os.mkfifo(here / "pipe.csv")
     os.mkfifo(here / "pipe.db")
-    expected = "SQLite or DuckDB databases, CSV, TSV, Parquet or JSON files"
+    expected = "SQLite or DuckDB databases, CSV, Excel, Parquet, JSON, Arrow or Avro files"
     reasons = {
         "gone.csv": "there is no such file or folder",
         "gone.sqlite": "there is no such file or folder",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import csv
-import os
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +23,10 @@ _FIRST_LOOK = 1 << 16
 _EMPTY = "(empty)"  # how DuckDB spells "none"
 # Lines up to the size of a buffer; DuckDB's own limit is 2 MB.
 _LONG_LINES = "max_line_size = 31000000, buffer_size = 32000000"
+# Numbers with a decimal comma, with or without points between the thousands; and with the comma.
+_EUROPEAN = r"\s*|\s*[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?\s*"
+_COMMA = r".*,\d+\s*"
+_FEW_ROWS = 1000
 _DOUBLE_QUOTED = "quote = '\"', escape = '\"'"
 _BOMS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -79,23 +83,52 @@ def encoding_of(file: str) -> str:
     return next((name for mark, name in _BOMS if head.startswith(mark)), "utf-8")
 
 
-def as_utf8(file: str, folder: str, number: int) -> str:
-    """Write a text file again in UTF-8, and return where.
+def as_utf8(file: str, place: str, *, one_line_end: bool = False) -> None:
+    """Write a text file again in UTF-8, and if asked to with one kind of line end.
 
     In UTF-8 with other bytes between, those are Windows-1252, of which Latin-1 is a part.
     """
     encoding = encoding_of(file)
     errors = _WESTERN if encoding == "utf-8" else "strict"
-    decoder = codecs.getincrementaldecoder(encoding)(errors)
-    path = os.path.join(folder, f"{number}.csv")
+    plain = codecs.getincrementaldecoder(encoding)(errors)
+    decode = io.IncrementalNewlineDecoder(plain, translate=True) if one_line_end else plain
     try:
-        with pa.input_stream(file) as stream, open(path, "w", encoding="utf-8", newline="") as out:
+        with pa.input_stream(file) as stream, open(place, "w", encoding="utf-8", newline="") as out:
             while chunk := stream.read(1 << 20):
-                out.write(decoder.decode(chunk))
-            out.write(decoder.decode(b"", final=True))
+                out.write(decode.decode(chunk))
+            out.write(decode.decode(b"", final=True))
     except OSError as error:
-        raise SourceError(f"cannot be written as UTF-8 to {folder}: {error}") from None
-    return path
+        raise SourceError(f"cannot be written as UTF-8 to {place}: {error}") from None
+
+
+def with_decimal_points(relation: str, dialect: Dialect) -> str:
+    """The relation with points in place of commas in columns whose numbers have those.
+
+    Only where commas do not separate the values: there `1,234` may be a whole number.
+    """
+    if dialect.delimiter == ",":
+        return relation
+    names = [duck.identifier(name) for name in dialect.columns]
+    tests = [
+        f"bool_and({_matches(name, _EUROPEAN)}), bool_or({_matches(name, _COMMA)})"
+        for name in names
+    ]
+    ((*few,),) = duck.fetch(f"SELECT {', '.join(tests)} FROM (FROM {relation} LIMIT {_FEW_ROWS})")
+    likely = [name for at, name in enumerate(names) if few[2 * at] and few[2 * at + 1]]
+    if not likely:
+        return relation
+    whole = ", ".join(f"bool_and({_matches(name, _EUROPEAN)})" for name in likely)
+    ((*all_rows,),) = duck.fetch(f"SELECT {whole} FROM {relation}")
+    changed = [
+        f"replace(replace({name}, '.', ''), ',', '.') AS {name}"
+        for name, fits in zip(likely, all_rows, strict=True)
+        if fits
+    ]
+    return f"(SELECT * REPLACE ({', '.join(changed)}) FROM {relation})" if changed else relation
+
+
+def _matches(name: str, pattern: str) -> str:
+    return f"regexp_full_match({name}, {duck.literal(pattern)})"
 
 
 def complaint(message: str) -> str:
@@ -150,11 +183,17 @@ def _sniff(file: str, options: str) -> Dialect | None:
 
 
 def _plausible(found: Dialect, lines: list[str], delimiters: str) -> bool:
-    """Whether nothing that was left out, or read as one column, looks like a row of several."""
-    single = len(found.columns) == 1
-    suspects = [*lines[: found.skip], *(found.columns if single else ())]
-    marks = delimiters if single else found.delimiter
-    return not any(mark in text for text in suspects for mark in marks)
+    """Whether nothing that was left out, or read as one column, looks like a row of several.
+
+    Titles may hold a separator, if they are much shorter than rows or an empty line follows them.
+    """
+    if len(found.columns) == 1:
+        suspects = [*lines[: found.skip], *found.columns]
+        return not any(mark in text for text in suspects for mark in delimiters)
+    titles = lines[: found.skip]
+    if titles and not titles[-1].strip(f" {found.delimiter}"):
+        return True
+    return all(2 * (line.count(found.delimiter) + 1) <= len(found.columns) for line in titles)
 
 
 def _of_first_line(line: str, delimiters: str) -> Dialect:

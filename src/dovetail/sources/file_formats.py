@@ -13,9 +13,12 @@ import pyarrow.parquet as pq
 
 from dovetail.errors import RescanError, SourceError
 from dovetail.sources import delimited, duck
+from dovetail.sources.arrow_file import write_parquet
+from dovetail.sources.workbook import read_sheet
 
 # Formats whose values are all text, of a kind that is for us to find out.
-UNTYPED = ("csv", "tsv")
+UNTYPED = ("csv", "tsv", "excel")
+_DELIMITED = ("csv", "tsv")
 
 
 class FileReader:
@@ -24,7 +27,9 @@ class FileReader:
     def __init__(self) -> None:
         self._other_encoding: set[str] = set()
         self._long_lines: set[str] = set()
-        self._written_again: dict[str, str] = {}
+        self._line_ends: set[str] = set()
+        self._written_again: dict[tuple[str, str], str] = {}
+        self._files = 0
         self._rewritten: tempfile.TemporaryDirectory[str] | None = None
         self._dialects: dict[tuple[str, bytes], delimited.Dialect] = {}
 
@@ -32,7 +37,7 @@ class FileReader:
         """What files of a table must have in common to be read by one relation."""
         duck.literal(file)
         open(file, "rb").close()  # one that is gone or closed to us says so plainly
-        if kind in UNTYPED:
+        if kind in _DELIMITED:
             return self._dialect(kind, self._in_utf8(table, file))
         if kind == "parquet":
             try:
@@ -41,12 +46,19 @@ class FileReader:
                 return file  # which DuckDB explains, or reads
         return file
 
-    def relation(self, table: str, kind: str, files: Sequence[str]) -> str:
+    def relation(self, table: str, kind: str, files: Sequence[str], *, sheet: str = "") -> str:
         """A call of DuckDB that gives the rows of files of one shape."""
-        if kind in UNTYPED:
+        if kind in _DELIMITED:
             files = [self._in_utf8(table, file) for file in files]
             dialect = self._dialect(kind, files[0])
-            return delimited.read_csv(files, dialect, long_lines=table in self._long_lines)
+            relation = delimited.read_csv(files, dialect, long_lines=table in self._long_lines)
+            return delimited.with_decimal_points(relation, dialect)
+        if kind in ("excel", "arrow"):
+            files = [self._as_parquet(kind, file, sheet) for file in files]
+            kind = "parquet"
+        if kind == "avro":
+            duck.load_extension("avro")
+            return f"read_avro({duck.file_list(files)})"
         options = ", sample_size = -1" if kind == "json" else ""
         return f"read_{kind}({duck.file_list(files)}, hive_partitioning = false{options})"
 
@@ -64,6 +76,8 @@ class FileReader:
             for sign, another_way in (
                 ("not utf-8 encoded", self._other_encoding),
                 ("Maximum line size", self._long_lines),
+                ("sniffing", self._line_ends),
+                ("state machine", self._line_ends),
             ):
                 if sign in reason and table not in another_way:
                     another_way.add(table)
@@ -84,13 +98,30 @@ class FileReader:
 
     def _in_utf8(self, table: str, file: str) -> str:
         """The file itself, or if it is in another encoding, where it is written again."""
-        if table not in self._other_encoding and delimited.encoding_of(file) == "utf-8":
+        other = table in self._other_encoding or delimited.encoding_of(file) != "utf-8"
+        one_end = table in self._line_ends
+        if not other and not one_end:
             return file
-        if file not in self._written_again:
-            self._rewritten = self._rewritten or tempfile.TemporaryDirectory(prefix="dovetail-")
-            folder, number = self._rewritten.name, len(self._written_again)
-            self._written_again[file] = delimited.as_utf8(file, folder, number)
-        return self._written_again[file]
+        key = (file, str(one_end))
+        if key not in self._written_again:
+            place = self._scratch("csv")
+            delimited.as_utf8(file, place, one_line_end=one_end)
+            self._written_again[key] = place
+        return self._written_again[key]
+
+    def _as_parquet(self, kind: str, file: str, sheet: str) -> str:
+        """Where a file of a format that DuckDB does not read is written as Parquet."""
+        place = self._scratch("parquet")
+        if kind == "excel":
+            pq.write_table(read_sheet(file, sheet), place)
+        else:
+            write_parquet(file, place)
+        return place
+
+    def _scratch(self, suffix: str) -> str:
+        self._rewritten = self._rewritten or tempfile.TemporaryDirectory(prefix="dovetail-")
+        self._files += 1
+        return os.path.join(self._rewritten.name, f"{self._files}.{suffix}")
 
 
 def size_of(files: Sequence[str]) -> int:

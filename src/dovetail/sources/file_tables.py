@@ -26,13 +26,15 @@ from dovetail.sources.walk import (
     table_suffix,
     walk,
 )
+from dovetail.sources.workbook import sheets
 
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
     """A table in files: its name, its format, and its parts by their paths below a folder.
 
-    A file on its own has one part, `''`. `trouble` says why the parts cannot be told.
+    A file on its own has one part, `''`. `trouble` says why the parts cannot be told; `sheet` is
+    the part of a workbook that the table is.
     """
 
     name: str
@@ -40,6 +42,7 @@ class FileTable:
     root: str
     parts: tuple[str, ...] = ("",)
     trouble: str = ""
+    sheet: str = ""
 
     @property
     def is_one_file(self) -> bool:
@@ -48,17 +51,17 @@ class FileTable:
     @property
     def place(self) -> str:
         """All of it but the name, as a text."""
-        if self.is_one_file:
+        if self.is_one_file and not self.sheet and not self.trouble:
             return self.root
-        return json.dumps([self.format, self.root, self.parts, self.trouble])
+        return json.dumps([self.format, self.root, self.parts, self.trouble, self.sheet])
 
     @classmethod
     def at(cls, place: str) -> FileTable:
         """The table at a place, without its name."""
         if not place.startswith("["):
             return cls("", table_format(place), place)
-        kind, root, parts, trouble = json.loads(place)
-        return cls("", kind, root, tuple(parts), trouble)
+        kind, root, parts, trouble, sheet = json.loads(place)
+        return cls("", kind, root, tuple(parts), trouble, sheet)
 
     def files(self) -> list[str]:
         """The paths of its parts."""
@@ -84,9 +87,9 @@ def file_tables(location: str) -> list[FileTable]:
             FileTable(each.name or top or "files", each.format, each.root, each.parts)
             for each in together
         ]
-        tables += map(_alone, apart)
     else:
-        tables = list(map(_alone, found))
+        tables, apart = [], found
+    tables += [table for file in apart for table in _alone(file)]
     return sorted(_named_apart(tables), key=lambda table: table.name)
 
 
@@ -100,14 +103,27 @@ def _named_apart(tables: list[FileTable]) -> Iterator[FileTable]:
         yield table if unique else replace(table, name=table.name + (suffix or f".{table.format}"))
 
 
-def _alone(file: Found) -> FileTable:
-    """A file that is a table, or a folder with a table's suffix."""
-    name, kind = stem_of(file.below), table_format(file.path)
-    if not os.path.isdir(file.path):
-        return FileTable(name, kind, file.path)
+def _alone(file: Found) -> list[FileTable]:
+    """A file that is a table, the sheets of a workbook, or a folder with a table's suffix."""
+    table = FileTable(stem_of(file.below), table_format(file.path), file.path)
     try:
-        inside = parts_within(file.path)
-    except (SourceError, OSError) as error:
-        return FileTable(name, kind, file.path, (), str(error))
-    parts = tuple(os.path.relpath(part.path, file.path) for part in inside)
-    return FileTable(name, kind, file.path, parts)
+        if os.path.isdir(file.path):
+            inside = parts_within(file.path)
+            parts = tuple(os.path.relpath(part.path, file.path) for part in inside)
+            return [replace(table, parts=parts)]
+        return _sheets(table) if table.format == "excel" else [table]
+    except SourceError as error:
+        return [replace(table, trouble=str(error))]
+    except OSError as error:
+        return [replace(table, trouble=error.strerror or str(error))]
+
+
+def _sheets(book: FileTable) -> list[FileTable]:
+    """The sheets of a workbook; a single one is named after the file."""
+    found = sheets(book.root)
+    if not found:
+        raise SourceError("holds no sheet with cells")
+    return [
+        replace(book, name=book.name if len(found) == 1 else f"{book.name}/{sheet}", sheet=sheet)
+        for sheet in found
+    ]

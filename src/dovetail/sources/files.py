@@ -1,4 +1,4 @@
-"""CSV, TSV, Parquet and JSON files: one file is one table, and so are the parts of a folder.
+"""Table files of every format: one file is one table, and so are the parts of a folder.
 
 CSV is read as text throughout: whether a column holds numbers is decided by all of its values,
 so nothing is lost to a guess from the first rows (leading zeros, a late exception).
@@ -57,7 +57,9 @@ class FilesSource:
         explain = partial(self._reader.explained, table.name)
         with explain():
             self._reader.shape(table.name, found.format, found.root)
-            relation = self._reader.relation(table.name, found.format, [found.root])
+            relation = self._reader.relation(
+                table.name, found.format, [found.root], sheet=found.sheet
+            )
         return duck.scan(relation, explain, untyped=found.format in UNTYPED)
 
     def close(self) -> None:

@@ -70,10 +70,10 @@ def grouped(found: Sequence[Found]) -> tuple[list[Group], list[Found]]:
         kind = table_format(file.path)
         depth = _partition_depth(file.below)
         prefix = part_of(stem_of(os.path.basename(file.below)))
-        if depth:
+        if depth and kind != "excel":
             place = (_above(file.path, depth), _above(file.below, depth), kind)
             partitioned.setdefault(place, []).append(file)
-        elif prefix is not None and not os.path.isdir(file.path):
+        elif prefix is not None and kind != "excel" and not os.path.isdir(file.path):
             place = (os.path.dirname(file.path), _joined(_above(file.below, 1), prefix), kind)
             numbered.setdefault(place, []).append(file)
         else:

@@ -13,7 +13,21 @@ from dovetail.errors import SourceError
 DATABASE_SUFFIXES = (".db", ".db3", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson")
 _PACKED_SUFFIXES = ("", ".gz", ".zst")
-TABLE_SUFFIXES = tuple(known + packed for known in _TABLE_SUFFIXES for packed in _PACKED_SUFFIXES)
+_WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_ARROW = (".arrow", ".arrows", ".feather", ".ipc")
+TABLE_SUFFIXES = (
+    *(known + packed for known in _TABLE_SUFFIXES for packed in _PACKED_SUFFIXES),
+    *_WORKBOOKS,
+    *_ARROW,
+    ".avro",
+)
+_FORMATS = {
+    "pq": "parquet",
+    "jsonl": "json",
+    "ndjson": "json",
+    **dict.fromkeys((suffix[1:] for suffix in _WORKBOOKS), "excel"),
+    **dict.fromkeys((suffix[1:] for suffix in _ARROW), "arrow"),
+}
 _WILD = frozenset("*?[")
 # What stands in the folder of a catalog from its first moment: its files are no tables.
 _CATALOG = frozenset(("lock", "segments", "generations", "staging"))
@@ -109,7 +123,7 @@ def _walk(folder: str, below: str, above: frozenset[tuple[int, int]] = frozenset
 
 
 def _is_hidden(name: str) -> bool:
-    return name.startswith(".") or name in _RECORDS
+    return name.startswith((".", "~$")) or name in _RECORDS
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -150,6 +164,6 @@ def parts_within(path: str) -> list[Found]:
 
 
 def table_format(path: str) -> str:
-    """The format of a table file: 'csv', 'tsv', 'parquet' or 'json'."""
+    """The format of a table file: csv, tsv, parquet, json, excel, arrow or avro."""
     suffix = table_suffix(path).lower().lstrip(".").split(".")[0]
-    return {"pq": "parquet", "jsonl": "json", "ndjson": "json"}.get(suffix, suffix)
+    return _FORMATS.get(suffix, suffix)
