@@ -98,8 +98,8 @@ def expand(place: SourceSpec) -> list[SourceSpec]:
     ]
     if not specs:
         raise SourceError(
-            "holds no tables: expected SQLite or DuckDB databases, CSV, Excel, Parquet, JSON, Arrow "
-            "or Avro files"
+            "holds no tables: expected SQLite or DuckDB databases, CSV, Excel, Parquet, JSON, "
+            "Arrow or Avro files"
         )
     return specs
 
