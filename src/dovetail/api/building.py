@@ -43,7 +43,7 @@ def build(
 ) -> Catalog:
     """Bring the catalog at `into` up to date with sources, and open it.
 
-    Each source is a SQLite or DuckDB file, a table file (CSV, Excel, Parquet, …), a folder or glob of
+    Each source is a SQLite or DuckDB file, a table file (CSV, Excel, …), a folder or glob of
     them, or a `postgresql://` or `mysql://` URL; `name=…` gives it a label. A mapping holds tables
     in memory by name: pandas, Polars or Arrow. They are written as Parquet into the catalog's
     folder, under `memory`, so that updates and SQL work as with any source. A path or URL in a

@@ -44,7 +44,7 @@ def index(
         list[str] | None,
         typer.Argument(
             metavar="SOURCE...",
-            help="SQLite or DuckDB file; table file (CSV, Excel, Parquet, …); a folder or glob of them; "
+            help="SQLite or DuckDB file; table file (CSV, Excel, …); a folder or glob of them; "
             "postgresql:// or mysql:// URL. NAME=SOURCE gives it a label. Without any, all sources "
             "of the catalog are brought up to date.",
         ),
