@@ -57,6 +57,8 @@ class Settings:
     join_sources: bool = True
     use_declared: bool = True
     use_comments: bool = True
+    use_notes: bool = True
+    notes: str | None = None
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,10 @@ from dovetail.families.stored import families_of
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.joins.graph import JOINABLE, JoinGraph
 from dovetail.joins.scoring.registry import DEFAULT_SCORING
+from dovetail.notes.edges import noted_graph
+from dovetail.notes.marks import marked_families
+from dovetail.notes.notes import NO_NOTES, Notes
+from dovetail.notes.reading import read_notes
 from dovetail.ports import LLM
 from dovetail.retrieve.opening import open_model
 from dovetail.retrieve.registry import COMPACT, open_selector
@@ -75,6 +80,8 @@ class Catalog(CatalogReader):
         segments = {name: opened.segment(name) for name in opened.manifest.segments}
         super().__init__(opened.folder, opened.manifest, opened.records, segments)
         self.settings = settings
+        self.notes_file = opened.notes_file
+        self._noted: _Noted | None = None
         # What caches go by: another object after every refresh.
         self._opened = opened
 
@@ -122,10 +129,28 @@ class Catalog(CatalogReader):
         title = f"{self.folder}: {notebook.count(len(self), 'table')}{more}"
         return notebook.block(title, notebook.table(["table", "source", "rows", "columns"], rows))
 
-    @cached_property
+    @property
+    def notes(self) -> Notes:
+        """What a person noted on this catalog; read again whenever the file has changed."""
+        state = _state(self.notes_file)
+        if self._noted is None or self._noted.state != state:
+            self._noted = _Noted(state, read_notes(self._opened))
+        return self._noted.notes
+
+    @property
     def searcher(self) -> Searcher:
         """Search over this catalog; what it needs is made by whoever searches first."""
-        return open_searcher(self._opened, self.settings)
+        notes = self.notes
+        noted = self._noted
+        if noted is None:
+            return self._plain_searcher
+        if noted.searcher is None:
+            noted.searcher = self._plain_searcher.noted(notes)
+        return noted.searcher
+
+    @cached_property
+    def _plain_searcher(self) -> Searcher:
+        return open_searcher(self._opened, self.settings, notes=NO_NOTES)
 
     def search(self, question: str, k: int = 10) -> list[Candidate]:
         """The `k` tables that have most to do with a question, ranked.
@@ -283,7 +308,7 @@ class Catalog(CatalogReader):
         """All joins of the catalog as a graph, by some scoring."""
         if scoring == DEFAULT_SCORING:
             return self._graph
-        return JoinGraph.of(self._opened, scoring, self._thresholds)
+        return noted_graph(self._opened, self.notes, scoring, self._thresholds)
 
     def families(self) -> Families:
         """Which tables are one logical table: partitions, copies, histories, views; and twins.
@@ -293,15 +318,21 @@ class Catalog(CatalogReader):
         >>> catalog.families()
         <Families: 0 of 0 tables>
         """
-        return self._families
+        return marked_families(self._families, self.notes)
 
     @cached_property
     def _families(self) -> Families:
         return families_of(self._opened, self._thresholds)
 
-    @cached_property
+    @property
     def _graph(self) -> JoinGraph:
-        return JoinGraph.of(self._opened, DEFAULT_SCORING, self._thresholds)
+        notes, noted = self.notes, self._noted
+        if noted is None or noted.graph is None:
+            graph = noted_graph(self._opened, notes, DEFAULT_SCORING, self._thresholds)
+            if noted is None:
+                return graph
+            noted.graph = graph
+        return noted.graph
 
     @property
     def _thresholds(self) -> Thresholds:
@@ -336,6 +367,25 @@ class Catalog(CatalogReader):
                 )
             return llm
         return open_model(self.folder, self.settings.but(llm=llm))
+
+
+@dataclass(slots=True)
+class _Noted:
+    """The notes of one state of their file, and what was made with them."""
+
+    state: tuple[int, int] | None
+    notes: Notes
+    searcher: Searcher | None = None
+    graph: JoinGraph | None = None
+
+
+def _state(file: Path | None) -> tuple[int, int] | None:
+    """Size and time of change of a file; None where there is none."""
+    try:
+        found = file.stat() if file is not None else None
+    except OSError:
+        return None
+    return None if found is None else (found.st_size, found.st_mtime_ns)
 
 
 def _refuse_empty(found: AskResult) -> None:

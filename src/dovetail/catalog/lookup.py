@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from dovetail.domain import TableId
 from dovetail.errors import AmbiguousTableError, NotFoundError, TableNotFoundError
 
-_SEPARATOR = re.compile(r"::|[./\\]")
+SEPARATOR = re.compile(r"::|[./\\]")
 _SUGGESTIONS = 3
 _MOST_LISTED = 8
 
@@ -61,10 +61,10 @@ def matches(tables: Iterable[TableId], name: TableId | str) -> list[TableId]:
 
 def _ends_with(name: str, fold: Callable[[str], str]) -> Callable[[TableId], bool]:
     """Whether the parts of a table's id end with those of a name."""
-    wanted = _SEPARATOR.split(fold(name))
+    wanted = SEPARATOR.split(fold(name))
 
     def fits(table: TableId) -> bool:
-        return bool(wanted[-1]) and _SEPARATOR.split(fold(str(table)))[-len(wanted) :] == wanted
+        return bool(wanted[-1]) and SEPARATOR.split(fold(str(table)))[-len(wanted) :] == wanted
 
     return fits
 
@@ -73,10 +73,10 @@ def _hint(tables: Iterable[TableId], name: str) -> str:
     """Tables whose names are nearly this one: held against the last part of their names."""
     called: dict[str, dict[str, None]] = {}
     for table in tables:
-        called.setdefault(_SEPARATOR.split(table.name)[-1].casefold(), {})[table.name] = None
+        called.setdefault(SEPARATOR.split(table.name)[-1].casefold(), {})[table.name] = None
     if not called:
         return "; the catalog has no tables"
-    last = _SEPARATOR.split(name)[-1].casefold()
+    last = SEPARATOR.split(name)[-1].casefold()
     near = get_close_matches(last, called, n=_SUGGESTIONS)
     shown = [full for brief in near for full in called[brief]][:_SUGGESTIONS]
     return f"; did you mean {' or '.join(shown)}?" if shown else ""

@@ -23,6 +23,8 @@ from dovetail.errors import CatalogError, DamagedError, NotFoundError
 from dovetail.hashing import Hashes
 from dovetail.settings import Settings
 
+# What the file of notes beside a catalog is called.
+NOTES = "dovetail.notes.toml"
 _ATTEMPTS = 20
 _CHUNK = 512
 
@@ -57,6 +59,8 @@ class CatalogReader:
         self.manifest = manifest
         self.records = records
         self._segments = segments
+        # Where a person's notes on the catalog stand, if they are to be used.
+        self.notes_file: Path | None = None
 
     @classmethod
     def open(cls, path: str | Path) -> CatalogReader:
@@ -154,13 +158,17 @@ class CatalogReader:
         return digest_of(pa.chunked_array([*tables.chunks, *columns.chunks], pa.string()))
 
     def knowing(self, settings: Settings) -> CatalogReader:
-        """This catalog with as much of what its sources declare as the settings let us use."""
+        """This catalog with as much of what people wrote down as the settings let us use."""
         keys = settings.use_declared or not self.keys_digest
         comments = settings.use_comments or not self.comments_digest
-        if keys and comments:
-            return self
-        records = without_declarations(self.records, keys=not keys, comments=not comments)
-        return CatalogReader(self.folder, self.manifest, records, self._segments)
+        records = self.records
+        if not (keys and comments):
+            records = without_declarations(records, keys=not keys, comments=not comments)
+        known = CatalogReader(self.folder, self.manifest, records, self._segments)
+        if settings.use_notes:
+            beside = self.folder.absolute().parent / NOTES
+            known.notes_file = Path(settings.notes) if settings.notes else beside
+        return known
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:

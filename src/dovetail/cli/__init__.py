@@ -15,6 +15,7 @@ from dovetail.cli.families import families
 from dovetail.cli.interrupts import heed_interrupts
 from dovetail.cli.joins import joins
 from dovetail.cli.mcp import mcp
+from dovetail.cli.note import feedback, note
 from dovetail.cli.output import printable
 from dovetail.cli.search import search
 from dovetail.cli.show import show
@@ -34,6 +35,8 @@ app = typer.Typer(
 )
 for command in (index, ask, search, tables, show, families, joins, sql, mcp, demo):
     app.command()(command)
+app.command()(feedback)
+app.add_typer(note, name="note")
 app.add_typer(bench, name="bench")
 
 

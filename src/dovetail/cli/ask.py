@@ -91,6 +91,8 @@ def ask(
         raise UsageError("--csv prints rows alone: leave out --trace and --ddl, or add --output")
     settings = settings_for(catalog, llm=llm, query_seconds=timeout, query_rows=limit_rows)
     opened = Catalog.open(settings.catalog, settings)
+    for line in opened.notes.warnings:
+        note(line)
     if recall is not None:
         note("--recall is now called --breadth")
         breadth = recall if breadth is None else breadth

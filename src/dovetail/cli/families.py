@@ -61,10 +61,13 @@ def opened_families(
     from dovetail.families.family import Families
     from dovetail.families.stored import families_of
     from dovetail.joins.column_arrays import Thresholds
+    from dovetail.notes.marks import marked_families
+    from dovetail.notes.reading import read_notes
 
     if not (settings.families or always):
         return Families()
-    return families_of(catalog, Thresholds(settings.join_rows, settings.join_unique))
+    found = families_of(catalog, Thresholds(settings.join_rows, settings.join_unique))
+    return marked_families(found, read_notes(catalog))
 
 
 def family_notes(known: Families, table: TableId) -> str:

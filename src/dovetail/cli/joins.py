@@ -13,7 +13,7 @@ from dovetail.cli.options import (
     open_catalog,
     settings_for,
 )
-from dovetail.cli.output import console, print_json, printable, rich_table
+from dovetail.cli.output import console, note, print_json, printable, rich_table
 from dovetail.errors import NotFoundError
 from dovetail.transforms import said as transform_said
 
@@ -40,13 +40,17 @@ def joins(
 ) -> None:
     """Show which tables join, by which columns, how surely and why."""
     from dovetail.joins.column_arrays import Thresholds
-    from dovetail.joins.graph import JoinGraph
     from dovetail.joins.paths import path_notes
+    from dovetail.notes.edges import noted_graph
+    from dovetail.notes.reading import read_notes
 
     settings = settings_for(catalog)
     opened = open_catalog(catalog)
     thresholds = Thresholds(settings.join_rows, settings.join_unique)
-    graph = JoinGraph.of(opened, scoring, thresholds)
+    noted = read_notes(opened)
+    for line in noted.warnings:
+        note(line)
+    graph = noted_graph(opened, noted, scoring, thresholds)
     notes: list[str] = []
     if path is not None:
         ends = [opened[name].id for name in path]
@@ -69,8 +73,8 @@ def joins(
         cells = [f"{edge.score:.2f}", pairs, edge.cardinality, f"{edge.match_rate:.0%}", _why(edge)]
         listing.add_row(*cells)
     console().print(listing)
-    for note in notes:
-        console().print(printable(f"Note: {note}."), highlight=False)
+    for each in notes:
+        console().print(printable(f"Note: {each}."), highlight=False)
 
 
 def _why(edge: JoinEdge) -> str:
@@ -78,6 +82,7 @@ def _why(edge: JoinEdge) -> str:
     said = edge.evidence
     missing = said.get("values_without_partner", 0)
     words = [
+        ("pinned" in said, "you pinned this"),
         ("declared" in said, "declared"),
         (missing > 0, f"{missing:,.0f} value{'s' * (missing != 1)} without a partner"),
         (bool(edge.transform), transform_said(edge.transform)),

@@ -14,6 +14,7 @@ from dovetail.cli.output import console, print_json, printable, rich_table
 if TYPE_CHECKING:
     from dovetail.declared_keys import DeclaredKeys
     from dovetail.domain import Column, Table
+    from dovetail.notes.notes import Remark
 
 
 def show(
@@ -26,6 +27,7 @@ def show(
     """Show a table: purpose, columns with their profiles, a few rows."""
     from dovetail.catalog.purposes import purposes
     from dovetail.cli.families import family_json, family_notes, opened_families
+    from dovetail.notes.reading import read_notes
 
     opened = open_catalog(catalog)
     found = opened[table]
@@ -33,11 +35,13 @@ def show(
     known = opened_families(opened, settings_for(catalog))
     if as_json:
         more: dict[str, Any] = {"purpose": purpose.text if purpose else None}
+        more["notes"] = [_remark(each) for each in read_notes(opened).remarks_on(found.id)]
         print_json(_table_json(found) | more | {"family": family_json(known, found.id)})
         return
     screen = console()
     title = f"{found.id}  {found.rows:,} rows"
     lines = [title, found.comment, purpose.text if purpose else "", *_wide_keys(found.keys)]
+    lines += [f"your note: {_remark(each)}" for each in read_notes(opened).remarks_on(found.id)]
     for line in filter(None, [*lines, family_notes(known, found.id)]):
         screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
     told = [*(["key"] if found.keys else []), *(["comment"] if _commented(found) else [])]
@@ -60,6 +64,10 @@ def _column_cells(column: Column, told: Sequence[str]) -> list[str]:
     distinct = f"{profile.distinct:,}" + (" unique" if profile.unique else "")
     cells = [column.name, column.type, *told, f"{profile.nulls:,}", distinct, span, examples]
     return [printable(cell) for cell in cells]
+
+
+def _remark(remark: Remark) -> str:
+    return f"{remark.column}: {remark.text}" if remark.column else remark.text
 
 
 def _commented(table: Table) -> bool:

@@ -10,9 +10,9 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.known_edges import known_edges
+from dovetail.joins.lazy_edges import LazyEdges, ends_of
 from dovetail.joins.paths import best_path
 from dovetail.joins.scoring.registry import DEFAULT_SCORING
-from dovetail.joins.stored import StoredEdges
 
 # Above this score the evidence for a join outweighs the evidence against it.
 JOINABLE = 0.5
@@ -28,11 +28,10 @@ class JoinGraph:
     """
 
     def __init__(self, tables: Iterable[TableId], edges: Iterable[JoinEdge]) -> None:
-        self.edges: Sequence[JoinEdge] = edges if isinstance(edges, StoredEdges) else list(edges)
+        self.edges: Sequence[JoinEdge] = edges if isinstance(edges, LazyEdges) else list(edges)
         # The places of each table's edges among all of them.
         self._at: dict[TableId, list[int]] = {table: [] for table in tables}
-        ends = edges.ends if isinstance(edges, StoredEdges) else _ends(self.edges)
-        for place, (left, right) in enumerate(ends):
+        for place, (left, right) in enumerate(ends_of(self.edges)):
             self._at[left].append(place)
             if right != left:
                 self._at[right].append(place)
@@ -124,7 +123,3 @@ class JoinGraph:
         if isinstance(table, TableId) and table in self._at:
             return table
         return find_table(list(self._at), table)
-
-
-def _ends(edges: Iterable[JoinEdge]) -> Iterator[tuple[TableId, TableId]]:
-    return ((edge.left, edge.right) for edge in edges)

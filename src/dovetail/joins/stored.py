@@ -6,10 +6,9 @@ This is all that a question needs of joins, so it loads none of what works them 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import overload
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +17,7 @@ from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
+from dovetail.joins.lazy_edges import LazyEdges
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, Scoring, scoring
 from dovetail.ports import Embedder
 
@@ -73,7 +73,7 @@ def read_rows(path: Path) -> pa.Table:
     return pq.ParquetFile(pa.BufferReader(path.read_bytes())).read(use_threads=False)
 
 
-class StoredEdges(Sequence[JoinEdge]):
+class StoredEdges(LazyEdges):
     """The edges of a stored snapshot in their order, each made when it is asked for.
 
     A question needs a handful of the thousands of edges of a catalog: `ends` tells which tables
@@ -92,19 +92,8 @@ class StoredEdges(Sequence[JoinEdge]):
         )
         self._made: dict[int, JoinEdge] = {}
 
-    def __len__(self) -> int:
-        return len(self.ends)
-
-    @overload
-    def __getitem__(self, at: int) -> JoinEdge: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[JoinEdge]: ...
-
-    def __getitem__(self, at: int | slice) -> JoinEdge | list[JoinEdge]:
-        if isinstance(at, slice):
-            return [self[place] for place in range(*at.indices(len(self)))]
-        place = range(len(self))[at]
+    def edge(self, place: int) -> JoinEdge:
+        """The edge at a place, made if it was not yet."""
         if place not in self._made:
             self._make(place, place + 1)
         return self._made[place]

@@ -69,6 +69,26 @@ class Neighbours:
     def _arrays(self) -> tuple[npt.NDArray[np.generic], ...]:
         return self.starts, self.other, self.score
 
+    def edited(self, scores: Mapping[tuple[int, int], float]) -> Neighbours:
+        """The same lists with other scores between some tables; those of score 0 are none."""
+        size = len(self)
+        given = {one * size + two: score for (one, two), score in scores.items()}
+        given |= {two * size + one: score for (one, two), score in scores.items()}
+        ones = np.repeat(np.arange(size), np.diff(self.starts))
+        pairs = ones * size + self.other
+        same = ~np.isin(pairs, np.fromiter(given, np.int64, len(given)))
+        added = {pair: score for pair, score in given.items() if score > 0}
+        every = np.concatenate([pairs[same], np.fromiter(added, np.int64, len(added))])
+        score = np.concatenate(
+            [self.score[same], np.fromiter(added.values(), np.float32, len(added))]
+        )
+        order = np.argsort(every, kind="stable")
+        return Neighbours(
+            starts=np.searchsorted(every[order] // size, np.arange(size + 1)),
+            other=(every[order] % size).astype(np.int32),
+            score=score[order],
+        )
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 

@@ -7,6 +7,8 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import ModelError
 from dovetail.families.stored import families_of
 from dovetail.joins.column_arrays import Thresholds
+from dovetail.notes.notes import Notes
+from dovetail.notes.reading import read_notes
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder
 from dovetail.search.embeddings import EmbedProgress
@@ -16,15 +18,22 @@ from dovetail.settings import Settings
 
 
 def open_searcher(
-    catalog: CatalogReader, settings: Settings, on_progress: EmbedProgress | None = None
+    catalog: CatalogReader,
+    settings: Settings,
+    on_progress: EmbedProgress | None = None,
+    notes: Notes | None = None,
 ) -> Searcher:
-    """Search over a catalog; what its index lacks is made first."""
+    """Search over a catalog; what its index lacks is made first.
+
+    Without `notes`, those of the catalog's file are read.
+    """
     inputs, note = index_inputs(catalog, settings)
     try:
         if note:
             refuse_other_models(catalog, inputs)
         known = families_of(catalog, inputs.thresholds) if settings.families else None
-        return Searcher(catalog, inputs, families=known, on_progress=on_progress)
+        searcher = Searcher(catalog, inputs, families=known, on_progress=on_progress)
+        return searcher.noted(read_notes(catalog) if notes is None else notes)
     except ModelError as error:
         # Indexed with the usual embedder, whose weights are missing here: that is what to mend.
         raise ModelError(f"{error}; {note}") if note else error from None

@@ -27,6 +27,8 @@ class QueryTerm:
     The tables stand in order, each once. `match` says how well each of them matches the term,
     `name_share` which part of the table's name the term is. `expansions` are the words of the
     catalog that a word may mean, each with how well it matches, itself first; a value has none.
+    `note` says which note of a person brought the term in; one that is `defined` means exactly its
+    tables, whatever words they have.
     """
 
     text: str
@@ -35,6 +37,8 @@ class QueryTerm:
     match: Floats
     name_share: Floats
     expansions: tuple[tuple[str, float], ...] = ()
+    note: str = ""
+    defined: bool = False
 
     def match_of(self, tables: Ints) -> Floats:
         """How well each of some tables matches; 0 for those that the term does not mean."""

@@ -17,6 +17,9 @@ from dovetail.families.family import Families
 from dovetail.families.joins import LogicalJoinGraph
 from dovetail.joins.column_arrays import spans as ranges
 from dovetail.joins.graph import JoinGraph
+from dovetail.notes.edges import noted_graph
+from dovetail.notes.marks import marked_families
+from dovetail.notes.notes import NO_NOTES, Notes
 from dovetail.ports import Embedder
 from dovetail.search.dense import Dense, Vectors
 from dovetail.search.embeddings import EmbedProgress
@@ -35,6 +38,7 @@ from dovetail.search.fusion import (
 from dovetail.search.index import IndexInputs, open_index
 from dovetail.search.lexical import Lexical
 from dovetail.search.logical import LogicalTables
+from dovetail.search.noted_terms import NotedTerms
 from dovetail.search.query import Query
 from dovetail.search.query_terms import query_words
 from dovetail.search.question_spans import spans
@@ -70,6 +74,7 @@ class Searcher:
         self.purposes = inputs.purposes
         self._thresholds = inputs.thresholds
         self.families = families or Families()
+        self.notes = NO_NOTES
         self._whole = open_index(catalog, inputs, on_progress)
         self._bounds = np.asarray(catalog.records.bounds)
         self._embed = lru_cache(maxsize=_VECTORS_KEPT)(self._embedded)
@@ -79,11 +84,46 @@ class Searcher:
         """The same search over some of the tables alone: no other is found, and no join to one."""
         allowed = np.zeros(len(self.catalog), dtype=np.bool_)
         allowed[[self.places[table] for table in tables]] = True
-        narrow = copy(self)
-        for name in ("joins", "member_joins", "tables", "_linker"):
-            vars(narrow).pop(name, None)
-        narrow._view(allowed)  # noqa: SLF001 - of the same class
+        narrow = self._copied()
+        narrow._view(allowed if self._covered is None else allowed & self._covered)  # noqa: SLF001
         return narrow
+
+    def noted(self, notes: Notes) -> Searcher:
+        """The same search with the notes of a person, which take no index to be made again."""
+        if not notes:
+            return self
+        changed = self._copied()
+        changed._take(notes)  # noqa: SLF001 - of the same class
+        return changed
+
+    def _copied(self) -> Searcher:
+        """A searcher like this one, without what was worked out for its own view."""
+        other = copy(self)
+        for name in ("joins", "member_joins", "tables", "_linker"):
+            vars(other).pop(name, None)
+        return other
+
+    def _take(self, notes: Notes) -> None:
+        """Lay notes over the index: joins that are pinned or banned, families, ignored tables."""
+        self.notes = notes
+        self.families = marked_families(self.families, notes)
+        if notes.pins or notes.bans:
+            graph = noted_graph(self.catalog, notes, thresholds=self._thresholds)
+            pairs = {frozenset((edge.left, edge.right)) for edge in notes.pins}
+            pairs |= {ban.tables for ban in notes.bans}
+            scores = {
+                (self.places[one], self.places[two]): max(
+                    (edge.score for edge in graph.between(one, two)), default=0.0
+                )
+                for one, two in (sorted(pair) for pair in pairs if len(pair) > 1)
+            }
+            self._whole = replace(self._whole, joined=self._whole.joined.edited(scores))
+        allowed = self._covered
+        if notes.ignored:
+            every = np.ones(len(self.catalog), np.bool_) if allowed is None else allowed.copy()
+            every[[self.places[table] for table in notes.ignored]] = False
+            allowed = every
+        self._view(allowed)
 
     def _view(self, allowed: npt.NDArray[np.bool_] | None) -> None:
         """Search among some of the tables, or all: of their families one member each."""
@@ -97,6 +137,8 @@ class Searcher:
             )
             allowed = logical.alone if allowed is None else logical.alone & allowed
         self._index, self._logical = index, logical
+        stands = None if logical is None else logical.stands
+        self._noted_terms = NotedTerms(self.notes, self.places, stands)
         # Which tables may be found; None where all may.
         self._allowed = allowed
         self._analyse = lru_cache(maxsize=_QUERIES_KEPT)(self._analysed)
@@ -117,7 +159,8 @@ class Searcher:
     @cached_property
     def member_joins(self) -> JoinGraph:
         """The joins of all tables that are covered, each member of a family for itself."""
-        return self._narrowed(JoinGraph.of(self.catalog, thresholds=self._thresholds))
+        graph = noted_graph(self.catalog, self.notes, thresholds=self._thresholds)
+        return self._narrowed(graph)
 
     def joins_by(self, scoring: str) -> JoinGraph:
         """The join graph by another scoring; headers are compared by the embedder, if any."""
@@ -153,15 +196,18 @@ class Searcher:
         return question if isinstance(question, Query) else self._analyse(question)
 
     def _analysed(self, question: str) -> Query:
-        words = query_words(question)
+        words, terms = self._noted_terms.apply(
+            question, query_words(question), self._index.lexical.term
+        )
+        meant = self._noted_terms.expanded(question)
         folded = " ".join(question.split()).casefold()
         return Query(
             text=question,
             folded=folded,
             words=words,
-            terms=tuple(map(self._index.lexical.term, words)),
+            terms=terms,
             links=self._linker.link(tuple(spans(question))),
-            vector=self.vector(question) if self.embedder is not None and folded else None,
+            vector=self.vector(meant) if self.embedder is not None and folded else None,
         )
 
     def vector(self, question: str) -> Vectors:
@@ -277,7 +323,8 @@ class Searcher:
 
     def reasons(self, question: Query | str, tables: Sequence[TableId]) -> list[list[str]]:
         """In words, what each of some tables has to do with a question."""
-        return reasons(self.catalog, self.analyse(question), [self.places[one] for one in tables])
+        places = [self.places[one] for one in tables]
+        return reasons(self.catalog, self.analyse(question), places, self.notes)
 
     def partners(self) -> Iterator[tuple[TableId, TableId, float]]:
         """All pairs of tables that join or are linked by name, each once, with their score."""

@@ -101,6 +101,10 @@ class QueryMatcher:
         said = {word: max(share for _, share in rows) for word, rows in meant.items()}
         match = np.zeros((len(terms), len(tables)), dtype=np.float32)
         columns = np.zeros(len(tables), dtype=np.float32)
+        places = np.array([self._searcher.places[table] for table in tables], dtype=np.int64)
+        for row, term in enumerate(terms):
+            if term.defined:
+                match[row] = term.match_of(places)
         for place, table in enumerate(tables):
             vocabulary = self._vocabulary(table)
             for word in vocabulary.level.keys() & meant.keys():
@@ -130,7 +134,9 @@ class QueryMatcher:
             if told := list(query_words(column.comment)):
                 plain.append(tuple((word, lexical.idf(word)) for word in told))
         level |= dict.fromkeys(stems(known.name), _IN_NAME)
-        level = dict.fromkeys(comment_words(known), IN_COMMENT) | level
+        told = [remark.text for remark in self._searcher.notes.remarks_on(table)]
+        said = [*comment_words(known), *(word for text in told for word in query_words(text))]
+        level = dict.fromkeys(said, IN_COMMENT) | level
         return _Vocabulary(level, tuple(plain))
 
 

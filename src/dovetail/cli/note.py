@@ -1,0 +1,190 @@
+"""The commands that teach: dovetail note …, and dovetail feedback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dovetail.cli.options import CatalogOption, JsonOption, open_catalog, settings_for
+from dovetail.cli.output import console, print_json, printable, rich_table
+from dovetail.errors import UsageError
+
+if TYPE_CHECKING:
+    from dovetail.catalog.reader import CatalogReader
+
+note = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Correct and define what it works out: one readable file of notes, applied at once.",
+)
+JoinArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="JOIN", help="table.column = other.column; 'and' between pairs of one join."
+    ),
+]
+
+
+@note.command()
+def pin(join: JoinArgument, catalog: CatalogOption = None) -> None:
+    """Say that two tables join: an edge of score 1."""
+    _write(open_catalog(catalog), "joins", join, "pin")
+
+
+@note.command()
+def ban(join: JoinArgument, catalog: CatalogOption = None) -> None:
+    """Say that a join is none; two tables without columns ban every join between them."""
+    _write(open_catalog(catalog), "joins", join, "ban")
+
+
+@note.command()
+def mark(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="A table by name.")],
+    role: Annotated[
+        str, typer.Argument(metavar="ROLE", help="canonical, copy, 'copy of TABLE' or ignore.")
+    ],
+    catalog: CatalogOption = None,
+) -> None:
+    """Say what a table is: the canonical one, a copy of another, or not to be considered."""
+    _write(open_catalog(catalog), "tables", table, role)
+
+
+@note.command()
+def define(
+    term: Annotated[str, typer.Argument(metavar="TERM", help="As questions say it: DSO.")],
+    meaning: Annotated[str, typer.Argument(metavar="MEANING", help="In other words.")] = "",
+    table: Annotated[
+        list[str] | None, typer.Option(metavar="TABLE", help="A table it is about (repeatable).")
+    ] = None,
+    catalog: CatalogOption = None,
+) -> None:
+    """Say what a term means: other words for it, tables that it is about, or both."""
+    about = f": {', '.join(table)}" if table else ""
+    _write(open_catalog(catalog), "terms", term, f"{meaning}{about}")
+
+
+@note.command()
+def about(
+    table: Annotated[
+        str, typer.Argument(metavar="TABLE", help="A table by name, or table.column.")
+    ],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to know of it.")],
+    catalog: CatalogOption = None,
+) -> None:
+    """Say something of a table or a column; it is searched as a comment is."""
+    _write(open_catalog(catalog), "about", table, text)
+
+
+@note.command()
+def remove(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="What stands left of the = there.")],
+    catalog: CatalogOption = None,
+) -> None:
+    """Take a note back."""
+    from dovetail.notes.writing import forget
+
+    opened = open_catalog(catalog)
+    _say(f"Removed {key!r} from [{'], ['.join(forget(opened, key))}].")
+
+
+@note.command("list")
+def list_notes(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+    """List the notes that count, and the lines that cannot be used."""
+    from dovetail.notes.file import read_entries
+    from dovetail.notes.reading import read_notes
+    from dovetail.notes.writing import file_of
+
+    opened = open_catalog(catalog)
+    file, known = file_of(opened), read_notes(opened)
+    bad = {problem.line for problem in known.problems}
+    entries = [entry for entry in read_entries(file)[0] if entry.line not in bad]
+    if as_json:
+        rows = [
+            {"line": e.line, "section": e.section, "key": e.key, "value": e.value} for e in entries
+        ]
+        problems = [{"line": each.line, "problem": each.text} for each in known.problems]
+        print_json({"file": str(file), "notes": rows, "problems": problems})
+    else:
+        listing = rich_table("section", "key", "value")
+        for entry in entries:
+            listing.add_row(entry.section, entry.key, entry.value)
+        console().print(listing)
+        for line in known.warnings:
+            _say(line)
+    if known.problems:
+        raise typer.Exit(1)
+
+
+@note.command()
+def suggest(
+    write: Annotated[bool, typer.Option("--write", help="Note them all.")] = False,
+    catalog: CatalogOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Propose pins and definitions from the questions whose right tables were told."""
+    from dovetail.notes.writing import note as write_note
+    from dovetail.search.opening import open_searcher
+    from dovetail.search.proposals import proposals
+
+    opened = open_catalog(catalog)
+    found = proposals(open_searcher(opened, settings_for(catalog)))
+    if write:
+        for each in found:
+            write_note(opened, each.section, each.key, each.value)
+    if as_json:
+        rows: list[dict[str, Any]] = [
+            {"section": p.section, "key": p.key, "value": p.value, "why": p.why} for p in found
+        ]
+        print_json({"proposals": rows, "written": write})
+        return
+    if not found:
+        _say("Nothing to propose: tell which tables were right with dovetail feedback.")
+        return
+    listing = rich_table("section", "note", "why")
+    for each in found:
+        listing.add_row(each.section, f"{each.key} = {each.value}", each.why)
+    console().print(listing)
+
+
+def feedback(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="As it was asked.")],
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[TABLE]...",
+            help="The tables that are right for it; without any, the set that ask finds.",
+        ),
+    ] = None,
+    catalog: CatalogOption = None,
+) -> None:
+    """Record which tables were right for a question.
+
+    They go into the file of notes; dovetail note suggest makes proposals of them.
+    """
+    if not question.strip():
+        raise UsageError("the question is empty; give it as it was asked")
+    right = tables or _as_found(question, catalog)
+    _write(open_catalog(catalog), "questions", question, ", ".join(right))
+
+
+def _as_found(question: str, catalog: Path | None) -> list[str]:
+    from dovetail.api.catalog import Catalog
+
+    settings = settings_for(catalog)
+    found = Catalog.open(settings.catalog, settings).ask(question)
+    if not found:
+        raise UsageError("no table was found for it; name the tables that are right")
+    return [str(table) for table in found.ids]
+
+
+def _write(opened: CatalogReader, section: str, key: str, value: str) -> None:
+    from dovetail.notes.writing import note as write_note
+
+    file = write_note(opened, section, key, value)
+    _say(f"Noted in {file}: [{section}] {key} = {value}")
+
+
+def _say(line: str) -> None:
+    console().print(printable(line), highlight=False, markup=False, soft_wrap=True)

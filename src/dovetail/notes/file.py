@@ -1,0 +1,201 @@
+"""The file of notes as text: TOML of one entry a line, so that a broken line stops no other.
+
+An entry stands in one of five sections and is `key = "text"`, the key in quotes wherever it is more
+than a word. Everything else in the file (blank lines, comments) is the person's, and stays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dovetail.errors import UsageError
+
+JOINS, TABLES, TERMS, ABOUT, QUESTIONS = "joins", "tables", "terms", "about", "questions"
+SECTIONS = (JOINS, TABLES, TERMS, ABOUT, QUESTIONS)
+# A file beyond these bounds is no file of notes.
+_MOST_BYTES, _MOST_ENTRIES, _LONGEST = 1 << 20, 10_000, 4_000
+_HEADER = re.compile(r"\[\s*([^\[\]]*?)\s*\]\s*(?:#.*)?")
+_ENDS = re.compile(r"\r\n|\n|\r")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of the file, and the number of its line."""
+
+    line: int
+    section: str
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A line that cannot be used, and why.
+
+    >>> str(Problem(3, "there is no table 'x'"))
+    "line 3: there is no table 'x'"
+    """
+
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.text}" if self.line else self.text
+
+
+def read_entries(file: Path) -> tuple[list[Entry], list[Problem]]:
+    """The entries of a file, and the lines that are none; nothing where there is no file."""
+    try:
+        found = file.stat()
+        if not stat.S_ISREG(found.st_mode):
+            return [], [Problem(0, "it is no plain file, so it is not read")]
+        if found.st_size > _MOST_BYTES:
+            return [], [Problem(0, f"it is larger than {_MOST_BYTES >> 20} MB, so it is not read")]
+        text = file.read_text("utf-8", errors="replace")
+    except FileNotFoundError:
+        return [], []
+    except OSError as error:
+        return [], [Problem(0, f"it cannot be read: {error.strerror}")]
+    entries: list[Entry] = []
+    problems: list[Problem] = []
+    for each in _parsed(text):
+        if isinstance(each, Problem):
+            problems.append(each)
+        elif len(entries) < _MOST_ENTRIES:
+            entries.append(each)
+        else:
+            problems.append(Problem(each.line, f"is beyond the first {_MOST_ENTRIES:,} entries"))
+            break
+    return entries, problems
+
+
+def _parsed(text: str) -> Iterator[Entry | Problem]:
+    section = ""
+    seen: dict[tuple[str, str], int] = {}
+    for number, line in enumerate(_ENDS.split(text), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        if header := _HEADER.fullmatch(line):
+            section = header[1]
+            if section not in SECTIONS:
+                yield Problem(number, f"section {section!r} is not known; there are: {_LISTED}")
+            continue
+        entry = _entry(line)
+        if isinstance(entry, str):
+            yield Problem(number, entry)
+        elif not section:
+            yield Problem(number, f"stands in no section; there are: {_LISTED}")
+        elif section in SECTIONS:
+            key, value = entry
+            if (section, key) in seen:
+                yield Problem(number, f"says {key!r} again, as line {seen[section, key]} does")
+                continue
+            seen[section, key] = number
+            yield Entry(number, section, key, value)
+
+
+_LISTED = ", ".join(f"[{section}]" for section in SECTIONS)
+
+
+def _entry(line: str) -> tuple[str, str] | str:
+    """Key and value of a line, or why it has none."""
+    if len(line) > _LONGEST:
+        return f"is longer than {_LONGEST:,} characters"
+    try:
+        found: object = tomllib.loads(line)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return 'is no entry: write key = "text" on one line, with the key in quotes'
+    names: list[str] = []
+    while isinstance(found, dict) and len(found) == 1:  # a.b = … is a table in a table to TOML
+        ((name, found),) = found.items()
+        names.append(name)
+    if not isinstance(found, str) or not names:
+        return "must have a text in quotes for its value"
+    return ".".join(names), " ".join(found.split())
+
+
+def put_entry(file: Path, section: str, key: str, value: str) -> bool:
+    """Write an entry into the file, in place of one with the same key; True if that is a change."""
+    lines = _lines(file)
+    wanted = f"{_key(key)} = {_quoted(value)}"
+    _require_entry(wanted)
+    start, end, found = _place(lines, section, key)
+    if found is not None:
+        if lines[found].strip() == wanted:
+            return False
+        lines[found] = wanted
+    elif start is None:
+        lines += [*([""] if lines and lines[-1].strip() else []), f"[{section}]", wanted]
+    else:
+        lines.insert(end, wanted)
+    _write(file, lines)
+    return True
+
+
+def remove_entry(file: Path, section: str, key: str) -> bool:
+    """Take an entry out of the file; False if there is none."""
+    lines = _lines(file)
+    _, _, found = _place(lines, section, key)
+    if found is None:
+        return False
+    del lines[found]
+    _write(file, lines)
+    return True
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return _ENDS.split(file.read_text("utf-8").rstrip("\r\n"))
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {file}: {error}") from None
+
+
+def _place(lines: list[str], section: str, key: str) -> tuple[int | None, int, int | None]:
+    """Where a section begins, the line after its last entry, and the line of a key."""
+    start, end, found, inside = None, len(lines), None, ""
+    for number, line in enumerate(lines):
+        if header := _HEADER.fullmatch(line.strip()):
+            inside = header[1]
+            if inside == section:
+                start, end = number, number + 1
+        elif inside == section and line.strip():
+            end = number + 1
+            entry = _entry(line.strip())
+            if not isinstance(entry, str) and entry[0] == key:
+                found = number
+    return start, end, found
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _quoted(key)
+
+
+def _quoted(text: str) -> str:
+    """A text on one line as TOML has it: JSON's way, but for one character."""
+    return json.dumps(" ".join(text.split()), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _require_entry(line: str) -> None:
+    if isinstance(why := _entry(line), str):
+        raise UsageError(f"this cannot be noted: it {why}")
+
+
+def _write(file: Path, lines: list[str]) -> None:
+    """Put new lines in the file's place: a reader sees the old or the new ones."""
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        beside.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        beside.replace(file)
+    except (OSError, UnicodeEncodeError) as error:
+        raise UsageError(f"cannot write {file}: {error}") from None

@@ -1,0 +1,198 @@
+"""Reads a file of notes and holds it against a catalog: tables and columns as people call them.
+
+A name that means no table, or several, is a problem of its line; the other lines count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from dovetail.catalog.lookup import SEPARATOR, find_table, matches
+from dovetail.catalog.reader import CatalogReader
+from dovetail.domain import JoinEdge, Table, TableId
+from dovetail.errors import NotFoundError, TableNotFoundError
+from dovetail.joins.column_arrays import found_in
+from dovetail.notes.file import ABOUT, JOINS, QUESTIONS, TABLES, TERMS, Entry, Problem, read_entries
+from dovetail.notes.notes import (
+    CANONICAL,
+    COPY,
+    IGNORE,
+    NO_NOTES,
+    PINNED,
+    Answered,
+    Ban,
+    Definition,
+    Mark,
+    Notes,
+    Remark,
+)
+
+# Names that are nearly the one meant are looked for so often: it takes a look at every table.
+_MOST_HINTS = 5
+_OF = re.compile(r"copy\s+of\s+(.+)", re.IGNORECASE)
+_AND = re.compile(r"\s+and\s+", re.IGNORECASE)
+
+
+def read_notes(catalog: CatalogReader) -> Notes:
+    """The notes on a catalog, from the file that its settings name; none without one."""
+    return NO_NOTES if catalog.notes_file is None else notes_in(catalog.notes_file, catalog)
+
+
+def notes_in(file: Path, catalog: CatalogReader) -> Notes:
+    """The notes of a file, held against a catalog."""
+    entries, problems = read_entries(file)
+    return replace(notes_of(entries, catalog, problems), file=file)
+
+
+def notes_of(
+    entries: Iterable[Entry], catalog: CatalogReader, problems: Sequence[Problem] = ()
+) -> Notes:
+    """What entries say of a catalog; those that cannot be used are among the problems."""
+    return _Reader(catalog).read(entries, [*problems])
+
+
+class _Reader:
+    """Resolves entries against the tables of one catalog."""
+
+    def __init__(self, catalog: CatalogReader) -> None:
+        self._catalog = catalog
+        self._hints = _MOST_HINTS
+        # The tables by the last part of their names, whatever the case: all readings share it.
+        self._by_last: dict[str, list[TableId]] = {}
+        for table in catalog.ids:
+            last = SEPARATOR.split(table.name)[-1].casefold()
+            self._by_last.setdefault(last, []).append(table)
+
+    def read(self, entries: Iterable[Entry], problems: list[Problem]) -> Notes:
+        found: dict[str, list[object]] = {}
+        read: dict[str, Callable[[str, str], tuple[str, object]]] = {
+            JOINS: self._join,
+            TABLES: self._mark,
+            TERMS: self._term,
+            ABOUT: self._remark,
+            QUESTIONS: self._question,
+        }
+        for entry in entries:
+            try:
+                kind, note = read[entry.section](entry.key, entry.value)
+                found.setdefault(kind, []).append(note)
+            except (NotFoundError, ValueError) as error:
+                problems.append(Problem(entry.line, str(error)))
+        known = {kind: tuple(notes) for kind, notes in found.items()}
+        ordered = tuple(sorted(problems, key=lambda problem: problem.line))
+        return Notes(problems=ordered, **known)  # type: ignore[arg-type]
+
+    def _table(self, name: str) -> TableId:
+        name = name.strip().strip('"')
+        near = self._by_last.get(SEPARATOR.split(name)[-1].casefold(), [])
+        if near and matches(near, name):
+            return find_table(near, name)
+        if self._hints <= 0:
+            raise TableNotFoundError(f"there is no table {name!r}")
+        self._hints -= 1
+        return find_table(self._catalog.ids, name)
+
+    def _tables(self, names: str) -> tuple[TableId, ...]:
+        return tuple(self._table(name) for name in names.split(",") if name.strip())
+
+    def _column(self, text: str) -> tuple[Table, str]:
+        """The table and column that `table.column` stands for; the table's own name has dots."""
+        text = text.strip()
+        cuts = [at for at, char in enumerate(text) if char == "."][::-1]
+        for at in cuts:
+            table, column = text[:at], text[at + 1 :].strip().strip('"')
+            near = self._by_last.get(SEPARATOR.split(table.strip())[-1].casefold(), [])
+            if not matches(near, table.strip()):
+                continue
+            found = self._catalog[self._table(table)]
+            named = {one.name.casefold(): one.name for one in found.columns}
+            if column in (one.name for one in found.columns):
+                return found, column
+            if column.casefold() in named:
+                return found, named[column.casefold()]
+            found.column(column)  # raises, with the columns there are
+        if not cuts:
+            raise ValueError(f"{text!r} names no column: write table.column")
+        self._table(text[: cuts[0]])  # raises, with the tables that are near
+        raise ValueError(f"{text!r} names no column of a table")
+
+    def _join(self, key: str, value: str) -> tuple[str, object]:
+        verdict = value.casefold()
+        if verdict not in ("pin", "ban"):
+            raise ValueError(f"a join is pin or ban, not {value!r}")
+        sides = [part.split("=") for part in _AND.split(key)]
+        if any(len(part) != 2 for part in sides):
+            raise ValueError(f"{key!r} is no join: write table.column = other.column")
+        if verdict == "ban" and len(sides) == 1 and (pair := self._whole(*sides[0])):
+            return "bans", Ban(frozenset(pair))
+        pairs = [(self._column(one), self._column(other)) for one, other in sides]
+        tables = {(one[0].id, other[0].id) for one, other in pairs}
+        if len(tables) > 1:
+            raise ValueError(f"{key!r} joins more than two tables; make it several entries")
+        if verdict == "ban":
+            columns = {frozenset(((a.id, x), (b.id, y))) for (a, x), (b, y) in pairs}
+            return "bans", Ban(frozenset(next(iter(tables))), frozenset(columns))
+        left, right = pairs[0][0][0], pairs[0][1][0]
+        return "pins", self._pinned(left, right, tuple((x, y) for (_, x), (_, y) in pairs))
+
+    def _whole(self, one: str, other: str) -> tuple[TableId, TableId] | None:
+        """Two tables as a whole, where both sides name one."""
+        found = []
+        for side in (one.strip(), other.strip()):
+            near = self._by_last.get(SEPARATOR.split(side)[-1].casefold(), [])
+            if not matches(near, side):
+                return None
+            found.append(find_table(near, side))
+        return found[0], found[1]
+
+    def _pinned(self, left: Table, right: Table, columns: tuple[tuple[str, str], ...]) -> JoinEdge:
+        """The edge of a pinned join: rows of the side that is not unique refer to the other."""
+        unique = [
+            all(table.column(name).profile.unique for name in names)
+            for table, names in zip((left, right), zip(*columns, strict=True), strict=True)
+        ]
+        if unique[0] and not unique[1]:
+            left, right = right, left
+            columns = tuple((b, a) for a, b in columns)
+            unique.reverse()
+        kinds = {(False, True): "n:1", (True, True): "1:1", (False, False): "n:m"}
+        rate = min(self._match_rate(left, right, pair) for pair in columns)
+        return JoinEdge(
+            left.id, right.id, columns, 1.0, kinds[unique[0], unique[1]], rate, {PINNED: 1.0}
+        )
+
+    def _match_rate(self, left: Table, right: Table, pair: tuple[str, str]) -> float:
+        own = [column.name for column in left.columns].index(pair[0])
+        other = [column.name for column in right.columns].index(pair[1])
+        held = found_in(self._catalog.hashes(left.id, own), self._catalog.hashes(right.id, other))
+        matched = int(self._catalog.counts(left.id, own)[held].sum())
+        return round(matched / left.rows, 6) if left.rows else 0.0
+
+    def _mark(self, key: str, value: str) -> tuple[str, object]:
+        table = self._table(key)
+        role = value.casefold()
+        if role in (CANONICAL, COPY, IGNORE):
+            return "marks", Mark(table, role)
+        if named := _OF.fullmatch(value):
+            return "marks", Mark(table, COPY, self._table(named[1]))
+        raise ValueError(f"a table is canonical, copy, copy of TABLE, or ignore, not {value!r}")
+
+    def _term(self, key: str, value: str) -> tuple[str, object]:
+        text, colon, named = value.partition(":")
+        if not text.strip() and not named.strip():
+            raise ValueError(f"{key!r} is not defined: write words, and after a colon tables")
+        tables = self._tables(named) if colon else ()
+        return "definitions", Definition(key.strip(), text.strip(), tables)
+
+    def _remark(self, key: str, value: str) -> tuple[str, object]:
+        near = self._by_last.get(SEPARATOR.split(key)[-1].casefold(), [])
+        if matches(near, key) or "." not in key:
+            return "remarks", Remark(self._table(key), "", value)
+        table, column = self._column(key)
+        return "remarks", Remark(table.id, column, value)
+
+    def _question(self, key: str, value: str) -> tuple[str, object]:
+        return "answered", Answered(key, self._tables(value))

@@ -1,0 +1,124 @@
+"""What notes add to a question: terms that they define, and words that they say of tables.
+
+Nothing of that is in the search index: it is laid over the terms of a question as it is analysed,
+so a new note counts with the next question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.domain import TableId
+from dovetail.notes.notes import Definition, Notes
+from dovetail.search.embedding_text import spelled
+from dovetail.search.lexical import IN_COMMENT
+from dovetail.search.query import QueryTerm
+from dovetail.search.query_terms import is_stop_word, query_words, stem
+
+_Words = tuple[str, ...]
+Places = npt.NDArray[np.int64]
+
+
+class NotedTerms:
+    """The terms of questions over one catalog, with its notes."""
+
+    def __init__(
+        self, notes: Notes, places: Mapping[TableId, int], stands: Places | None = None
+    ) -> None:
+        """The numbers of tables are `places`; where families are ranked, `stands` has for each the
+        number of the table that stands for it."""
+        self._places, self._stands = places, stands
+        self._defined = [
+            (tuple(map(stem, spelled(each.term).split())), each) for each in notes.definitions
+        ]
+        self._told: dict[str, set[int]] = {}
+        for remark in notes.remarks:
+            for word in query_words(remark.text):
+                self._told.setdefault(word, set()).add(self._place(remark.table))
+
+    def _place(self, table: TableId) -> int:
+        place = self._places[table]
+        return place if self._stands is None else int(self._stands[place])
+
+    def expanded(self, question: str) -> str:
+        """The question with what its defined terms mean behind it, for a vector."""
+        meant = [definition.text for _, definition in self._meant(question) if definition.text]
+        return f"{question} ({'; '.join(meant)})" if meant else question
+
+    def apply(
+        self,
+        question: str,
+        words: Mapping[str, str],
+        look_up: Callable[[str], QueryTerm],
+    ) -> tuple[dict[str, str], tuple[QueryTerm, ...]]:
+        """The words of a question and its terms, with those that the notes bring in."""
+        written = dict(words)
+        terms = [self._with_remarks(look_up(word)) for word in words]
+        for key, definition in self._meant(question):
+            if not definition.tables and len(key) == 1 and key[0] not in written:
+                continue  # a stop word, which only tables can give a meaning
+            terms = [term for term in terms if term.text not in key or len(term.tables)]
+            terms += self._defined_terms(key, definition, look_up, written)
+        return written, tuple(terms)
+
+    def _meant(self, question: str) -> Iterator[tuple[_Words, Definition]]:
+        """The definitions whose terms the question says, in the order of the notes."""
+        if not self._defined:
+            return
+        spoken = spelled(question).split()
+        stems = [stem(word) for word in spoken]
+        raw = {word.strip(".,;:!?()'\"") for word in question.split()}
+        for key, definition in self._defined:
+            width = len(key)
+            if not width:
+                continue
+            said = any(tuple(stems[at : at + width]) == key for at in range(len(stems)))
+            # IT is a department, it is not: such a term must be written as the notes have it.
+            if said and all(map(is_stop_word, spelled(definition.term).split())):
+                said = definition.term in raw
+            if said:
+                yield key, definition
+
+    def _defined_terms(
+        self,
+        key: _Words,
+        definition: Definition,
+        look_up: Callable[[str], QueryTerm],
+        written: dict[str, str],
+    ) -> Iterator[QueryTerm]:
+        """A term for each table that a definition names; else one for each of its words."""
+        if definition.tables:
+            as_what = f" as {definition.text}" if definition.text else ""
+            note = f"your notes define {definition.term}{as_what}"
+            text = " ".join(key)
+            written.setdefault(text, definition.term)
+            # All of them together are one thing that is said, and each is needed for it.
+            places = list(dict.fromkeys(map(self._place, definition.tables)))
+            weight = 1 / np.sqrt(len(places))
+            for number in places:
+                one = np.ones(1, dtype=np.float32)
+                place = np.array([number], dtype=np.int32)
+                yield QueryTerm(text, float(weight), place, one, one, note=note, defined=True)
+            return
+        note = f"your notes take {definition.term} for {definition.text}"
+        for word, as_written in query_words(definition.text).items():
+            if word not in written:
+                written[word] = as_written
+                yield replace(self._with_remarks(look_up(word)), note=note)
+
+    def _with_remarks(self, term: QueryTerm) -> QueryTerm:
+        """A term with the tables of which notes say its word."""
+        places = self._told.get(term.text, set()).difference(term.tables.tolist())
+        if not places:
+            return term
+        more = np.array(sorted(places), dtype=np.int32)
+        order = np.argsort(np.concatenate([term.tables, more]), kind="stable")
+        tables = np.concatenate([term.tables, more])[order]
+        match = np.concatenate([term.match, np.full(len(more), IN_COMMENT, np.float32)])[order]
+        share = np.concatenate([term.name_share, np.zeros(len(more), np.float32)])[order]
+        said = term.expansions if term.expansions else ((term.text, 1.0),)
+        return replace(term, tables=tables, match=match, name_share=share, expansions=said)

@@ -1,0 +1,253 @@
+"""Notes on a catalog: resolved by what people call tables, applied without a new index."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from dovetail.catalog.manifest import Manifest
+from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import ColumnRecord, TableRecord, to_records
+from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, TableId
+from dovetail.errors import UsageError
+from dovetail.families.family import Families, Family, FamilyMember, Role
+from dovetail.joins.lazy_edges import EditedEdges
+from dovetail.notes.edges import noted_edges
+from dovetail.notes.marks import marked_families
+from dovetail.notes.notes import Mark, Notes
+from dovetail.notes.reading import notes_in, read_notes
+from dovetail.notes.writing import forget, note
+from dovetail.search.proposals import Proposal, proposals
+
+SETTINGS = dovetail.Settings(embedder="none")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> dovetail.Catalog:
+    """Three tables: two that join surely, and a third that joins only if somebody says so."""
+    path = tmp_path / "shop.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("""
+            CREATE TABLE client (client_id INTEGER, mail TEXT);
+            CREATE TABLE invoice (invoice_no INTEGER, client_id INTEGER, due TEXT);
+            CREATE TABLE ledger (bkg INTEGER, ref INTEGER, amt REAL);
+        """)
+        clients = [(4000 + 7 * n, f"c{n}@x.no") for n in range(60)]
+        connection.executemany("INSERT INTO client VALUES (?, ?)", clients)
+        invoices = [(n, clients[n % 60][0], "2024-05-01") for n in range(1, 201)]
+        connection.executemany("INSERT INTO invoice VALUES (?, ?, ?)", invoices)
+        connection.executemany(
+            "INSERT INTO ledger VALUES (?, ?, ?)", [(n, n % 150 + 1, n / 7) for n in range(300)]
+        )
+        connection.commit()
+    return dovetail.build(f"erp={path}", into=tmp_path / "catalog", settings=SETTINGS)
+
+
+def write(catalog: dovetail.Catalog, text: str) -> None:
+    assert catalog.notes_file is not None
+    catalog.notes_file.write_text(text, "utf-8")
+
+
+def joined(catalog: dovetail.Catalog) -> set[tuple[str, str]]:
+    return {(edge.left.name, edge.right.name) for edge in catalog.joins()}
+
+
+def test_a_pinned_join_is_one_and_says_so(shop: dovetail.Catalog) -> None:
+    assert joined(shop) == {("invoice", "client")}
+    write(shop, '[joins]\n"Invoice.invoice_no = ledger.ref" = "pin"\n')
+    (pinned,) = (edge for edge in shop.joins("ledger") if "pinned" in edge.evidence)
+    assert (pinned.left.name, pinned.right.name) == ("ledger", "invoice")  # n:1, however written
+    assert pinned.columns == (("ref", "invoice_no"),)
+    assert (pinned.score, pinned.cardinality, pinned.match_rate) == (1, "n:1", 1)
+    assert [edge.left.name for edge in shop.path("ledger", "client")] == ["ledger", "invoice"]
+    assert shop.searcher.joined([TableId("erp", "ledger"), TableId("erp", "invoice")])[0, 1] == 1
+    assert shop.notes_file is not None
+    shop.notes_file.unlink()
+    assert joined(shop) == {("invoice", "client")}
+
+
+@pytest.mark.parametrize("ban", ["client.client_id = invoice.client_id", "client = invoice"])
+def test_a_banned_join_is_none(shop: dovetail.Catalog, ban: str) -> None:
+    tables = [TableId("erp", "client"), TableId("erp", "invoice")]
+    assert shop.searcher.joined(tables)[0, 1] > 0.5
+    write(shop, f'[joins]\n"{ban}" = "ban"\n')
+    assert joined(shop) == set()
+    assert shop.searcher.joined(tables)[0, 1] < 0.5
+
+
+def test_a_term_means_the_tables_it_is_defined_by(shop: dovetail.Catalog) -> None:
+    assert shop.search("What is our DSO?") == []
+    write(shop, '[terms]\nDSO = "days sales outstanding: invoice, erp::ledger"\n')
+    found = shop.ask("What is our dso?")
+    why = {chosen.name: chosen.reason for chosen in found}
+    assert list(why)[:2] == ["invoice", "ledger"]  # and what joins them may follow
+    assert why["invoice"] == why["ledger"] == "your notes define DSO as days sales outstanding"
+
+
+def test_a_synonym_is_the_other_word(shop: dovetail.Catalog) -> None:
+    assert shop.search("Which patrons?") == []
+    write(shop, '[terms]\npatron = "client"\n')
+    (first, *_) = shop.ask("Which patrons?")
+    assert (first.name, first.reason) == ("client", "your notes take patron for client")
+
+
+def test_a_term_that_is_a_stop_word_must_be_written_as_noted(shop: dovetail.Catalog) -> None:
+    write(shop, '[terms]\nIT = "systems: ledger"\n')
+    assert shop.search("What does it cost?") == []
+    assert [found.table.name for found in shop.search("What does IT cost?")][:1] == ["ledger"]
+
+
+def test_a_remark_is_searched_and_quoted(shop: dovetail.Catalog) -> None:
+    write(shop, '[about]\nledger = "bookings of freight"\n"ledger.amt" = "in krone"\n')
+    (first, *_) = shop.ask("How much freight?")
+    assert (first.name, first.reason) == ("ledger", "your note says 'bookings of freight'")
+    assert [found.table.name for found in shop.search("How many krone?")] == ["ledger"]
+
+
+def test_an_ignored_table_is_not_found_and_joins_nothing(shop: dovetail.Catalog) -> None:
+    write(shop, '[tables]\nclient = "ignore"\n')
+    assert "client" not in [found.table.name for found in shop.search("client of an invoice")]
+    assert shop.searcher.joins.joins(TableId("erp", "invoice")) == []
+
+
+def test_problems_name_the_line_and_the_rest_counts(shop: dovetail.Catalog) -> None:
+    write(
+        shop,
+        """[joins]
+"invoce.x = client.y" = "pin"
+"invoice.nope = client.client_id" = "pin"
+"invoice.client_id" = "pin"
+"invoice.client_id = client.client_id" = "maybe"
+[tables]
+client = "master"
+[terms]
+A = "b: nowhere"
+B = ":"
+[about]
+ledger = "good"
+""",
+    )
+    assert shop.notes.warnings == (
+        "dovetail.notes.toml line 2: there is no table 'invoce'; did you mean invoice?",
+        "dovetail.notes.toml line 3: erp::invoice has no column 'nope'; it has: invoice_no, "
+        "client_id, due",
+        "dovetail.notes.toml line 4: 'invoice.client_id' is no join: write table.column = "
+        "other.column",
+        "dovetail.notes.toml line 5: a join is pin or ban, not 'maybe'",
+        "dovetail.notes.toml line 7: a table is canonical, copy, copy of TABLE, or ignore, not "
+        "'master'",
+        "dovetail.notes.toml line 9: there is no table 'nowhere'",
+        "dovetail.notes.toml line 10: 'B' is not defined: write words, and after a colon tables",
+    )
+    assert [remark.text for remark in shop.notes.remarks] == ["good"]
+
+
+def test_notes_can_be_left_out_and_kept_elsewhere(shop: dovetail.Catalog, tmp_path: Path) -> None:
+    write(shop, '[terms]\nDSO = ": invoice"\n')
+    off = dovetail.open(shop.folder, SETTINGS.but(use_notes=False))
+    assert not off.notes
+    assert off.search("DSO") == []
+    other = tmp_path / "ours.toml"
+    other.write_text('[terms]\nDSO = ": ledger"\n')
+    chosen = dovetail.open(shop.folder, SETTINGS.but(notes=str(other)))
+    assert [found.table.name for found in chosen.search("DSO")] == ["ledger"]
+
+
+def test_nothing_is_written_that_says_nothing(shop: dovetail.Catalog) -> None:
+    with pytest.raises(UsageError, match=r"there is no table 'clint'; did you mean client\?"):
+        note(shop, "tables", "clint", "ignore")
+    assert shop.notes_file is not None
+    assert not shop.notes_file.exists()
+    note(shop, "tables", "client", "ignore")
+    assert shop.notes.ignored == {TableId("erp", "client")}
+    assert forget(shop, "client") == ["tables"]
+    with pytest.raises(UsageError, match="has no entry 'client'"):
+        forget(shop, "client")
+
+
+def test_what_was_right_proposes_pins_and_definitions(shop: dovetail.Catalog) -> None:
+    write(
+        shop,
+        '[questions]\n"What freight did each client pay?" = "ledger, client"\n'
+        '"Freight per day?" = "ledger"\n"Due date of invoices" = "invoice"\n'
+        '"DSO in May" = "invoice"\n',
+    )
+    found = proposals(shop.searcher)
+    why = "no table says it, and these were right for 2 of your questions"
+    assert Proposal("terms", "freight", ": erp::ledger", why) in found
+    assert [each.key for each in found if each.section == "terms"] == ["freight", "dso"]
+    for each in found:
+        note(shop, each.section, each.key, each.value)
+    assert shop.notes.problems == ()
+    assert "ledger" in [chosen.name for chosen in shop.ask("Freight in 2024?")]
+
+
+def edges_twin(edges: list[JoinEdge], notes: Notes) -> list[JoinEdge]:
+    """What pins and bans come to, edge by edge."""
+    pinned = {frozenset(pin.columns): pin for pin in notes.pins}
+    left = [
+        edge
+        for edge in edges
+        if not any(ban.forbids(edge) for ban in notes.bans)
+        and frozenset(edge.columns) not in pinned
+        and frozenset((b, a) for a, b in edge.columns) not in pinned
+    ]
+    return [*notes.pins, *left]
+
+
+def test_edited_edges_are_those_of_a_plain_list(shop: dovetail.Catalog) -> None:
+    write(
+        shop,
+        '[joins]\n"ledger.ref = invoice.invoice_no" = "pin"\n"client = invoice" = "ban"\n',
+    )
+    plain = dovetail.open(shop.folder, SETTINGS.but(use_notes=False)).joins(least=-1)
+    found = noted_edges(plain, shop.notes)
+    assert isinstance(found, EditedEdges)
+    twin = edges_twin(plain, shop.notes)
+    assert [(e.left, e.right, e.columns) for e in found] == [
+        (e.left, e.right, e.columns) for e in twin
+    ]
+    assert found[:5] == list(found)
+    assert list(found.ends) == [(edge.left, edge.right) for edge in twin]
+
+
+def test_marks_change_families() -> None:
+    a, b, c, d = (TableId("s", name) for name in "abcd")
+    members = (FamilyMember(a, Role.TABLE), FamilyMember(b, Role.COPY), FamilyMember(c, Role.COPY))
+    families = Families([Family("a", a, members)])
+    canonical = marked_families(families, Notes(marks=(Mark(b, "canonical"),)))
+    assert (canonical.canonical(a), canonical.canonical(c)) == (b, b)
+    copied = marked_families(families, Notes(marks=(Mark(c, "copy", d),)))
+    assert (copied.canonical(c), copied.canonical(b), copied.canonical(d)) == (d, a, d)
+    family = copied.of(c)
+    assert family is not None
+    assert family.members[-1].evidence == "your notes say so"
+    gone = marked_families(families, Notes(marks=(Mark(a, "copy", d),)))
+    assert (gone.canonical(a), gone.canonical(c)) == (d, b)
+
+
+def test_notes_on_ten_thousand_tables_take_no_time(tmp_path: Path) -> None:
+    profile = ColumnProfile(Kind.TEXT, 0, 0, False, None, None, None, None, ())
+    column = ColumnRecord(Column("a", "VARCHAR", profile), 0, None, 0, 0)
+    tables = [
+        TableRecord(TableId("s", f"part_{n % 70}.thing_{n}"), "s", 0, "", "", (), (column,))
+        for n in range(10_000)
+    ]
+    records = to_records(tables).sorted()
+    catalog = CatalogReader(tmp_path, Manifest(1, {}, (), (), {}, {}), records, {})
+    file = tmp_path / "notes.toml"
+    lines = [f'term{n} = "words of it: thing_{n}, part_{n % 70}.thing_{n}"\n' for n in range(30)]
+    file.write_text("[terms]\n" + "".join(lines) + '[tables]\nthing_77 = "ignore"\n')
+    assert len(catalog.ids) == 10_000
+    began = time.process_time()
+    found = notes_in(file, catalog)
+    spent = time.process_time() - began
+    assert len(found.definitions) == 30
+    assert found.problems == ()
+    assert spent < 0.5  # 0.03 s measured
+    assert read_notes(catalog).file is None
