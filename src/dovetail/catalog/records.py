@@ -192,10 +192,11 @@ class Records:
 
 
 def _completed(stored: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A stored table with the texts that it lacks."""
+    """A stored table with the texts and lists that it lacks, all of them empty."""
     for name in schema.names[len(stored.column_names) :]:
-        blank = pa.array([""] * stored.num_rows, pa.string())
-        stored = stored.append_column(schema.field(name), blank)
+        kind = schema.field(name).type
+        empty = "" if pa.types.is_string(kind) else []
+        stored = stored.append_column(schema.field(name), pa.array([empty] * stored.num_rows, kind))
     return stored
 
 
