@@ -1,14 +1,17 @@
 """Which tables of different schemas, folders or sources are one logical table, and which twins.
 
 Names and columns say little across homes, so contents must: a copy holds the same values. Tables of
-the same shape that share no values are twins, each a logical table of its own.
+the same shape that share no values, or that are both joined where they stand, are twins: each is a
+logical table of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
+from dovetail.domain import TableId
 from dovetail.families.contents import Compared, Contents, Verdict
 from dovetail.families.evidence import sentence
 from dovetail.families.family import Role
@@ -23,6 +26,18 @@ _TWIN_COLUMNS, _TWIN_ROWS, _TWIN_SHARED = 4, 20, 0.8
 _REGION_COLUMNS, _REGION_TABLES, _CODE = 4, 3, 3
 
 
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Which tables are in use: their rank among all, and how many of their own home each joins."""
+
+    rank: Mapping[TableId, int]
+    joined: Mapping[TableId, int]
+
+    def both(self, one: FamilyTable, other: FamilyTable) -> bool:
+        """Whether both are joined where they stand: then neither is a copy put aside."""
+        return bool(self.joined.get(one.id) and self.joined.get(other.id))
+
+
 def home_pairs(heads: Sequence[FamilyTable]) -> Iterator[tuple[FamilyTable, FamilyTable]]:
     """The pairs of homes to compare, by a table of each."""
     if len(heads) <= _ALL_PAIRS:
@@ -34,17 +49,17 @@ def home_pairs(heads: Sequence[FamilyTable]) -> Iterator[tuple[FamilyTable, Fami
             yield table, other
 
 
-def across_homes(
-    one: FamilyTable, other: FamilyTable, contents: Contents, rank: dict[object, int]
-) -> Link | None:
-    """The link between tables of two homes that are about the same thing; `rank` says who leads."""
+def across_homes(one: FamilyTable, other: FamilyTable, contents: Contents, use: Use) -> Link | None:
+    """The link between tables of two homes that are about the same thing; `use` says who leads."""
     compared = contents.compare(one, other)
-    of, table = sorted((one, other), key=lambda each: (bool(each.parts.markers), rank[each.id]))
+    of, table = sorted((one, other), key=lambda each: (bool(each.parts.markers), use.rank[each.id]))
     marked = bool(table.parts.markers - of.parts.markers - {Marker.VIEW})
+    twins = not marked and use.both(one, other)
     if compared.proven and (
         compared.verdict is Verdict.SAME or (marked and compared.verdict is Verdict.OVERLAP)
     ):
-        return Link(table, of, Role.COPY, evidence=sentence(table, of, compared))
+        role = Role.TWIN if twins else Role.COPY
+        return Link(table, of, role, evidence=sentence(table, of, compared))
     if _twins(one, other, compared) and not marked:
         return Link(table, of, Role.TWIN, evidence=sentence(table, of, compared))
     return None
@@ -60,9 +75,7 @@ def _twins(one: FamilyTable, other: FamilyTable, compared: Compared) -> bool:
     )
 
 
-def equal_tables(
-    tables: Sequence[FamilyTable], contents: Contents, rank: dict[object, int]
-) -> Iterator[Link]:
+def equal_tables(tables: Sequence[FamilyTable], contents: Contents, use: Use) -> Iterator[Link]:
     """Tables of any name whose columns and values are equal: copies under another name."""
     groups: dict[object, list[FamilyTable]] = {}
     for table in tables:
@@ -70,8 +83,12 @@ def equal_tables(
             key = (table.names, table.rows, contents.distinct(table))
             groups.setdefault(key, []).append(table)
     for group in groups.values():
-        first, *others = sorted(group, key=lambda each: (bool(each.parts.markers), rank[each.id]))
+        first, *others = sorted(
+            group, key=lambda each: (bool(each.parts.markers), use.rank[each.id])
+        )
         for table in others:
+            if first.home != table.home and use.both(first, table):
+                continue
             compared = contents.equal(table, first)
             if compared:
                 yield Link(table, first, Role.COPY, evidence=sentence(table, first, compared))

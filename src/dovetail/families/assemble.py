@@ -93,7 +93,9 @@ def _canonical(group: Sequence[_Placed], joined: Mapping[TableId, int]) -> _Plac
             return table.rows > 0, _time(one.label, short), *use
         return table.rows > 0, table.last, plain, *use
 
-    candidates = sorted(whole or group, key=lambda one: one.table.id)
+    fewest = min(len(one.table.parts.marks) for one in group)
+    marked = [one for one in group if len(one.table.parts.marks) == fewest]
+    candidates = sorted(whole or marked, key=lambda one: one.table.id)
     dated = all(one.label for one in candidates)
     return max(candidates, key=order)
 

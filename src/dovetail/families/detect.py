@@ -10,12 +10,19 @@ from collections.abc import Iterable, Iterator
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
-from dovetail.families.across import across_homes, equal_tables, home_pairs, region_slices
+from dovetail.families.across import (
+    Use,
+    across_homes,
+    equal_tables,
+    home_pairs,
+    region_slices,
+)
 from dovetail.families.assemble import assemble
 from dovetail.families.columns import by_columns
 from dovetail.families.contents import Contents
 from dovetail.families.family import Families
 from dovetail.families.links import Link, home_links
+from dovetail.families.name_parts import name_parts
 from dovetail.families.tables import FamilyTable, family_tables
 from dovetail.joins.graph import JOINABLE, JoinGraph
 
@@ -25,36 +32,39 @@ def find_families(catalog: CatalogReader, joins: JoinGraph) -> Families:
     tables = family_tables(catalog)
     contents = Contents(catalog)
     joined = join_counts(joins)
-    rank = _ranks(tables, joined)
+    use = Use(_ranks(tables, joined), joined)
     links = [
-        *_named_alike(tables, contents, rank),
-        *equal_tables(tables, contents, rank),
+        *_named_alike(tables, contents, use),
+        *equal_tables(tables, contents, use),
         *region_slices(tables, contents),
     ]
     return assemble(links, joined)
 
 
 def join_counts(joins: JoinGraph) -> dict[TableId, int]:
-    """With how many tables of its own source each one joins, by joins likelier than not."""
+    """With how many tables of its own home each one joins, by joins likelier than not."""
     counts: dict[TableId, int] = {}
     for edge in joins.edges:
         if edge.score <= JOINABLE:
             break  # the surest stand first
-        if edge.left.source == edge.right.source:
+        if _home(edge.left) == _home(edge.right):
             for end in {edge.left, edge.right}:
                 counts[end] = counts.get(end, 0) + 1
     return counts
 
 
-def _ranks(tables: Iterable[FamilyTable], joined: dict[TableId, int]) -> dict[object, int]:
+def _home(table: TableId) -> tuple[object, ...]:
+    """Where a table stands: its source, and the schema or folder in it."""
+    return table.source, name_parts(table.name).space
+
+
+def _ranks(tables: Iterable[FamilyTable], joined: dict[TableId, int]) -> dict[TableId, int]:
     """The place of each table among all, those in use first: most joined, most rows, by name."""
     order = sorted(tables, key=lambda table: (-joined.get(table.id, 0), -table.rows, table.id))
     return {table.id: place for place, table in enumerate(order)}
 
 
-def _named_alike(
-    tables: Iterable[FamilyTable], contents: Contents, rank: dict[object, int]
-) -> Iterator[Link]:
+def _named_alike(tables: Iterable[FamilyTable], contents: Contents, use: Use) -> Iterator[Link]:
     """The links among tables that are about the same thing and have like columns."""
     blocks: dict[object, list[FamilyTable]] = {}
     for table in tables:
@@ -62,29 +72,27 @@ def _named_alike(
         blocks.setdefault(parts.stem or (table.id.source, parts.space), []).append(table)
     for block in blocks.values():
         if len(block) > 1:
-            yield from _block_links(block, contents, rank)
+            yield from _block_links(block, contents, use)
 
 
-def _block_links(
-    block: list[FamilyTable], contents: Contents, rank: dict[object, int]
-) -> Iterator[Link]:
+def _block_links(block: list[FamilyTable], contents: Contents, use: Use) -> Iterator[Link]:
     """The links within each home, and then across homes by a table of each group of columns."""
     homes: dict[object, list[FamilyTable]] = {}
     for table in block:
-        homes.setdefault((table.id.source, table.parts.space), []).append(table)
+        homes.setdefault(table.home, []).append(table)
     heads = []
     for home in homes.values():
         for group in by_columns(home):
             if len(group) > 1:
                 yield from home_links(group, contents)
-            heads.append(min(group, key=lambda table: _head(table, rank)))
+            heads.append(min(group, key=lambda table: _head(table, use)))
     for group in by_columns(heads):
         for one, other in home_pairs(group):
-            link = across_homes(one, other, contents, rank)
+            link = across_homes(one, other, contents, use)
             if link:
                 yield link
 
 
-def _head(table: FamilyTable, rank: dict[object, int]) -> tuple[object, ...]:
+def _head(table: FamilyTable, use: Use) -> tuple[object, ...]:
     """A home is compared by its plain table, the one most in use."""
-    return bool(table.parts.markers), bool(table.parts.slots), not table.rows, rank[table.id]
+    return bool(table.parts.markers), bool(table.parts.slots), not table.rows, use.rank[table.id]

@@ -82,6 +82,8 @@ def _slices(
     """Tables of one name with different dates or numbers: slices, or snapshots that repeat."""
     if len(group) + (base is not None) < 2 or len(group[0].names) < _LEAST_COLUMNS:
         return
+    if base is not None and len(group) == 1 and not _is_slice(group[0], base, contents):
+        return
     labels = _labels(group)
     group = sorted(group, key=lambda table: (labels[table.id], table.id))
     head = base or group[-1]
@@ -108,6 +110,13 @@ def _slices(
     if head is not base:
         other = group[-2]
         yield Link(head, head, role, labels[head.id], sentence(head, other, chain[-1]))
+
+
+def _is_slice(table: FamilyTable, base: FamilyTable, contents: Contents) -> bool:
+    """Whether one numbered table beside a plain one is a slice or copy, and no other thing."""
+    if any(slot.time or slot.version for slot in table.parts.slots) or table.names == base.names:
+        return True
+    return contents.compare(table, base).verdict is not Verdict.UNKNOWN
 
 
 def _labels(group: Sequence[FamilyTable]) -> dict[object, str]:

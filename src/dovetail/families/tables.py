@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -31,6 +31,11 @@ class FamilyTable:
     rows: int
     columns: dict[str, int]
     times: dict[str, tuple[str, str]]
+
+    @property
+    def home(self) -> tuple[object, ...]:
+        """Where the table stands: its source, and the schema or folder in it."""
+        return self.id.source, self.parts.space
 
     @property
     def names(self) -> frozenset[str]:
@@ -62,8 +67,18 @@ def family_tables(catalog: CatalogReader) -> list[FamilyTable]:
             for at in range(start, end)
             if kinds[at] in _TIMES and low[at] and high[at]
         }
-        found.append(FamilyTable(table, name_parts(table.name), rows[place], placed, times))
+        parts = _with_source_marks(name_parts(table.name), table.source)
+        found.append(FamilyTable(table, parts, rows[place], placed, times))
     return found
+
+
+def _with_source_marks(parts: NameParts, source: str) -> NameParts:
+    """The parts of a name, marked as its source is: all of `crm_backup.sqlite` is a backup."""
+    outer = name_parts(source)
+    if not outer.marks:
+        return parts
+    marks = (*outer.marks, *parts.marks)
+    return replace(parts, marks=marks, markers=parts.markers | outer.markers)
 
 
 @lru_cache(maxsize=1 << 17)

@@ -18,6 +18,12 @@ _STOP_WORDS = frozenset(
     but so such only also can could would should will may i me my you your we our he she his her
     him show list give find return tell please provide identify get display""".split()  # noqa: SIM905
 )
+# Words that relate others, and that search counts, since names have them too.
+_RELATIONS = frozenset(
+    """per via vs versus between among during across within into onto over under above below after
+    before since until while about against along around without toward towards through both either
+    neither same other another did does our us still ever yet just very""".split()  # noqa: SIM905
+)
 _ENDINGS = ("ing", "ed", "er", "or", "ion", "ment", "al")
 _LEAST_STEM = 4
 # A question of more different words is not read to its end.
@@ -42,6 +48,15 @@ def stem(word: str) -> str:
 def is_stop_word(word: str) -> bool:
     """Whether a word in lower case only shapes a question and names nothing."""
     return word in _STOP_WORDS
+
+
+def shapes_speech(word: str) -> bool:
+    """Whether a word relates others and names nothing: it may be in a name, but is no reason.
+
+    >>> shapes_speech("per"), shapes_speech("Carrier")
+    (True, False)
+    """
+    return word.lower() in _RELATIONS or is_stop_word(word.lower())
 
 
 def stems(name: str) -> list[str]:

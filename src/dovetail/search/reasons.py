@@ -8,8 +8,9 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table
 from dovetail.markdown import cut
 from dovetail.notes.notes import NO_NOTES, Notes, Remark
+from dovetail.search.number_columns import NumberColumns
 from dovetail.search.query import Query, QueryTerm
-from dovetail.search.query_terms import query_words, stems
+from dovetail.search.query_terms import query_words, shapes_speech, stems
 
 # Characters of a comment that a reason quotes.
 _WIDTH = 80
@@ -21,17 +22,19 @@ def reasons(
     """The reasons of some tables, each given by its number in the catalog's order."""
     bounds, names = catalog.records.bounds, catalog.records.columns["name"]
     found: list[list[str]] = []
+    numbers = NumberColumns(catalog)
     for place in places:
         start, end = bounds[place], bounds[place + 1]
         own = [
             f"holds {link.span.text!r} in {names[int(column)].as_py()}"
             for link in query.links
             for column in link.columns.tolist()
-            if start <= column < end
+            if start <= column < end and (not link.span.number or numbers.meant(column))
         ]
         meant = [term for term in query.terms if place in term.tables]
         own += dict.fromkeys(term.note for term in meant if term.note)
-        if plain := [term for term in meant if not term.note]:
+        plain = [term for term in meant if not term.note]
+        if plain := [term for term in plain if not shapes_speech(query.words[term.text])]:
             table = catalog[catalog.ids[place]]
             own += _said(table, query, plain, notes.remarks_on(table.id))
         found.append(own)

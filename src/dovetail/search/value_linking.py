@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
@@ -17,6 +18,7 @@ from dovetail.hashing import Comparison, Hashes, hash_values
 from dovetail.joins.value_index.postings import Postings
 from dovetail.phrases import cell_phrases
 from dovetail.search.logical import LogicalTables
+from dovetail.search.number_columns import NumberColumns
 from dovetail.search.query import QueryTerm, ValueLink
 from dovetail.search.question_spans import Span
 from dovetail.search.values import ValueIndex
@@ -25,6 +27,7 @@ Ints = npt.NDArray[np.int64]
 _LookUp = Callable[[Sequence[str]], tuple[Ints, Ints]]
 
 _NOTHING: Ints = np.empty(0, dtype=np.int64)
+_YEAR = re.compile(r"(?:19|20)\d\d")
 # More digits are no integer of any column.
 _MOST_DIGITS = 18
 # A bare number is a cell of many columns by chance, and a lone word that is not written as a name
@@ -39,6 +42,7 @@ class ValueLinker:
         self, catalog: CatalogReader, values: ValueIndex, logical: LogicalTables | None = None
     ) -> None:
         self._values = values
+        self._numbers = NumberColumns(catalog)
         self._stands = None if logical is None else logical.stands
         self._postings = Postings.of(catalog)
         self._comparison = Comparison(catalog.manifest.profile["comparison"])
@@ -55,7 +59,8 @@ class ValueLinker:
         """
         found: dict[str, tuple[Span, Ints]] = {}
         used: set[int] = set()
-        for span, columns in zip(spans, self._holders(spans), strict=True):
+        for span, held in zip(spans, self._holders(spans), strict=True):
+            columns = self._of_years(held) if _YEAR.fullmatch(span.text) else held
             taken = range(span.start, span.end)
             if len(columns) and used.isdisjoint(taken):
                 used.update(taken)
@@ -63,6 +68,11 @@ class ValueLinker:
         return tuple(
             ValueLink(span, columns, self._term(span, columns)) for span, columns in found.values()
         )
+
+    def _of_years(self, columns: Ints) -> Ints:
+        """The columns where a year can be meant: not those of a key that counts rows."""
+        kept = [column for column in columns.tolist() if not self._numbers.counted_through(column)]
+        return np.array(kept, dtype=np.int64)
 
     def _term(self, span: Span, columns: Ints) -> QueryTerm:
         """A value as a term: the fewer tables hold it, the more it weighs."""

@@ -1,0 +1,45 @@
+"""Which columns a number in a question can be meant of: dates, years, codes, and small counts.
+
+A number that is a cell of a key counted through, or of a measured amount, is there by chance: of
+ten thousand orders one has the number 2022 in any case.
+"""
+
+from __future__ import annotations
+
+from dovetail.catalog.reader import CatalogReader
+from dovetail.joins.naming.name_words import words
+
+# Names of columns that hold numbers which people say.
+_SAID = frozenset(
+    """year yr season edition code zip postcode postal version grade class level age model number
+    no nr phone floor room""".split()  # noqa: SIM905 - words read best as text
+)
+# Whole numbers that fill this share of their range, and are so many, are counted through.
+_DENSE, _MANY = 0.5, 50
+
+
+class NumberColumns:
+    """Tells of the columns of a catalog, numbered through its tables, what a number means there."""
+
+    def __init__(self, catalog: CatalogReader) -> None:
+        self._columns = catalog.records.columns
+
+    def meant(self, column: int) -> bool:
+        """Whether a number that stands in a column can be what a question means by it."""
+        kind = self._columns["kind"][column].as_py()
+        if kind in ("text", "date", "timestamp"):
+            return True
+        if _SAID & set(words(self._columns["name"][column].as_py())):
+            return not self.counted_through(column)
+        return bool(kind == "integer" and self._columns["distinct"][column].as_py() < _MANY)
+
+    def counted_through(self, column: int) -> bool:
+        """Whether a column holds a key that counts rows, whatever the numbers are."""
+        if self._columns["kind"][column].as_py() != "integer":
+            return False
+        distinct = self._columns["distinct"][column].as_py()
+        low, high = (float(self._columns[name][column].as_py()) for name in ("minimum", "maximum"))
+        return bool(distinct >= max(_MANY, _DENSE * (high - low + 1)) and self._unique(column))
+
+    def _unique(self, column: int) -> bool:
+        return bool(self._columns["unique"][column].as_py())
