@@ -78,9 +78,9 @@ def test_the_pictures_show_what_is_found(sample: dovetail.Catalog) -> None:
 def test_every_command_is_documented() -> None:
     text = PAGE.read_text("utf-8")
     assert command_names() == [
-        "index", "ask", "search", "tables", "show", "families", "joins", "sql", "mcp", "demo",
-        "feedback", "note", "note pin", "note ban", "note mark", "note define", "note about",
-        "note remove", "note list", "note suggest", "bench", "bench joins",
+        "index", "ask", "search", "tables", "show", "families", "joins", "sql", "mcp", "serve",
+        "demo", "feedback", "note", "note pin", "note ban", "note mark", "note define",
+        "note about", "note remove", "note list", "note suggest", "bench", "bench joins",
         "bench retrieval", "bench ablation", "bench sql", "bench data", "bench import",
         "bench export", "bench report",
     ]  # fmt: skip

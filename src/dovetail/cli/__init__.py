@@ -18,6 +18,7 @@ from dovetail.cli.mcp import mcp
 from dovetail.cli.note import feedback, note
 from dovetail.cli.output import printable
 from dovetail.cli.search import search
+from dovetail.cli.serve import serve
 from dovetail.cli.show import show
 from dovetail.cli.sql import sql
 from dovetail.errors import DovetailError, MissingModelError, UsageError
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Point it at a pile of tables and learn which of them fit together.",
 )
-for command in (index, ask, search, tables, show, families, joins, sql, mcp, demo):
+for command in (index, ask, search, tables, show, families, joins, sql, mcp, serve, demo):
     app.command()(command)
 app.command()(feedback)
 app.add_typer(note, name="note")

@@ -1,1 +1,1 @@
-"""Ways in for programs: the same catalog over the Model Context Protocol."""
+"""Ways in for programs: the same catalog over the Model Context Protocol and REST."""

@@ -24,22 +24,31 @@ class LiveCatalog:
 
     def __init__(self, folder: str | Path, settings: Settings, tables: Sequence[str] = ()) -> None:
         self.folder = Path(folder)
-        self._settings = settings
+        self.settings = settings
         self._tables = tuple(tables)
         self._lock = Lock()
         self._stamp = self._now()
+        self._narrow: dict[tuple[str, ...], Catalog] = {}
         self._catalog = self._opened()
 
-    def current(self) -> Catalog:
-        """The catalog, with the last update that landed; the old one while a new is unreadable."""
-        stamp = self._now()
+    def current(self, tables: Sequence[str] = ()) -> Catalog:
+        """The catalog with the last update that landed, or those of its tables that fit patterns.
+
+        While a new manifest cannot be read, the old catalog stays.
+        """
+        stamp, wanted = self._now(), tuple(tables)
         with self._lock:
             if stamp is not None and stamp != self._stamp:
                 self._catalog, self._stamp = self._opened(), stamp
-            return self._catalog
+                self._narrow.clear()
+            if not wanted:
+                return self._catalog
+            if wanted not in self._narrow:
+                self._narrow[wanted] = narrowed(self._catalog, wanted)
+            return self._narrow[wanted]
 
     def _opened(self) -> Catalog:
-        return narrowed(open_catalog(self.folder, self._settings), self._tables)
+        return narrowed(open_catalog(self.folder, self.settings), self._tables)
 
     def _now(self) -> _Stamp | None:
         try:

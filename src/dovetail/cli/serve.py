@@ -1,0 +1,69 @@
+"""The command that serves the REST interface."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dovetail.cli.options import CatalogOption, settings_for
+from dovetail.errors import MissingExtraError, UsageError
+
+
+def serve(
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65_535)] = 8000,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Who may ask: TOML with names and SHA-256 of tokens."),
+    ] = None,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Tables that may be seen; repeatable. [all]"),
+    ] = None,
+    per_minute: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Requests of one caller in a minute.")
+    ] = 600,
+    catalog: CatalogOption = None,
+) -> None:
+    """Serve a catalog over HTTP, as JSON; it only reads.
+
+    Beyond this machine it needs tokens: a file, or DOVETAIL_TOKENS (name=sha256,name=sha256).
+    """
+    try:
+        import uvicorn
+    except ImportError:
+        raise MissingExtraError("the REST server", "server") from None
+    from dovetail.serve.access import read_access
+    from dovetail.serve.guarded import RequestLimits
+    from dovetail.serve.live_catalog import LiveCatalog
+    from dovetail.serve.rest_app import rest_app
+
+    access = read_access(tokens, os.environ)
+    if not access.callers and not _is_this_machine(host):
+        raise UsageError(
+            f"{host} can be reached from other machines: say who may ask with --tokens FILE or "
+            "DOVETAIL_TOKENS, or leave the address at 127.0.0.1"
+        )
+    settings = settings_for(catalog)
+    live = LiveCatalog(settings.catalog, settings, tables or ())
+    app = rest_app(live, access, RequestLimits(per_minute=per_minute))
+    typer.echo(
+        f"dovetail serves {len(live.current()):,} tables at http://{host}:{port}/api", err=True
+    )
+    uvicorn.run(
+        app, host=host, port=port, log_level="warning", access_log=False,
+        server_header=False, timeout_graceful_shutdown=10,
+    )  # fmt: skip
+
+
+def _is_this_machine(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,277 @@
+"""The REST interface: the catalog over HTTP, as JSON, with OpenAPI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from dovetail.errors import (
+    AmbiguousTableError,
+    CatalogError,
+    DovetailError,
+    GuardError,
+    MissingExtraError,
+    ModelError,
+    NotFoundError,
+    QueryError,
+    UsageError,
+)
+
+try:
+    from fastapi import FastAPI, Query, Request
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import JSONResponse, Response, StreamingResponse
+    from prometheus_client import generate_latest
+    from pydantic import BaseModel, Field
+    from starlette.exceptions import HTTPException
+except ImportError as missing:
+    raise MissingExtraError("the REST server", "server") from missing
+
+from dovetail.api.catalog import Catalog
+from dovetail.markdown import one_line
+from dovetail.serve.access import Access, Caller
+from dovetail.serve.guarded import Guarded, Metrics, RequestLimits, problem
+from dovetail.serve.live_catalog import LiveCatalog
+from dovetail.serve.views import (
+    FoundView,
+    JoinView,
+    RankedView,
+    RowsView,
+    TableView,
+    answer_view,
+    found_view,
+    join_view,
+    ranked_view,
+    table_view,
+)
+
+# What an error of ours is over HTTP, the first that fits.
+_STATUS: tuple[tuple[type[DovetailError], int], ...] = (
+    (AmbiguousTableError, 400), (UsageError, 400), (NotFoundError, 404), (GuardError, 422),
+    (QueryError, 422), (ModelError, 502), (CatalogError, 503),
+)  # fmt: skip
+_MOST_ROWS = 1_000
+Text = Annotated[str, Query(min_length=1, max_length=4_000)]
+Name = Annotated[str, Query(min_length=1, max_length=1_000)]
+
+
+class Ask(BaseModel):
+    """A question, and how it is asked."""
+
+    question: str = Field(min_length=1, max_length=4_000, examples=["Who ordered what?"])
+    breadth: float | None = Field(None, ge=0, le=1, description="0 few tables, 1 all that join.")
+    selector: str | None = Field(None, max_length=100, description="graph, llm, hybrid, search …")
+    k: int | None = Field(None, ge=1, le=100, description="How many candidates.")
+    sources: list[str] | None = Field(None, max_length=100, description="These sources alone.")
+
+
+class Answering(BaseModel):
+    """A query to run, or a question that a language model writes one for."""
+
+    sql: str | None = Field(None, max_length=100_000, examples=["SELECT count(*) FROM orders"])
+    question: str | None = Field(None, max_length=4_000)
+    tables: list[str] | None = Field(None, max_length=100, description="The only tables to read.")
+    limit: int = Field(100, ge=1, le=_MOST_ROWS)
+
+
+@dataclass(frozen=True)
+class AnswerView:
+    """The SQL that ran and its rows."""
+
+    sql: str
+    result: RowsView
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Some of the tables, and how many there are."""
+
+    total: int
+    tables: list[str]
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What the catalog holds."""
+
+    tables: int
+    sources: int
+    columns: int
+    rows: int
+    families: int
+    generation: int
+
+
+def rest_app(
+    live: LiveCatalog, access: Access, limits: RequestLimits | None = None, *, log: bool = True
+) -> FastAPI:
+    """The application; `access` says who may ask, `limits` how much."""
+    from dovetail import __version__
+
+    app = FastAPI(
+        title="dovetail",
+        version=__version__,
+        description="Which few tables answer a question, and how they join. It only reads.",
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+    )
+    metrics = Metrics()
+    _add_errors(app)
+    _add_asking(app, live)
+    _add_tables(app, live)
+    _add_state(app, live, metrics)
+    app.add_middleware(
+        Guarded, access=access, limits=limits or RequestLimits(), metrics=metrics, log=log
+    )
+    return app
+
+
+def _catalog(live: LiveCatalog, request: Request) -> Catalog:
+    caller: Caller = request.state.caller
+    return live.current(caller.tables)
+
+
+def _add_asking(app: FastAPI, live: LiveCatalog) -> None:
+    @app.post("/api/ask")
+    def ask(request: Request, asked: Ask) -> FoundView:
+        """The smallest set of tables that answers a question, and how they join."""
+        catalog = _catalog(live, request)
+        return found_view(catalog, catalog.ask(**asked.model_dump()))
+
+    @app.get("/api/ask/stages")
+    def stages(request: Request, question: Text) -> StreamingResponse:
+        """The same as server-sent events: `search`, then `set`, then `end`; or `problem`."""
+        catalog = _catalog(live, request)
+        return StreamingResponse(_stages(catalog, question), media_type="text/event-stream")
+
+    @app.post("/api/answer")
+    def answer(request: Request, wanted: Answering) -> AnswerView:
+        """The rows of a query of yours, or of one that a model writes for a question."""
+        catalog = _catalog(live, request)
+        if (wanted.sql is None) == (wanted.question is None):
+            raise UsageError("give either sql or question")
+        done = (
+            catalog.answer(str(wanted.question))
+            if wanted.sql is None
+            else catalog.sql(wanted.sql, wanted.tables)
+        )
+        return AnswerView(one_line(done.sql), answer_view(done, wanted.limit))
+
+    @app.get("/api/search")
+    def search(
+        request: Request, q: Text, limit: Annotated[int, Query(ge=1, le=100)] = 10
+    ) -> list[RankedView]:
+        """Single tables by relevance."""
+        return [ranked_view(one) for one in _catalog(live, request).search(q, limit)]
+
+
+def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
+    @app.get("/api/tables")
+    def tables(
+        request: Request,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+        offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    ) -> Listed:
+        """The ids of the tables, in order."""
+        ids = _catalog(live, request).ids
+        return Listed(len(ids), [one_line(str(table)) for table in ids[offset : offset + limit]])
+
+    @app.get("/api/tables/{table:path}")
+    def table(request: Request, table: str) -> TableView:
+        """A table with its columns, copies and partitions."""
+        catalog = _catalog(live, request)
+        return table_view(catalog, catalog[table])
+
+    @app.get("/api/joins")
+    def joins(
+        request: Request,
+        table: Name | None = None,
+        least: Annotated[float, Query(ge=0, le=1)] = 0.5,
+        limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
+    ) -> list[JoinView]:
+        """The joins above a score, the surest first: of one table, or of all."""
+        found = _catalog(live, request).joins(table, least=least)
+        return [join_view(edge) for edge in found[:limit]]
+
+    @app.get("/api/path")
+    def path(request: Request, start: Name, end: Name) -> list[JoinView]:
+        """The surest chain of joins from one table to another; empty where there is none."""
+        return [join_view(edge) for edge in _catalog(live, request).path(start, end)]
+
+    @app.get("/api/families")
+    def families(
+        request: Request, limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000
+    ) -> list[dict[str, Any]]:
+        """Tables that are one logical table: copies, partitions, histories, views."""
+        return _catalog(live, request).families().to_list()[:limit]
+
+
+def _add_state(app: FastAPI, live: LiveCatalog, metrics: Metrics) -> None:
+    @app.get("/api/health")
+    def health() -> dict[str, str]:
+        """Whether the server answers; needs no token."""
+        live.current()
+        return {"status": "ok"}
+
+    @app.get("/api/stats")
+    def stats(request: Request) -> Stats:
+        """What the catalog holds, as far as the caller may see it."""
+        catalog = _catalog(live, request)
+        return Stats(
+            tables=len(catalog),
+            sources=len({table.source for table in catalog.ids}),
+            columns=len(catalog.records.columns),
+            rows=int(sum(catalog.records.tables["rows"].to_pylist())),
+            families=len(catalog.families()),
+            generation=catalog.manifest.generation,
+        )
+
+    @app.get("/metrics", include_in_schema=False)
+    def measured() -> Response:
+        return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4")
+
+
+def _stages(catalog: Catalog, question: str) -> Iterator[str]:
+    try:
+        candidates = [asdict(ranked_view(one)) for one in catalog.search(question, 16)]
+        yield _event("search", candidates)
+        yield _event("set", asdict(found_view(catalog, catalog.ask(question))))
+        yield _event("end", {})
+    except DovetailError as error:
+        yield _event("problem", problem(_status(error), _told(error, catalog), ""))
+
+
+def _event(name: str, data: object) -> str:
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+def _add_errors(app: FastAPI) -> None:
+    def reply(request: Request, status: int, detail: str) -> JSONResponse:
+        body = problem(status, detail, request.state.request_id)
+        return JSONResponse(body, status, media_type="application/problem+json")
+
+    @app.exception_handler(DovetailError)
+    def ours(request: Request, error: DovetailError) -> JSONResponse:
+        return reply(request, _status(error), _told(error, None))
+
+    @app.exception_handler(RequestValidationError)
+    def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(map(str, first.get("loc", ())))
+        return reply(request, 422, one_line(f"{where}: {first.get('msg', 'is not valid')}"))
+
+    @app.exception_handler(HTTPException)
+    def other(request: Request, error: HTTPException) -> JSONResponse:
+        return reply(request, error.status_code, one_line(str(error.detail)))
+
+
+def _status(error: DovetailError) -> int:
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+def _told(error: DovetailError, catalog: Catalog | None) -> str:
+    text = str(error)
+    return one_line(text.replace(str(catalog.folder), "the catalog") if catalog else text)

@@ -1,0 +1,293 @@
+"""The REST interface: every path, who may see what, limits, and problems in one form."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+import dovetail
+from dovetail.errors import UsageError
+from dovetail.serve.access import Access, Caller, read_access
+from dovetail.serve.guarded import RequestLimits
+from dovetail.serve.live_catalog import LiveCatalog
+from dovetail.serve.rest_app import rest_app
+from dovetail.settings import Settings
+from tests.support.scripted import write_shop
+
+QUESTION = "Which customers ordered which products?"
+NO_MODELS = Settings(embedder="none")
+TOKEN = "open-sesame"
+READER = {"Authorization": f"Bearer {TOKEN}"}
+
+
+def digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("rest")
+    shop = write_shop(place / "shop.sqlite")
+    dovetail.build(f"shop={shop}", into=place / "catalog", settings=NO_MODELS)
+    return place
+
+
+@pytest.fixture(scope="module")
+def live(folder: Path) -> LiveCatalog:
+    return LiveCatalog(folder / "catalog", NO_MODELS)
+
+
+@pytest.fixture
+def client(live: LiveCatalog) -> TestClient:
+    return TestClient(rest_app(live, Access({}), log=False))
+
+
+def good(client: TestClient, method: str, path: str, **more: Any) -> Any:
+    reply = client.request(method, path, **more)
+    assert reply.status_code == 200, reply.text
+    assert reply.headers["x-request-id"]
+    return reply.json()
+
+
+def test_a_question_gets_its_set(client: TestClient) -> None:
+    found = good(client, "POST", "/api/ask", json={"question": QUESTION})
+    names = {table["name"] for table in found["tables"]}
+    assert names >= {"customers", "orders", "order_items", "products"}
+    assert (found["connected"], found["nothing_fits"]) == (True, False)
+    one = good(
+        client, "POST", "/api/ask", json={"question": QUESTION, "selector": "search", "k": 1}
+    )
+    assert len(one["tables"]) == 1
+
+
+def test_stages_come_as_events(client: TestClient) -> None:
+    with client.stream("GET", "/api/ask/stages", params={"question": QUESTION}) as reply:
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        text = "".join(reply.iter_text())
+    events = [part.split("\n")[0] for part in text.strip().split("\n\n")]
+    assert events == ["event: search", "event: set", "event: end"]
+    chosen = json.loads(text.split("\n\n")[1].split("data: ")[1])
+    assert chosen["tables"]
+
+
+def test_queries_run_guarded(client: TestClient) -> None:
+    done = good(client, "POST", "/api/answer", json={"sql": "SELECT count(*) AS n FROM orders"})
+    assert done["result"]["rows"] == [["120"]]
+    few = good(client, "POST", "/api/answer", json={"sql": "SELECT * FROM orders", "limit": 2})
+    assert (len(few["result"]["rows"]), few["result"]["truncated"]) == (2, True)
+    for sql in ("DROP TABLE orders", "SELECT * FROM read_csv('/etc/passwd')", "SELECT 1; SELECT 2"):
+        reply = client.post("/api/answer", json={"sql": sql})
+        assert reply.status_code == 422
+        assert reply.headers["content-type"] == "application/problem+json"
+    reply = client.post("/api/answer", json={"question": QUESTION})
+    assert reply.status_code == 400
+    assert "language model" in reply.json()["detail"]
+    both = client.post("/api/answer", json={"sql": "SELECT 1", "question": QUESTION})
+    assert both.json()["detail"] == "give either sql or question"
+
+
+def test_tables_joins_paths_and_families(client: TestClient) -> None:
+    listed = good(client, "GET", "/api/tables", params={"limit": 2, "offset": 1})
+    assert (listed["total"], listed["tables"]) == (7, ["shop::empty_shelf", "shop::order_items"])
+    table = good(client, "GET", "/api/tables/shop::orders")
+    assert (table["rows"], [one["name"] for one in table["columns"]]) == (
+        120, ["order_no", "customer_no", "ordered_on"],
+    )  # fmt: skip
+    joins = good(client, "GET", "/api/joins", params={"table": "orders"})
+    assert {join["condition"] for join in joins} >= {
+        '"orders"."customer_no" = "customers"."customer_no"'
+    }
+    assert (
+        len(good(client, "GET", "/api/path", params={"start": "customers", "end": "products"})) == 3
+    )
+    assert good(client, "GET", "/api/families") == []
+    ranked = good(client, "GET", "/api/search", params={"q": "rainfall at a station"})
+    assert ranked[0]["id"] == "shop::weather"
+    stats = good(client, "GET", "/api/stats")
+    assert (stats["tables"], stats["sources"], stats["columns"]) == (7, 1, 19)
+    assert good(client, "GET", "/api/health") == {"status": "ok"}
+
+
+def test_problems_have_one_form(client: TestClient) -> None:
+    cases: list[tuple[str, str, dict[str, Any], int, str]] = [
+        ("GET", "/api/tables/custmers", {}, 404, "did you mean customers?"),
+        ("GET", "/api/nothing", {}, 404, "Not Found"),
+        ("DELETE", "/api/tables", {}, 405, "Method Not Allowed"),
+        ("POST", "/api/ask", {"json": {"question": ""}}, 422, "body.question"),
+        ("POST", "/api/ask", {"json": {"question": "x", "breadth": 7}}, 422, "body.breadth"),
+        ("POST", "/api/ask", {"content": b"{"}, 422, "body"),
+        ("POST", "/api/ask", {"json": {"question": "  "}}, 400, "the question is empty"),
+        ("POST", "/api/ask", {"json": {"question": "x", "selector": "no"}}, 400, "is not known"),
+        ("GET", "/api/search", {"params": {"q": "x", "limit": 0}}, 422, "query.limit"),
+    ]
+    for method, path, more, status, said in cases:
+        reply = client.request(method, path, **more)
+        assert reply.status_code == status, path
+        body = reply.json()
+        assert reply.headers["content-type"] == "application/problem+json"
+        assert (body["status"], body["request_id"]) == (status, reply.headers["x-request-id"])
+        assert said in body["detail"]
+
+
+def test_headers_keep_browsers_out(client: TestClient) -> None:
+    reply = client.get("/api/health", headers={"Origin": "https://example.org"})
+    assert "access-control-allow-origin" not in reply.headers
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert "default-src 'none'" in reply.headers["content-security-policy"]
+
+
+def test_a_table_outside_a_tokens_list_is_invisible_on_every_path(live: LiveCatalog) -> None:
+    access = Access({digest(TOKEN): Caller("reader", ("orders", "order_items", "products"))})
+    client = TestClient(rest_app(live, access, log=False), headers=READER)
+    hidden = ("customers", "suppliers", "weather", "empty_shelf")
+    replies = [
+        client.post("/api/ask", json={"question": f"{QUESTION} Suppliers? Weather?"}),
+        client.post("/api/ask", json={"question": QUESTION, "selector": "search", "k": 100}),
+        client.get("/api/ask/stages", params={"question": QUESTION}),
+        client.get("/api/search", params={"q": "customers suppliers weather shelf", "limit": 100}),
+        client.get("/api/tables"),
+        client.get("/api/joins", params={"least": 0}),
+        client.get("/api/families"),
+        client.get("/api/path", params={"start": "orders", "end": "products"}),
+        client.get("/api/tables/orders"),
+        client.get("/api/stats"),
+    ]
+    for reply in replies:
+        assert reply.status_code == 200, reply.text
+        assert not [name for name in hidden if f"shop::{name}" in reply.text]
+    assert replies[-1].json()["tables"] == 3
+    for reply in (
+        client.get("/api/tables/customers"),
+        client.get("/api/joins", params={"table": "customers"}),
+        client.get("/api/path", params={"start": "orders", "end": "customers"}),
+        client.post("/api/answer", json={"sql": "SELECT * FROM customers"}),
+        client.post("/api/answer", json={"sql": 'SELECT * FROM "shop::customers"'}),
+        client.post("/api/answer", json={"sql": "SELECT 1", "tables": ["customers"]}),
+    ):
+        assert reply.status_code in (404, 422)
+        assert "customer 1" not in reply.text
+
+
+def test_without_a_known_token_there_is_nothing(live: LiveCatalog) -> None:
+    client = TestClient(rest_app(live, Access({digest(TOKEN): Caller("reader")}), log=False))
+    for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"},
+                    {"Authorization": "Bearer "}, {"Authorization": TOKEN}):  # fmt: skip
+        for path in ("/api/tables", "/api/stats", "/api/openapi.json", "/metrics", "/nothing"):
+            reply = client.get(path, headers=headers)
+            assert (reply.status_code, reply.headers["www-authenticate"]) == (401, "Bearer")
+    assert client.get("/api/health").status_code == 200
+    assert client.get("/api/tables", headers=READER).status_code == 200
+
+
+def test_limits_of_a_minute_and_of_a_body(live: LiveCatalog) -> None:
+    limits = RequestLimits(per_minute=3, body=1_000)
+    client = TestClient(rest_app(live, Access({}), limits, log=False))
+    assert [client.get("/api/stats").status_code for _ in range(4)] == [200, 200, 200, 429]
+    client = TestClient(rest_app(live, Access({}), limits, log=False))
+    large = json.dumps({"question": "x" * 2_000}).encode()
+    reply = client.post("/api/ask", content=large)
+    assert (reply.status_code, reply.json()["title"]) == (413, "Too large")
+    chunks = (large[at : at + 100] for at in range(0, len(large), 100))  # no length is told
+    assert client.post("/api/ask", content=chunks).status_code == 413
+
+
+def test_metrics_count_by_path_and_status(live: LiveCatalog) -> None:
+    client = TestClient(rest_app(live, Access({}), log=False))
+    client.get("/api/stats")
+    client.get("/api/tables/none-of-this")
+    text = client.get("/metrics").text
+    assert 'dovetail_requests_total{path="/api/stats",status="200"} 1.0' in text
+    assert 'dovetail_requests_total{path="/api/tables/{table:path}",status="404"} 1.0' in text
+
+
+def test_an_update_is_seen_by_the_next_request(tmp_path: Path) -> None:
+    shop = write_shop(tmp_path / "shop.sqlite")
+    dovetail.build(f"shop={shop}", into=tmp_path / "catalog", settings=NO_MODELS)
+    client = TestClient(
+        rest_app(LiveCatalog(tmp_path / "catalog", NO_MODELS), Access({}), log=False)
+    )
+    assert client.get("/api/tables/lighthouses").status_code == 404
+    with closing(sqlite3.connect(shop)) as db, db:
+        db.execute("CREATE TABLE lighthouses (name TEXT)")
+    dovetail.update([f"shop={shop}"], into=tmp_path / "catalog", settings=NO_MODELS)
+    assert client.get("/api/tables/lighthouses").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tokens = 5", "token 1 needs a name and a sha256"),
+        ("[[tokens]]\nname = 'a'\nsha256 = 'secret'", "must be 64 hexadecimal digits"),
+        ("[[tokens]]\nname = 'a'", "token 1 needs a name and a sha256"),
+        ("", "has no"),
+        ("[[tokens", "is no TOML"),
+    ],
+)
+def test_a_bad_file_of_tokens_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "tokens.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=said) as told:
+        read_access(file, {})
+    assert "secret" not in str(told.value)
+
+
+def test_tokens_come_from_a_file_or_the_environment(tmp_path: Path) -> None:
+    file = tmp_path / "tokens.toml"
+    file.write_text(f"[[tokens]]\nname = 'a'\nsha256 = '{digest('x')}'\ntables = ['sales.*']\n")
+    assert read_access(file, {}).callers == {digest("x"): Caller("a", ("sales.*",))}
+    environ = {"DOVETAIL_TOKENS": f"a={digest('x')}, b={digest('y').upper()}"}
+    assert [one.name for one in read_access(None, environ).callers.values()] == ["a", "b"]
+    assert read_access(None, {}).callers == {}
+
+
+def test_the_command_serves_logs_and_ends(folder: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "dovetail", "serve", "--port", str(port), "-C", "catalog"]
+    environ = {**os.environ, "DOVETAIL_EMBEDDER": "none"}
+    process = subprocess.Popen(command, cwd=folder, env=environ, stderr=subprocess.PIPE, text=True)
+    try:
+        assert _eventually(f"http://127.0.0.1:{port}/api/health") == {"status": "ok"}
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    lines = told.splitlines()
+    assert lines[0] == f"dovetail serves 7 tables at http://127.0.0.1:{port}/api"
+    logged = json.loads(lines[-1])
+    assert (logged["path"], logged["status"], logged["method"]) == ("/api/health", 200, "GET")
+
+
+def test_beyond_this_machine_it_needs_tokens(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dovetail", "serve", "--host", "0.0.0.0", "-C", "catalog"],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "0.0.0.0 can be reached from other machines" in done.stderr
+
+
+def _eventually(url: str) -> Any:
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(url, timeout=5) as reply:
+                return json.load(reply)
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.1)
+    raise AssertionError(f"{url} does not answer")

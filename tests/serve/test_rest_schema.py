@@ -1,0 +1,60 @@
+"""Generated requests over the whole OpenAPI schema: no reply is a server error, all fit it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+
+import dovetail
+from dovetail.serve.access import Access
+from dovetail.serve.guarded import RequestLimits
+from dovetail.serve.live_catalog import LiveCatalog
+from dovetail.serve.rest_app import rest_app
+from dovetail.settings import Settings
+from tests.support.scripted import write_shop
+
+NO_MODELS = Settings(embedder="none")
+
+
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> schemathesis.BaseSchema:
+    place: Path = tmp_path_factory.mktemp("schema")
+    shop = write_shop(place / "shop.sqlite")
+    dovetail.build(f"shop={shop}", into=place / "catalog", settings=NO_MODELS)
+    live = LiveCatalog(place / "catalog", NO_MODELS)
+    limits = RequestLimits(per_minute=1_000_000)
+    app = rest_app(live, Access({}), limits, log=False)
+    return schemathesis.openapi.from_asgi("/api/openapi.json", app)
+
+
+SETTINGS = settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_no_request_is_a_server_error(described: schemathesis.BaseSchema) -> None:
+    tried = set()
+    found: list[Any] = list(described.get_all_operations())
+    for operation in (one.ok() for one in found):
+        tried.add(operation.path)
+
+        @SETTINGS
+        @given(case=operation.as_strategy())
+        def answered(case: Any) -> None:
+            reply = case.call()
+            assert reply.status_code < 500, reply.text
+            if reply.status_code >= 400:
+                assert reply.headers["content-type"] == ["application/problem+json"]
+                assert reply.json()["status"] == reply.status_code
+
+        answered()
+    assert len(tried) == 11
