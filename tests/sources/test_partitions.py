@@ -304,7 +304,7 @@ def test_json_parts_with_keys_of_their_own(tmp_path: Path) -> None:
         (["dt=1/sales.parquet", "dt=2/sales.parquet"], ["sales"]),
         (["t/x=1/deep/er/y=2/0.parquet", "t/x=2/0.parquet"], ["t"]),
         (["t/x=1/0.parquet", "t.parquet"], ["t", "t.parquet"]),
-        (["t/_delta_log/part-0.parquet", "t/_temporary/0/x.parquet", "a.parquet"], ["a"]),
+        (["t/_change_data/part-0.parquet", "t/_temporary/0/x.parquet", "a.parquet"], ["a"]),
     ],
 )
 def test_which_files_are_one_table(files: list[str], tables: list[str], tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from dovetail.errors import SourceError
+from dovetail.errors import MissingExtraError, SourceError
 from dovetail.ports import Scan, ScannedColumn
 from dovetail.sources import quoting
 from dovetail.sources.projection import PLAIN, Columns, Field, fields_of
@@ -27,6 +27,12 @@ from dovetail.sources.projection import PLAIN, Columns, Field, fields_of
 _CELLS_PER_BATCH = 1 << 21
 _MAX_ROWS_PER_BATCH = 1 << 17
 _VECTOR_ROWS = 2048
+
+# Extensions that come with an extra, what they are for, and the extra.
+_EXTRAS = {
+    "delta": ("a Delta Lake table", "lake"),
+    "iceberg": ("an Iceberg table", "lake"),
+}
 
 ENGINE_ERRORS = (duckdb.Error, pa.ArrowInvalid, UnicodeDecodeError)
 # Errors that a source may know what to do about, by the name they bear in a message.
@@ -100,7 +106,12 @@ def load_extension(name: str) -> None:
 
 def extension_file(name: str) -> Path:
     """Where the wheel of an extension has it."""
-    package = importlib.import_module(f"duckdb_extension_{name}")
+    try:
+        package = importlib.import_module(f"duckdb_extension_{name}")
+    except ModuleNotFoundError:
+        if name not in _EXTRAS:
+            raise
+        raise MissingExtraError(*_EXTRAS[name]) from None
     folder = Path(str(package.__file__)).parent / "extensions" / f"v{duckdb.__version__}"
     return folder / f"{name}.duckdb_extension"
 

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from dovetail.errors import RescanError, SourceError
 from dovetail.sources import delimited, duck
 from dovetail.sources.arrow_file import write_parquet
+from dovetail.sources.lake_tables import lake_relation
 from dovetail.sources.workbook import read_sheet
 
 # Formats whose values are all text, of a kind that is for us to find out.
@@ -36,6 +37,8 @@ class FileReader:
     def shape(self, table: str, kind: str, file: str) -> Hashable:
         """What files of a table must have in common to be read by one relation."""
         duck.literal(file)
+        if kind in ("delta", "iceberg"):
+            return file
         open(file, "rb").close()  # one that is gone or closed to us says so plainly
         if kind in _DELIMITED:
             return self._dialect(kind, self._in_utf8(table, file))
@@ -56,6 +59,10 @@ class FileReader:
         if kind in ("excel", "arrow"):
             files = [self._as_parquet(kind, file, sheet) for file in files]
             kind = "parquet"
+        if kind in ("delta", "iceberg"):
+            duck.load_extension("avro")  # which the lists of an Iceberg table's files are in
+            duck.load_extension(kind)
+            return lake_relation(files[0], kind)
         if kind == "avro":
             duck.load_extension("avro")
             return f"read_avro({duck.file_list(files)})"

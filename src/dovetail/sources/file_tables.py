@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from dovetail.errors import SourceError
 from dovetail.sources.descriptions import is_descriptions
 from dovetail.sources.grouping import grouped, stem_of
+from dovetail.sources.lake_tables import log_files
 from dovetail.sources.partition import Values, values_of
 from dovetail.sources.walk import (
     Found,
@@ -51,7 +52,7 @@ class FileTable:
     @property
     def place(self) -> str:
         """All of it but the name, as a text."""
-        if self.is_one_file and not self.sheet and not self.trouble:
+        if self.is_one_file and self.format == table_format(self.root) != "excel":
             return self.root
         return json.dumps([self.format, self.root, self.parts, self.trouble, self.sheet])
 
@@ -64,7 +65,9 @@ class FileTable:
         return cls("", kind, root, tuple(parts), trouble, sheet)
 
     def files(self) -> list[str]:
-        """The paths of its parts."""
+        """The paths of the files that a change of the table shows in."""
+        if self.format in ("delta", "iceberg"):
+            return log_files(self.root, self.format)
         return [self.path(part) for part in self.parts]
 
     def path(self, part: str) -> str:
@@ -82,7 +85,8 @@ def file_tables(location: str) -> list[FileTable]:
     wild = is_wild(location)
     if wild or (os.path.isdir(location) and not table_suffix(location)):
         top = os.path.basename(os.path.abspath(anchor(location) if wild else location))
-        together, apart = grouped(found)
+        together, apart = grouped([file for file in found if not file.lake])
+        apart += [file for file in found if file.lake]
         tables = [
             FileTable(each.name or top or "files", each.format, each.root, each.parts)
             for each in together
@@ -105,6 +109,8 @@ def _named_apart(tables: list[FileTable]) -> Iterator[FileTable]:
 
 def _alone(file: Found) -> list[FileTable]:
     """A file that is a table, the sheets of a workbook, or a folder with a table's suffix."""
+    if file.lake:
+        return [FileTable(file.below, file.lake, file.path)]
     table = FileTable(stem_of(file.below), table_format(file.path), file.path)
     try:
         if os.path.isdir(file.path):

@@ -9,6 +9,7 @@ from glob import glob
 from pathlib import Path
 
 from dovetail.errors import SourceError
+from dovetail.sources.lake_tables import lake_format
 
 DATABASE_SUFFIXES = (".db", ".db3", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson")
@@ -41,12 +42,14 @@ _RECORDS = frozenset(
 class Found:
     """A file (or a folder of parts, which is one table) and its path below where we looked.
 
-    A folder that may not be looked into is `shut`.
+    A folder that may not be looked into is `shut`. `lake` is the format of a folder that is a
+    table by its log: 'delta' or 'iceberg'.
     """
 
     path: str
     below: str
     shut: bool = False
+    lake: str = ""
 
     @property
     def is_database(self) -> bool:
@@ -91,6 +94,9 @@ def walk(location: str) -> list[Found]:
         found = [file for file in found if _is_table_like(file.path, os.path.isdir(file.path))]
     elif not os.path.lexists(location):
         raise SourceError("there is no such file or folder")
+    elif kind := lake_format(location):
+        name = os.path.basename(os.path.abspath(location))
+        found = [Found(location, readable(name), lake=kind)]
     elif os.path.isdir(location) and not table_suffix(location):
         found = _walk(location, "")
     else:
@@ -111,6 +117,9 @@ def _walk(folder: str, below: str, above: frozenset[tuple[int, int]] = frozenset
     for entry in entries:
         path = below + readable(entry.name)
         is_folder = _is_folder(entry)
+        if is_folder and (kind := _lake(entry.path)):
+            found.append(Found(entry.path, path, lake=kind))
+            continue
         if not is_folder or table_suffix(entry.name):
             if _is_table_like(entry.path, is_folder):
                 found.append(Found(entry.path, path))
@@ -124,6 +133,13 @@ def _walk(folder: str, below: str, above: frozenset[tuple[int, int]] = frozenset
 
 def _is_hidden(name: str) -> bool:
     return name.startswith((".", "~$")) or name in _RECORDS
+
+
+def _lake(folder: str) -> str:
+    try:
+        return lake_format(folder)
+    except OSError:  # which looking into the folder says again
+        return ""
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

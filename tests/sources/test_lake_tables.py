@@ -1,0 +1,109 @@
+"""Delta Lake and Iceberg tables, by other programs: the newest version alone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import deltalake
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import Table
+
+import dovetail
+from dovetail.errors import MissingExtraError
+from dovetail.sources import duck
+from tests.support.files import GOOD, names, put, random_bytes, update
+
+FIRST = pa.table({"id": [1, 2, 3], "region": ["a", "b", "a"], "at": [{"x": 1}, {"x": 2}, None]})
+SECOND = pa.table({"id": [4], "region": ["c d"], "at": [{"x": 3}]})
+
+
+def put_delta(folder: Path) -> Path:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    deltalake.write_deltalake(str(folder), FIRST, partition_by=["region"])
+    deltalake.write_deltalake(str(folder), SECOND, mode="append", partition_by=["region"])
+    deltalake.DeltaTable(str(folder)).delete("id = 1")
+    return folder
+
+
+def put_iceberg(folder: Path) -> Table:
+    folder.mkdir(parents=True)
+    catalog = SqlCatalog(
+        "here", uri=f"sqlite:///{folder.parent}/ice.db", warehouse=f"file://{folder}"
+    )
+    catalog.create_namespace("shop")
+    table = catalog.create_table("shop.orders", schema=FIRST.schema)
+    table.append(FIRST)
+    table.append(SECOND)
+    table.delete("id = 1")
+    return table
+
+
+def test_a_delta_table_is_its_newest_version(tmp_path: Path) -> None:
+    lake = tmp_path / "la ke"
+    put_delta(lake / "sales")
+    put(lake / "cities.csv", GOOD)
+    report = update(f"lake={lake}", into=tmp_path / "catalog")
+    assert (report.skipped, names(report.catalog)) == ((), ["cities", "sales"])
+    sales = report.catalog["sales"]
+    assert [(column.name, column.type) for column in sales.columns] == [
+        ("id", "BIGINT"),
+        ("region", "VARCHAR"),
+        ("at.x", "BIGINT"),
+    ]
+    assert sorted(sales.column("id").profile.examples) == ["2", "3", "4"]
+    with dovetail.open(tmp_path / "catalog") as catalog:
+        found = catalog.sql(
+            "SELECT s.id, city FROM sales s JOIN cities c ON c.id = s.id WHERE region = 'b'"
+        )
+        assert found.to_arrow().to_pylist() == [{"id": 2, "city": "Oslo"}]
+    assert update(into=tmp_path / "catalog").unchanged == 2
+    deltalake.DeltaTable(str(lake / "sales")).delete("id = 4")
+    after = update(into=tmp_path / "catalog")
+    assert (after.changed, after.catalog["sales"].rows) == ((sales.id,), 2)
+    # The folder by itself is the same table.
+    alone = update(f"lake={lake / 'sales'}", into=tmp_path / "other").catalog["sales"]
+    assert (alone.rows, alone.columns) == (2, after.catalog["sales"].columns)
+
+
+def test_an_iceberg_table_is_its_newest_version(tmp_path: Path) -> None:
+    table = put_iceberg(tmp_path / "lake")
+    report = update(f"lake={tmp_path / 'lake'}", into=tmp_path / "catalog")
+    assert (report.skipped, names(report.catalog)) == ((), ["shop/orders"])
+    orders = report.catalog["orders"]
+    assert [column.name for column in orders.columns] == ["id", "region", "at.x"]
+    assert (orders.rows, sorted(orders.column("id").profile.examples)) == (3, ["2", "3", "4"])
+    with dovetail.open(tmp_path / "catalog") as catalog:
+        found = catalog.sql('SELECT max("at.x") AS x FROM "shop/orders"').to_arrow().to_pylist()
+    assert found == [{"x": 3}]
+    assert update(into=tmp_path / "catalog").unchanged == 1
+    table.append(SECOND)
+    after = update(into=tmp_path / "catalog")
+    assert (after.changed, after.catalog["orders"].rows) == ((orders.id,), 4)
+
+
+def test_broken_logs_and_missing_files_are_one_line_each(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    put(lake / "good.csv", GOOD)
+    put_delta(lake / "garbled")
+    for commit in (lake / "garbled" / "_delta_log").glob("*.json"):
+        commit.write_bytes(random_bytes(200))
+    put_delta(lake / "gone")
+    for data in (lake / "gone").rglob("*.parquet"):
+        data.unlink()
+    put(lake / "empty" / "_delta_log" / "notes.txt", "")
+    put(lake / "ice" / "metadata" / "v1.metadata.json", "{")
+    report = update(f"lake={lake}", into=tmp_path / "catalog")
+    assert names(report.catalog) == ["good"]
+    assert [skip.table for skip in report.skipped] == ["empty", "garbled", "gone", "ice"]
+    assert all(skip.reason.isprintable() for skip in report.skipped)
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_missing_extra_is_named(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, f"duckdb_extension_{kind}", None)
+    duck.load_extension.cache_clear()
+    with pytest.raises(MissingExtraError, match=r"pip install 'dovetail\[lake\]'"):
+        duck.load_extension(kind)
