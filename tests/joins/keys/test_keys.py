@@ -14,6 +14,7 @@ from dovetail.domain import TableId
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.stored import FOLDER
 from dovetail.offline.pipeline import update
+from dovetail.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +98,7 @@ def test_without_its_source_a_catalog_still_gives_the_joins_of_one_column(
     assert not (catalog.folder / FOLDER).exists()  # what is incomplete is not kept
 
 
-def test_tables_without_values_are_joined_by_names_alone_and_never_surely(tmp_path: Path) -> None:
+def test_tables_without_values_are_joined_by_names_alone_and_hardly_surely(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "plan.sqlite")) as connection:
         connection.execute("CREATE TABLE building (building_key TEXT, street TEXT)")
         connection.execute("CREATE TABLE room (room_key TEXT, building_key TEXT, size INTEGER)")
@@ -106,12 +107,38 @@ def test_tables_without_values_are_joined_by_names_alone_and_never_surely(tmp_pa
         connection.execute("INSERT INTO room VALUES ('R1', 'B7', 3), ('R2', 'B8', 4)")
         connection.execute("INSERT INTO visit VALUES (1, 100), (2, 200)")
         connection.commit()
-    catalog = dovetail.build(str(tmp_path / "plan.sqlite"), into=tmp_path / "catalog")
-    (edge,) = JoinGraph.of(catalog).edges
-    assert (edge.left.name, edge.right.name) == ("room", "building")
-    assert edge.columns == (("building_key", "building_key"),)
-    assert (edge.score, edge.match_rate) == (0.141851, 0.0)
-    assert edge.evidence == {"names_only": 1.0, "logit": -1.8, "competitors": 0.0}
+    for pooled, logit, score in ((True, -1.8, 0.141851), (False, 0.1, 0.524979)):
+        settings = Settings(join_sources=not pooled)
+        path = str(tmp_path / "plan.sqlite")
+        catalog = dovetail.build(path, into=tmp_path / "catalog", settings=settings)
+        (edge,) = JoinGraph.of(catalog).edges
+        assert (edge.left.name, edge.right.name) == ("room", "building")
+        assert edge.columns == (("building_key", "building_key"),)
+        assert (edge.score, edge.match_rate) == (score, 0.0)
+        assert edge.evidence == {"names_only": 1.0, "logit": logit, "competitors": 0.0}
+
+
+def test_names_say_which_table_is_meant_where_all_are_empty(tmp_path: Path) -> None:
+    """A key need not stand first, words in front that tables share do not count, copies lose."""
+    schema = """
+        CREATE TABLE net_ports (project TEXT, id TEXT, status TEXT);
+        CREATE TABLE net_port_bindings (port_id TEXT, host TEXT, agent_id TEXT);
+        CREATE TABLE net_agents (id TEXT, kind TEXT);
+        CREATE TABLE net_agents_bak (id TEXT, kind TEXT);
+        CREATE TABLE net_routers (id TEXT, gateway_port_id TEXT, name TEXT);
+        CREATE TABLE words (word TEXT, weight_id TEXT);
+    """
+    with closing(sqlite3.connect(tmp_path / "net.sqlite")) as connection:
+        connection.executescript(schema)
+    catalog = dovetail.build(str(tmp_path / "net.sqlite"), into=tmp_path / "catalog")
+    found = {
+        (edge.left.name, *edge.columns[0], edge.right.name) for edge in JoinGraph.of(catalog).edges
+    }
+    assert found == {
+        ("net_port_bindings", "port_id", "id", "net_ports"),
+        ("net_port_bindings", "agent_id", "id", "net_agents"),
+        ("net_routers", "gateway_port_id", "id", "net_ports"),
+    }
 
 
 def test_a_family_of_tables_with_hardly_any_rows_costs_little_and_says_nothing(

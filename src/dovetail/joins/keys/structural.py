@@ -33,7 +33,7 @@ def structural_edges(
     databases = _databases(arrays, edges, weights)
     found = list(CompositeKeys(arrays, columns, databases, rows, weights).edges())
     found += self_references(arrays, columns, edges, rows, weights)
-    found += name_only_edges(arrays, [*edges, *found], databases, weights)
+    found += name_only_edges(arrays, columns, [*edges, *found], databases, weights)
     return [*mark_junction_tables(arrays, columns, edges, rows), *found]
 
 
