@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from dovetail.domain import TableId
 from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.families.links import Link
-from dovetail.families.markers import Marker
+from dovetail.families.markers import MARKERS, Marker
 from dovetail.families.periods import Period, short_years
 from dovetail.families.tables import FamilyTable
 
@@ -79,7 +79,8 @@ def _canonical(group: Sequence[_Placed], joined: Mapping[TableId, int]) -> _Plac
 
     Where all are slices it is the latest that holds rows.
     """
-    whole = [one for one in group if _in_use(one) and one.role is not Role.PARTITION]
+    shared = frozenset.intersection(*(frozenset(one.table.parts.marks) for one in group))
+    whole = [one for one in group if _in_use(one, shared) and one.role is not Role.PARTITION]
     slices = [one for one in group if one.role is Role.PARTITION and one.table.rows]
     short = short_years([one.label for one in group if one.label])
     if not any(one.table.rows for one in whole) and slices:
@@ -100,10 +101,10 @@ def _canonical(group: Sequence[_Placed], joined: Mapping[TableId, int]) -> _Plac
     return max(candidates, key=order)
 
 
-def _in_use(one: _Placed) -> bool:
-    return one.role in (Role.TABLE, Role.COPY, Role.PARTITION) and not (
-        one.table.parts.markers & _SET_ASIDE
-    )
+def _in_use(one: _Placed, shared: frozenset[str]) -> bool:
+    """Whether nothing sets a table aside; markers that all members share say nothing of one."""
+    own = {MARKERS[mark] for mark in one.table.parts.marks if mark not in shared}
+    return one.role in (Role.TABLE, Role.COPY, Role.PARTITION) and not own & _SET_ASIDE
 
 
 def _time(label: str, short: Mapping[str, Period]) -> list[tuple[int, str]]:

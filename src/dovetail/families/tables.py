@@ -73,8 +73,11 @@ def family_tables(catalog: CatalogReader) -> list[FamilyTable]:
 
 
 def _with_source_marks(parts: NameParts, source: str) -> NameParts:
-    """The parts of a name, marked as its source is: all of `crm_backup.sqlite` is a backup."""
-    outer = name_parts(source)
+    """The parts of a name, marked as its source is: all of `crm_backup.sqlite` is a backup.
+
+    Folders above it say nothing: where somebody keeps a pile is not what it is.
+    """
+    outer = name_parts(re.split(r"[/\\]", source.rstrip("/\\"))[-1])
     if not outer.marks:
         return parts
     marks = (*outer.marks, *parts.marks)

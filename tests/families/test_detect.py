@@ -1,0 +1,55 @@
+"""Who stands for a family, and what becomes of tables in marked places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dovetail
+from tests.support.pile import PEOPLE, SETTINGS, catalog_of, people, write_sqlite
+
+ORDERS = "order_id INTEGER, person_id INTEGER, note TEXT, placed DATE"
+
+
+def orders(count: int) -> list[tuple[object, ...]]:
+    return [(n, n % 80 + 1, f"note {n * 7919}", f"2020-01-{n % 28 + 1:02}") for n in range(count)]
+
+
+def roles(catalog: dovetail.Catalog) -> dict[str, str]:
+    found = {}
+    for family in catalog.families():
+        for member in family.members:
+            if family.role(member.table) is not dovetail.Role.TWIN:
+                found[str(member.table)] = member.role.value
+    return found
+
+
+def test_a_database_that_is_a_backup_is_a_backup_table_by_table(tmp_path: Path) -> None:
+    pile = {"people": (PEOPLE, people(80, 1)), "orders": (ORDERS, orders(300))}
+    assert roles(catalog_of(tmp_path, crm=pile, crm_backup=pile)) == {
+        "crm::orders": "table",
+        "crm::people": "table",
+        "crm_backup::orders": "copy",
+        "crm_backup::people": "copy",
+    }
+
+
+def test_two_databases_that_each_use_the_same_table_are_two(tmp_path: Path) -> None:
+    pile = {"people": (PEOPLE, people(80, 1)), "orders": (ORDERS, orders(300))}
+    catalog = catalog_of(tmp_path, crm=pile, shop=pile)
+    assert set(roles(catalog).values()) == {"table"}
+    family = catalog.families().of(catalog["crm::people"].id)
+    assert family is not None
+    assert [str(table) for table in family.twins] == ["shop::people"]
+
+
+def test_where_a_pile_is_kept_says_nothing_of_it(tmp_path: Path) -> None:
+    place = tmp_path / "tmp" / "old backup"
+    place.mkdir(parents=True)
+    tables = {"people": (PEOPLE, people(80, 1)), "people_arch": (PEOPLE, people(80, 2, 900))}
+    write_sqlite(place / "crm.sqlite", tables)
+    catalog = dovetail.build(
+        str(place / "crm.sqlite"), into=tmp_path / "catalog", settings=SETTINGS
+    )
+    (family,) = catalog.families()
+    assert family.canonical.name == "people"
+    assert [one.role.value for one in family.members] == ["table", "partition"]
