@@ -13,7 +13,7 @@ import dovetail
 from dovetail.domain import TableId
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in
 from dovetail.joins.graph import JoinGraph
-from dovetail.joins.inclusion import candidates, count_shared
+from dovetail.joins.inclusion import candidates, count_shared, grouping
 from dovetail.joins.inclusion.candidates import candidates_between, find_candidates
 from dovetail.joins.scoring.foreign_key import local_scores
 from tests.support.column_arrays import COLUMNS, arrays_of, as_dict
@@ -42,8 +42,8 @@ WAYS = (
     {"_BUSY": 10**9, "_FEW": 0},
     {"_BUSY": 1, "_FEW": 0},
     {"_BUSY": 2, "_TOGETHER": 2, "_FEW": 0},
-    {"_BUSY": 1, "_BLOCK": 3, "_ROOM": 150, "_FEW": 0},
-    {"_BLOCK": 3},
+    {"_BUSY": 1, "BLOCK": 3, "_ROOM": 150, "_FEW": 0},
+    {"BLOCK": 3},
     {"_AT_ONCE": 2},
     {"_BUSY": 2, "_FEW": 1},
 )
@@ -71,8 +71,8 @@ def test_candidates_of_one_name_are_all_that_hold_enough_rows(
     nothing = np.zeros(len(arrays), dtype=np.bool_)
     with pytest.MonkeyPatch.context() as patch:
         for constant, value in way.items():
-            module = candidates if constant == "_BLOCK" else count_shared
-            patch.setattr(module, constant, value)
+            for module in (candidates, grouping) if constant == "BLOCK" else (count_shared,):
+                patch.setattr(module, constant, value)
         found = find_candidates(arrays, nothing, within_bound if bounded else None)
     assert as_dict(found) == expected
 

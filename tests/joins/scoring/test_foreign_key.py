@@ -18,7 +18,8 @@ from dovetail.domain import TableId
 from dovetail.hashing import mix
 from dovetail.joins.column_arrays import ColumnArrays, Thresholds
 from dovetail.joins.graph import JoinGraph
-from dovetail.joins.inclusion.candidates import find_candidates
+from dovetail.joins.inclusion.candidates import BoundCheck, find_candidates
+from dovetail.joins.inclusion.grouping import Groups
 from dovetail.joins.scoring.features import PairFeatures, local_logits
 from dovetail.joins.scoring.foreign_key import score_foreign_keys
 from dovetail.joins.scoring.value_information import value_information
@@ -41,6 +42,44 @@ def test_pairs_beyond_the_upper_bound_are_no_edges(sample: dovetail.Catalog) -> 
     edges, _ = score_foreign_keys(arrays)
     assert as_dict(edges.candidates) == as_dict(alive)
     assert 50 < len(alive) < len(everything)
+
+
+def test_the_bound_of_two_groups_is_no_lower_than_that_of_any_pair_they_stand_for(
+    tmp_path: Path,
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "days.sqlite")) as database:
+        for day in range(6):  # a family of tables, the columns now in this order, now in that
+            columns = ("id INT", "user_id INT", "n TEXT")[:: 1 if day % 2 else -1]
+            database.execute(f"CREATE TABLE logins_{day} ({', '.join(columns)})")
+            database.executemany(
+                f"INSERT INTO logins_{day} (id, user_id, n) VALUES (?, ?, ?)",
+                [(n, n % 3 + 1, f"{n}") for n in range(1, 6)],
+            )
+        database.execute("CREATE TABLE users (id INT, n INT)")
+        database.executemany("INSERT INTO users VALUES (?, ?)", [(n, n) for n in range(1, 6)])
+        database.commit()
+    settings = Settings(embedder="none")
+    catalog = dovetail.build(tmp_path / "days.sqlite", into=tmp_path / "c", settings=settings)
+    arrays = ColumnArrays.of(catalog)
+    values = value_information(arrays, DEFAULT_WEIGHTS)
+    weighed = PairFeatures(arrays, values, None, values.rarity + 0.05)
+    given_groups: list[Groups] = []
+
+    def group_bound(children: Groups, parents: Groups) -> BoundCheck:
+        given_groups.extend((children, parents))
+        return lambda child, _: np.ones(len(child), dtype=np.bool_)
+
+    everything = find_candidates(arrays, values.distinctive, None, group_bound)
+    assert as_dict(everything) == as_dict(find_candidates(arrays, values.distinctive))
+    mine, theirs = (np.arange(len(arrays)) for _ in range(2))
+    for first, groups in zip((mine, theirs), given_groups, strict=True):
+        assert len(groups) < len(groups.things)  # some stand for several columns
+        first[groups.things] = np.repeat(groups.first, np.diff(groups.starts))
+    bounds = weighed.group_bounds(*given_groups)
+    found = local_logits(bounds(mine[everything.child], theirs[everything.parent]))
+    each = local_logits(weighed.upper_bounds(everything.child, everything.parent))
+    assert (found >= each - 1e-9).all()
+    assert (found > each + 1e-3).any()
 
 
 @settings(deadline=None, max_examples=60)

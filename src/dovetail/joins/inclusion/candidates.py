@@ -20,11 +20,9 @@ from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, firsts, foun
 from dovetail.joins.inclusion.bottom_k import SketchIndex
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
+from dovetail.joins.inclusion.grouping import BLOCK, Groups, in_parts, products
 from dovetail.joins.naming.name_match import NameMatch
 from dovetail.joins.value_index.row_sample import SAMPLE_SIZE, sample_places
-
-# Likely pairs that are looked at together.
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +54,23 @@ def concatenate(parts: Sequence[Candidates]) -> Candidates:
 
 # Says of many pairs (child, parent) whether the upper bound of their score is high enough.
 BoundCheck = Callable[[Ints, Ints], Flags]
+# Given the groups that children and parents fall into, says the same of the first columns of two
+# groups, for all pairs that these stand for: none is ruled out that by itself would not be.
+GroupBound = Callable[[Groups, Groups], BoundCheck]
 
 
 def find_candidates(
-    arrays: ColumnArrays, distinctive: Flags, within_bound: BoundCheck | None = None
+    arrays: ColumnArrays,
+    distinctive: Flags,
+    within_bound: BoundCheck | None = None,
+    group_bound: GroupBound | None = None,
 ) -> Candidates:
     """All candidates between two tables; `distinctive` flags columns with distinctive values.
 
     Pairs that are not `within_bound` are neither counted nor returned; without it all are counted.
+    A `group_bound` rules most of them out before they are so much as listed.
     """
-    search = _CandidateSearch(arrays, distinctive)
+    search = _CandidateSearch(arrays, distinctive, group_bound)
     found = []
     for child, parent in search.blocks():
         able = within_bound(child, parent) if within_bound else np.ones(len(child), dtype=np.bool_)
@@ -94,7 +99,9 @@ class _CandidateSearch:
     Columns with the same values in as many rows each are looked up once: their `sort` is the same.
     """
 
-    def __init__(self, arrays: ColumnArrays, distinctive: Flags) -> None:
+    def __init__(
+        self, arrays: ColumnArrays, distinctive: Flags, group_bound: GroupBound | None
+    ) -> None:
         self._arrays = arrays
         self._distinctive = distinctive
         self._groups = group_equal_sets(arrays)
@@ -106,12 +113,13 @@ class _CandidateSearch:
         first, sort = self._sorts()
         # Columns of one sort, or keys of one group, and of one name: they share their answers.
         children, named = np.flatnonzero(sort >= 0), 2 * self._named.called + distinctive
-        self._mine = _Members.of(children, sort, named)
-        self._by_sort = _Members.of(np.arange(len(self._mine)), sort[self._mine.first])
+        self._mine = Groups.of(children, sort, named)
+        self._by_sort = Groups.of(np.arange(len(self._mine)), sort[self._mine.first])
         group_of = np.full(len(arrays), -1, dtype=np.int64)
         group_of[keys] = np.searchsorted(groups, self._groups.group_of[keys])
-        self._theirs = _Members.of(keys, group_of, 2 * self._named.name + distinctive)
-        self._by_group = _Members.of(np.arange(len(self._theirs)), group_of[self._theirs.first])
+        self._theirs = Groups.of(keys, group_of, 2 * self._named.name + distinctive)
+        self._by_group = Groups.of(np.arange(len(self._theirs)), group_of[self._theirs.first])
+        self._within = group_bound(self._mine, self._theirs) if group_bound else None
         samples, rows = [], []
         every_counts = list(arrays.counts)
         for column in first:
@@ -155,13 +163,16 @@ class _CandidateSearch:
         distinctive, that likely hold the child's rows."""
         table = self._arrays.table
         for sort, group in self._likely():
-            for mine, theirs in _products(self._by_sort, sort, self._by_group, group):
+            for mine, theirs in products(self._by_sort, sort, self._by_group, group):
                 child, parent = self._mine.first[mine], self._theirs.first[theirs]
                 able = self._distinctive[child] & self._distinctive[parent]
                 rest = np.flatnonzero(~able)
                 able[rest] = self._named(child[rest], parent[rest])
+                if self._within:
+                    named = np.flatnonzero(able)
+                    able[named] = self._within(child[named], parent[named])
                 mine, theirs = mine[able], theirs[able]
-                for child, parent in _products(self._mine, mine, self._theirs, theirs):
+                for child, parent in products(self._mine, mine, self._theirs, theirs):
                     apart = np.flatnonzero(table[child] != table[parent])
                     child, parent = child[apart], parent[apart]
                     order = np.lexsort((parent, child))
@@ -177,7 +188,7 @@ class _CandidateSearch:
         held = np.append(0, np.cumsum(self._end - self._begin))[self._sampled_at]
         size, rows = np.diff(self._sampled_at), _sums(self._rows, self._sampled_at)
         count = self._key_groups
-        for part in in_parts(np.diff(held), _BLOCK):
+        for part in in_parts(np.diff(held), BLOCK):
             first, last = self._sampled_at[part.start], self._sampled_at[part.stop]
             lengths = self._end[first:last] - self._begin[first:last]
             groups = self._index.sets[spans(self._begin[first:last], self._end[first:last])]
@@ -198,57 +209,6 @@ class _CandidateSearch:
         shared, rows = count_shared(self._arrays, inner, self._groups.value_hashes, outer)
         found = Candidates(child, parent, shared[back], rows[back])
         return found.take(found.rows >= self._arrays.thresholds.rows * self._arrays.filled[child])
-
-
-@dataclass(frozen=True, slots=True)
-class _Members:
-    """Things in classes: those of class `n` stand from `starts[n]` to `starts[n + 1]`."""
-
-    things: Ints
-    starts: Ints
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    @property
-    def first(self) -> Ints:
-        """The first thing of each class."""
-        found: Ints = self.things[self.starts[:-1]]
-        return found
-
-    @classmethod
-    def of(cls, things: Ints, *facts: Ints) -> _Members:
-        """Things in classes by the facts about each that there are, in the order of these."""
-        order = things[np.lexsort([fact[things] for fact in reversed(facts)])]
-        new = np.zeros(len(order), dtype=np.bool_)
-        new[:1] = True
-        for fact in facts:
-            new[1:] |= fact[order][1:] != fact[order][:-1]
-        return cls(order, np.append(np.flatnonzero(new), len(order)))
-
-
-def _products(
-    left: _Members, mine: Ints, right: _Members, theirs: Ints
-) -> Iterator[tuple[Ints, Ints]]:
-    """The pairs of things that pairs of classes stand for, a block at a time."""
-    lefts, rights = np.diff(left.starts), np.diff(right.starts)
-    for some in in_parts(lefts[mine], _BLOCK):
-        one = left.things[spans(left.starts[mine[some]], left.starts[mine[some] + 1])]
-        other = np.repeat(theirs[some], lefts[mine[some]])
-        for part in in_parts(rights[other], _BLOCK):
-            chosen = other[part]
-            thing = right.things[spans(right.starts[chosen], right.starts[chosen + 1])]
-            yield np.repeat(one[part], rights[chosen]), thing
-
-
-def in_parts(sizes: Ints, most: int) -> Iterator[slice]:
-    """Cut a sequence so that the sizes in a part sum to no more than a bound, or it is one item."""
-    ends = np.cumsum(sizes)
-    start, before = 0, 0
-    while start < len(sizes):
-        end = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)
-        yield slice(start, end)
-        start, before = end, int(ends[end - 1])
 
 
 def _sums(values: Ints, bounds: Ints) -> Ints:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
 from dovetail.joins.encoding import Encoded, once
 from dovetail.joins.inclusion.candidates import Candidates
+from dovetail.joins.inclusion.grouping import Groups
 from dovetail.joins.naming.conventions import naming_conventions
 from dovetail.joins.naming.copies import Copies
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
-from dovetail.joins.naming.name_words import counts, identifies
 from dovetail.joins.naming.references import References
+from dovetail.joins.scoring.column_facts import ColumnFacts
 from dovetail.joins.scoring.value_information import ValueInformation
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
 
@@ -76,68 +78,70 @@ class PairFeatures:
         rarity_bound: Floats | None = None,
     ) -> None:
         """`rarity_bound` is how rare each column's values may become; as they are, if not given."""
-        self._arrays, self._information, self._similarity = arrays, information, similarity
-        bound = information.rarity if rarity_bound is None else rarity_bound
-        self._bound = ValueInformation(information.sparsity, bound)
-        self._distinct = arrays.distinct
-        self._names = Encoded.of(arrays.name)
+        self._arrays, self._similarity = arrays, similarity
         self._references = References(arrays)
+        self._facts = ColumnFacts.of(arrays, information, self._references)
+        self._bound = self._facts
+        if rarity_bound is not None:
+            self._bound = replace(self._facts, rarity=rarity_bound)
+        self._names = Encoded.of(arrays.name)
         self._conventions = naming_conventions(arrays)
-        every = np.arange(len(arrays))
-        id_word = np.array([identifies(name) for name in arrays.name], dtype=np.bool_)
-        first = arrays.position == 0
-        # How far a column is named after its own table, both ways round: the head word must agree.
-        self._own_name = np.minimum(
-            self._references.to_table(every, arrays.table),
-            self._references.from_table(arrays.table, every),
-        )
-        self._own_name[self._references.bare] = 1.0  # a bare id is the table's own
-        self._key = 0.5 * first + 0.5 * np.maximum(0.5 * id_word, self._own_name)
-        # Two children of one parent share its name too: it counts in full for the own key.
-        self._own_key = (0.5 + 0.5 * np.minimum(2 * self._key, 1)) * (0.8 + 0.2 * self._own_name)
-        self._own = arrays.key * np.clip(3 * self._own_name - 1, 0, 1) * np.where(first, 1, 0.5)
-        self._plain = (arrays.number & ~id_word).astype(np.float64)
         self._copies = Copies(arrays)
         self._sources = Encoded.of([table.source for table in arrays.ids]).codes
-        self._counts = np.array([counts(name) for name in arrays.name], dtype=np.bool_)
 
     def of(self, found: Candidates) -> Features:
         """The features of each candidate."""
         tables = self._arrays.table[found.child], self._arrays.table[found.parent]
-        return self._of(found, self._information, self._convention(*tables))
+        copy = self._copies.among(*tables)
+        return self._of(found, self._facts, self._convention(*tables), copy)
 
     def upper_bounds(self, child: Ints, parent: Ints) -> Features:
         """The features of pairs as they may be at best, whatever their counts and other tables are.
 
         Every row is found, the values are as rare as their bound, the conventions are the same.
         """
-        shared = np.minimum(self._distinct[child], self._distinct[parent])
-        found = Candidates(child, parent, shared, self._arrays.filled[child])
-        return self._of(found, self._bound, np.ones(len(child)))
+        copy = self._copies.among(self._arrays.table[child], self._arrays.table[parent])
+        return self._at_best(child, parent, self._bound, copy)
 
-    def _of(self, found: Candidates, information: ValueInformation, convention: Floats) -> Features:
+    def group_bounds(self, children: Groups, parents: Groups) -> Callable[[Ints, Ints], Features]:
+        """Upper bounds that hold for all columns of two groups, told by any of them.
+
+        Columns of a group have the same values, and their and their tables' names the same words.
+        """
+        best = self._bound.best(children, parents)
+        return lambda child, parent: self._at_best(child, parent, best, np.zeros(len(child)))
+
+    def _at_best(self, child: Ints, parent: Ints, facts: ColumnFacts, copy: Floats) -> Features:
+        distinct = self._arrays.distinct
+        shared = np.minimum(distinct[child], distinct[parent])
+        found = Candidates(child, parent, shared, self._arrays.filled[child])
+        return self._of(found, facts, np.ones(len(child)), copy)
+
+    def _of(
+        self, found: Candidates, facts: ColumnFacts, convention: Floats, copy: Floats
+    ) -> Features:
         arrays, child, parent = self._arrays, found.child, found.parent
         tables = arrays.table[child], arrays.table[parent]
         to_table = self._references.to_table_or_people(child, tables[1])
         to_column = self._references.to_column(child, parent)
-        name = np.maximum(to_table, to_column * self._own_key[parent])
+        name = np.maximum(to_table, to_column * facts.own_key[parent])
         if self._similarity is not None:
             name = np.maximum(name, self._similarity(child, parent))
-        value = self._value(information, child, parent)
+        value = self._value(facts, child, parent)
         # A key inside a key, no word in common, values beyond chance: a table of a subtype.
-        subtype = value * self._own_name[parent] * (to_column == 0)
+        subtype = value * facts.own_name[parent] * (to_column == 0)
         return Features(
             name=name,
             value=value,
-            key=self._key[parent],
-            own=self._own[child] * (1 - subtype),
-            measure=self._plain[child] * np.where(self._counts[child], 1, 1 - to_table),
-            cover=found.shared / self._distinct[parent],
+            key=facts.key[parent],
+            own=facts.own[child] * (1 - subtype),
+            measure=facts.plain[child] * np.where(facts.counts[child], 1, 1 - to_table),
+            cover=found.shared / arrays.distinct[parent],
             orphan=1 - found.rows / arrays.filled[child],
-            repeat=1 - self._distinct[parent] / arrays.filled[parent],
+            repeat=facts.repeat[parent],
             convention=convention,
             exact=(self._names.codes[child] == self._names.codes[parent]).astype(np.float64),
-            copy=self._copies.among(*tables),
+            copy=copy,
             source=self._same_source(*tables),
         )
 
@@ -148,12 +152,12 @@ class PairFeatures:
         same: Floats = (self._sources[left] == self._sources[right]).astype(np.float64)
         return same
 
-    def _value(self, information: ValueInformation, child: Ints, parent: Ints) -> Floats:
-        rarity = np.minimum(information.rarity[child], information.rarity[parent])
+    def _value(self, facts: ColumnFacts, child: Ints, parent: Ints) -> Floats:
+        rarity = np.minimum(facts.rarity[child], facts.rarity[parent])
         # A second value settles it.
-        sparsity = information.sparsity[parent] * np.minimum(self._distinct[child], 2)
+        sparsity = facts.sparsity[parent] * np.minimum(self._arrays.distinct[child], 2)
         # However many tables hold an e-mail address, it is the same one.
-        both = self._arrays.global_ids[child] & self._arrays.global_ids[parent]
+        both = facts.global_id[child] & facts.global_id[parent]
         value: Floats = np.clip(np.where(both, sparsity, np.minimum(sparsity, rarity)), 0, 1)
         return value
 

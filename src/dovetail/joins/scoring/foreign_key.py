@@ -21,8 +21,14 @@ from dataclasses import fields
 import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
-from dovetail.joins.inclusion.candidates import Candidates, concatenate, find_candidates
+from dovetail.joins.inclusion.candidates import (
+    BoundCheck,
+    Candidates,
+    concatenate,
+    find_candidates,
+)
 from dovetail.joins.inclusion.fresh_candidates import find_fresh_candidates
+from dovetail.joins.inclusion.grouping import Groups
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
 from dovetail.joins.scoring.competition import ScoredEdges, score_jointly
 from dovetail.joins.scoring.features import PairFeatures, local_logits
@@ -35,6 +41,8 @@ from dovetail.joins.value_index.postings import Postings
 _MOST_FRESH = 0.1
 # How much rarer a column's values may become before its pairs must be looked for again.
 _SLACK = 0.05
+# By how much sums of the same numbers may differ.
+_ROUNDING = 1e-9
 
 
 def foreign_key(
@@ -79,8 +87,15 @@ def score_foreign_keys(
     def within_bound(child: Ints, parent: Ints) -> Flags:
         return local_logits(features.upper_bounds(child, parent), weights) > weights.least
 
+    def group_bound(children: Groups, parents: Groups) -> BoundCheck:
+        bounds, least = features.group_bounds(children, parents), weights.least - _ROUNDING
+        return lambda child, parent: local_logits(bounds(child, parent), weights) > least
+
     if before is None or fresh.all():
-        counted = find_candidates(arrays, information.distinctive, within_bound)
+        # Names that are more alike must never make a pair less likely, nor may headers count.
+        bounded = similarity is None and weights.name >= weights.value
+        rule = group_bound if bounded else None
+        counted = find_candidates(arrays, information.distinctive, within_bound, rule)
     else:
         known = before.candidates
         same = ~(fresh[known.child] | fresh[known.parent])
