@@ -17,7 +17,8 @@ from dovetail.families.family import Families
 from dovetail.families.joins import LogicalJoinGraph
 from dovetail.joins.column_arrays import spans as ranges
 from dovetail.joins.graph import JoinGraph
-from dovetail.notes.edges import noted_graph
+from dovetail.joins.known_edges import known_edges
+from dovetail.notes.edges import noted_graph, noted_scores
 from dovetail.notes.marks import marked_families
 from dovetail.notes.notes import NO_NOTES, Notes
 from dovetail.ports import Embedder
@@ -108,14 +109,10 @@ class Searcher:
         self.notes = notes
         self.families = marked_families(self.families, notes)
         if notes.pins or notes.bans:
-            graph = noted_graph(self.catalog, notes, thresholds=self._thresholds)
-            pairs = {frozenset((edge.left, edge.right)) for edge in notes.pins}
-            pairs |= {ban.tables for ban in notes.bans}
+            edges = known_edges(self.catalog, thresholds=self._thresholds)
             scores = {
-                (self.places[one], self.places[two]): max(
-                    (edge.score for edge in graph.between(one, two)), default=0.0
-                )
-                for one, two in (sorted(pair) for pair in pairs if len(pair) > 1)
+                (self.places[one], self.places[two]): score
+                for (one, two), score in noted_scores(edges, notes).items()
             }
             self._whole = replace(self._whole, joined=self._whole.joined.edited(scores))
         allowed = self._covered
