@@ -13,7 +13,7 @@ CORPORA := .bench/data
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .PHONY: help demo test test-fast setup check lint types imports docs bench-profile bench-index bench-joins \
-	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-data bench bench-llm soak clean
+	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-data bench bench-llm soak fit clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -88,6 +88,11 @@ bench: $(VENV)/.dev ## all measures that need no language model: report/ and doc
 
 bench-llm: $(VENV)/.dev ## what the language model LLM adds: sets and answers, into docs/results*
 	$(BIN)/python -m benchmarks.with_model --llm '$(LLM)' $(DATA)
+
+fit: $(VENV)/.dev ## train the set scorer of graph anew (needs torch: the dependency group compare)
+	$(BIN)/python -m benchmarks.training_examples .bench/examples.npz $(CORPORA)/mmqa $(CORPORA)/spider_train \
+		--apart $(CORPORA)/spider_dev
+	$(BIN)/python -m benchmarks.train_scorer src/dovetail/retrieve/graph/set_scorer.json .bench/examples.npz
 
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) .demo .bench report build dist

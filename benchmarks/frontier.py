@@ -2,9 +2,10 @@
 
     python benchmarks/frontier.py SPIDER BIRD MMQA BEAVER [--plot docs/frontier.svg] [--json FILE]
 
-Corpora are folders as `dovetail bench retrieval` reads them. The weights were fitted on MMQA, so it
-is scored out of sample: each question by weights that are fitted anew on the other databases, in
-five folds. All other corpora are scored with the weights as shipped.
+Corpora are folders as `dovetail bench retrieval` reads them. The weights were trained on MMQA, so
+it is scored out of sample: each question by weights that were trained without its database, as
+`train_scorer.py --folds 5` wrote them into the folder `--folds`. All other corpora are scored with
+the weights as shipped.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dovetail.bench.frontier import ConfidenceGroup, Corpus, Point, at
 from dovetail.bench.measures import Retrieval
 from dovetail.bench.reporting.plots import Curve, Layout, Mark, Panel, sheet
 from dovetail.retrieve.graph.selector import BREADTH
+from dovetail.retrieve.graph.set_scorer import SetScorer
 from dovetail.settings import Settings
 
 PLOT = Path(__file__).resolve().parent.parent / "docs" / "frontier.svg"
@@ -93,11 +95,12 @@ class Frontier:
         return PUBLISHED.get(self.name.removesuffix(EVIDENCE), ())
 
 
-def frontier(folder: Path, *, evidence: bool = False) -> Frontier:
+def frontier(folder: Path, folds: Path | None = None, *, evidence: bool = False) -> Frontier:
     """Score a corpus once, and cut at every breadth."""
     corpus = Corpus.of(open_dataset(folder), Settings(), evidence=evidence)
-    if corpus.name == FITTED_ON:
-        corpus = corpus.out_of_sample()
+    if corpus.name == FITTED_ON and folds is not None:
+        texts = [file.read_text("utf-8") for file in sorted(folds.glob("*.json"))]
+        corpus = corpus.out_of_sample([SetScorer.of(json.loads(text)) for text in texts])
     name = corpus.name + (EVIDENCE if evidence else "")
     return Frontier(
         name, len(corpus.questions), corpus.points(BREADTHS), corpus.by_confidence(BREADTH)
@@ -179,10 +182,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, nargs="+", help="folders of corpora")
     parser.add_argument("--evidence", action="store_true", help="ask with the questions' evidence")
+    parser.add_argument("--folds", type=Path, help="weights by folds, for the corpus trained on")
     parser.add_argument("--json", type=Path, help="where the figures are written")
     parser.add_argument("--plot", type=Path, default=PLOT, help="where the picture is written")
     options = parser.parse_args()
-    results = [frontier(folder, evidence=options.evidence) for folder in options.data]
+    results = [
+        frontier(folder, options.folds, evidence=options.evidence) for folder in options.data
+    ]
     if options.json:
         options.json.write_text(json.dumps([asdict(each) for each in results], indent=1), "utf-8")
     options.plot.write_text(plot(results), encoding="utf-8")

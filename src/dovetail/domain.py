@@ -261,6 +261,9 @@ class Chosen:
 class Alternative:
     """Another set of tables that a question could mean, and the F1 to expect of it (0 to 1).
 
+    `probability` is that of this reading of the question, `reason` says in words what speaks for
+    it.
+
     >>> other = Alternative((TableId("crm.sqlite", "orders"),), confidence=0.31)
     >>> [str(table) for table in other.tables]
     ['crm.sqlite::orders']
@@ -268,10 +271,22 @@ class Alternative:
 
     tables: tuple[TableId, ...]
     confidence: float
+    probability: float = 0.0
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """The alternative as JSON has it."""
+        return {
+            "tables": list(map(str, self.tables)),
+            "probability": self.probability,
+            "confidence": self.confidence,
+            "reason": self.reason,
+        }
 
 
-# The fact of a stage that says: a selector looked, and no table answers the question.
-NOTHING_FITS = "nothing_fits"
+# The fact of a stage that says: a selector looked, and no table answers the question. Beside it may
+# stand which tables come nearest, and the words of the question that no table covers.
+NOTHING_FITS, NEAREST, UNCOVERED = "nothing_fits", "nearest", "uncovered"
 _NEAREST = 3
 
 
@@ -280,8 +295,9 @@ class TableSet:
     """The tables chosen for a question, in order, and the joins among them.
 
     `trace` holds one JSON-ready entry per stage: what went in, what came out, what it cost.
-    `confidence` is the F1 to expect of the set, where the retriever knows it; `alternatives` are
-    other sets that the question could mean, the likeliest first.
+    `confidence` is the F1 to expect of the set, `answerable` the probability that the catalog can
+    answer the question at all, where the retriever knows them; `alternatives` are other sets that
+    the question could mean, the likeliest first.
 
     >>> orders, items = TableId("shop", "orders"), TableId("shop", "items")
     >>> chosen = tuple(Chosen(table, 1.0, "search", "") for table in (orders, items))
@@ -296,6 +312,7 @@ class TableSet:
     trace: tuple[Mapping[str, object], ...] = ()
     confidence: float | None = None
     alternatives: tuple[Alternative, ...] = ()
+    answerable: float | None = None
 
     @property
     def ids(self) -> tuple[TableId, ...]:
@@ -336,11 +353,25 @@ class TableSet:
 
     @property
     def nearest(self) -> tuple[str, ...]:
-        """The ids of the first candidates of the search, where the trace lists them."""
+        """The ids of the tables that come nearest, where the trace has them.
+
+        They are those that a selector names, else the first candidates of the search.
+        """
+        for entry in self.trace:
+            if isinstance(named := entry.get(NEAREST), list):
+                return tuple(map(str, named))
         for entry in self.trace:
             listed = entry.get("candidates")
             if entry.get("stage") == "search" and isinstance(listed, list):
                 return tuple(str(candidate["table"]) for candidate in listed[:_NEAREST])
+        return ()
+
+    @property
+    def uncovered(self) -> tuple[str, ...]:
+        """The words of the question that no table covers, where a selector tells them."""
+        for entry in self.trace:
+            if isinstance(words := entry.get(UNCOVERED), list):
+                return tuple(map(str, words))
         return ()
 
     def to_dict(self) -> dict[str, object]:
@@ -365,10 +396,8 @@ class TableSet:
             "connected": self.connected,
             **nearest,
             "confidence": self.confidence,
-            "alternatives": [
-                {"tables": list(map(str, other.tables)), "confidence": other.confidence}
-                for other in self.alternatives
-            ],
+            "answerable": self.answerable,
+            "alternatives": [other.to_dict() for other in self.alternatives],
             "trace": [dict(entry) for entry in self.trace],
         }
 

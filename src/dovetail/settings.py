@@ -24,6 +24,7 @@ RENAMED = {"recall": "breadth", "unsure": "ask_below"}
 BOUNDS: Mapping[str, tuple[float, float]] = {
     "sample_rows": (0, 1_000), "seed": (0, (1 << 63) - 1), "join_rows": (0, 1),
     "join_unique": (0, 1), "workers": (1, 10_000), "breadth": (0, 1), "ask_below": (0, 1),
+    "refuse_below": (0, 1),
     "llm_workers": (1, 10_000), "llm_context": (256, 1 << 31), "llm_price_in": (0, 1e6),
     "llm_price_out": (0, 1e6), "query_seconds": (0.001, 604_800), "query_memory_mb": (16, 1 << 30),
     "query_rows": (1, 1 << 40),
@@ -65,8 +66,10 @@ class Settings:
     embedder: str = "minilm"
     embedded_text: str = "schema"
     selector: str = "auto"
-    breadth: float = 0.6
+    breadth: float = 0.65
     ask_below: float = 0.7
+    refuse_below: float = 0.03
+    use_sources: bool = True
     llm: str | None = None
     llm_workers: int = 8
     llm_context: int = 16_384

@@ -245,7 +245,9 @@ def test_old_names_are_still_there(tmp_path: Path, catalog: dovetail.Catalog) ->
 def test_competing_groups_are_alternatives(sample: dovetail.Catalog) -> None:
     found = dovetail.open(sample.folder, WORDS).ask("Who ordered what?", selector="graph")
     groups = [{table.source for table in other.tables} for other in found.alternatives]
-    assert {"shop.sqlite"} in groups
-    confidences = [other.confidence for other in found.alternatives]
-    assert confidences == sorted(confidences, reverse=True)
+    assert {"shop.sqlite"} <= {table.source for table in found.ids}
+    assert groups == [{"civic.sqlite"}, {"warehouse.duckdb"}]
+    likely = [other.probability for other in found.alternatives]
+    assert likely == sorted(likely, reverse=True)
+    assert found.alternatives[0].reason.startswith("closure_orders: its names say ordered")
     assert all(set(other.tables) != set(found.ids) for other in found.alternatives)

@@ -68,7 +68,7 @@ def test_nothing_fits_is_an_answer(shop: Path) -> None:
         found = catalog.ask(QUESTION, llm=llm)
         with pytest.raises(NotFoundError, match="nothing here seems to answer this; nearest: "):
             catalog.answer(found, llm=llm)
-    assert (shown.returncode, shown.stderr) == (0, "")
+    assert (shown.returncode, shown.stderr, told.returncode) == (1, "", 1)
     first = catalog.search(QUESTION, 3)
     nearest = ", ".join(str(candidate.table) for candidate in first)
     assert shown.stdout == f"Nothing here seems to answer this; nearest: {nearest}.\n"
@@ -97,8 +97,8 @@ def test_the_json_is_as_documented(shop: Path) -> None:
     done = ask(shop, "--k", "3", "--json")
     found = json.loads(done.stdout)
     assert list(found) == [
-        "question", "tables", "joins", "connected", "confidence", "alternatives", "warnings",
-        "trace",
+        "question", "tables", "joins", "connected", "confidence", "answerable", "alternatives",
+        "warnings", "trace",
     ]  # fmt: skip
     assert found["question"] == QUESTION
     table, edge = found["tables"][0], found["joins"][0]

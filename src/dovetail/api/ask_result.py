@@ -79,12 +79,22 @@ class AskResult:
         return self.table_set.confidence
 
     @property
+    def answerable(self) -> float | None:
+        """The probability that the catalog can answer the question, where `graph` was asked.
+
+        Below the setting `refuse_below` the result is empty.
+        """
+        return self.table_set.answerable
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences on what to look out for before using the tables; empty if nothing."""
         if not self:
+            lacking = ", ".join(self.table_set.uncovered)
+            why = f" (no table covers: {lacking})" if lacking else ""
             nearest = ", ".join(self.table_set.nearest)
             more = f"; nearest: {nearest}" if nearest else ""
-            return (f"nothing here seems to answer this{more}",)
+            return (f"nothing here seems to answer this{why}{more}",)
         if self.connected:
             return ()
         parts = " | ".join(", ".join(map(str, part)) for part in self.table_set.components)
@@ -98,9 +108,9 @@ class AskResult:
     def alternatives(self) -> tuple[Alternative, ...]:
         """Other sets that the question could mean, the likeliest first.
 
-        They are the connected groups that compete for the question among the candidates of the
-        selector `graph`, each with the F1 to expect of it. Empty where one group stands out, and
-        where another selector chose.
+        They are the groups of tables that compete for the question among the candidates of the
+        selector `graph`, each with its probability, the F1 to expect of it and what speaks for it.
+        Empty where one group stands out, and where another selector chose.
         """
         return self.table_set.alternatives
 
@@ -174,10 +184,10 @@ class AskResult:
         parts += [notebook.note(warning) for warning in self.warnings]
         if self.alternatives:
             others = (
-                (", ".join(map(str, other.tables)), f"{other.confidence:.2f}")
+                (", ".join(map(str, other.tables)), f"{other.probability:.2f}", other.reason)
                 for other in self.alternatives
             )
-            parts.append(notebook.table(["could also mean", "confidence"], others))
+            parts.append(notebook.table(["or did you mean", "probability", "why"], others))
         return notebook.block(self.question, *parts)
 
     @property

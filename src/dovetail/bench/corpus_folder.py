@@ -6,3 +6,4 @@ from __future__ import annotations
 ABOUT = "dataset.json"
 QUESTIONS = "questions.json"
 FOREIGN_KEYS = "foreign_keys.json"
+FAMILIES = "families.json"

@@ -1,8 +1,9 @@
 """Datasets: the tables of several databases in one pool, declared foreign keys, and questions.
 
 A folder holds `databases/<db>/<db>.sqlite`, `questions.json` and `foreign_keys.json`; another set
-of sources is named in `dataset.json`. Which table belongs to which database is for scoring only:
-all are indexed into one catalog, and no retriever sees it.
+of sources is named in `dataset.json`, and `families.json` names tables that are one. Which table
+belongs to which database is for scoring only: all are indexed into one catalog, and no retriever
+sees it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dovetail.bench.corpus_folder import ABOUT, FOREIGN_KEYS, QUESTIONS
+from dovetail.bench.corpus_folder import ABOUT, FAMILIES, FOREIGN_KEYS, QUESTIONS
 from dovetail.bench.gold import DIALECTS
 from dovetail.bench.questions import Question, QuestionSet, read_questions
 from dovetail.catalog.manifest import read_manifest
@@ -48,6 +49,7 @@ class Dataset:
 
     Without `sources`, its catalog stands at `home` already. Keys that its sources declare and their
     comments are left out of it, unless `declared` and `comments` say that they may be used.
+    `families_file` names the tables that are one logical table, if there is one (directory.py).
     """
 
     name: str
@@ -57,6 +59,25 @@ class Dataset:
     dialects: tuple[str, ...] = DIALECTS
     declared: bool = False
     comments: bool = False
+    families_file: Path | None = None
+
+    @property
+    def pooled(self) -> bool:
+        """Whether databases were pooled on purpose, so that no retriever may go by sources."""
+        return bool(self.sources)
+
+    def families(self) -> Mapping[str, Sequence[str]]:
+        """The names of the members of each family, by its name; none without a file of them."""
+        file = self.families_file or self.home / FAMILIES
+        if not file.is_file():
+            return {}
+        try:
+            found = json.loads(file.read_text("utf-8"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise DatasetError(f"{file} is no JSON: {error}") from None
+        if not isinstance(found, dict) or not all(isinstance(one, list) for one in found.values()):
+            raise DatasetError(f"{file} is no object of lists of names")
+        return {str(name): [str(member) for member in found[name]] for name in found}
 
     def question_set(self) -> QuestionSet:
         """The questions as the dataset has them, and why some of them cannot be read."""
@@ -162,7 +183,8 @@ def open_dataset(data: str | Path, *, catalog: Path | None = None) -> Dataset:
     if path.is_file():
         from dovetail.bench.custom_questions import read_rows
 
-        return Dataset(path.stem, _given(catalog, path), {}, lambda: read_rows(path))
+        home, beside = _given(catalog, path), path.parent / FAMILIES
+        return Dataset(path.stem, home, {}, lambda: read_rows(path), families_file=beside)
     if (path / "queries.jsonl").is_file():
         from dovetail.bench.beir import read_rows as read_beir
 

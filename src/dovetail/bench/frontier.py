@@ -1,12 +1,13 @@
 """The precision-recall frontier of `graph`: each question is scored once, and cut at any breadth.
 
-Its weights come from here as well (`fit`, a logistic regression over scored candidates), and so do
-probabilities out of sample for the corpus that they were fitted on (`Corpus.out_of_sample`).
+The weights of its first probabilities come from here as well (`fit`, a logistic regression over
+scored candidates); `Corpus.out_of_sample` scores a corpus that the set scorer was trained on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
@@ -18,13 +19,13 @@ from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.measures import Retrieval, Score, retrieval, score
 from dovetail.bench.questions import Question
 from dovetail.offline.progress import Progress, ProgressCallback
-from dovetail.retrieve.graph.selector import GraphRetriever, ScoredCandidates, predict
+from dovetail.retrieve.graph.selector import GraphRetriever, ScoredCandidates
+from dovetail.retrieve.graph.set_scorer import SetScorer
 from dovetail.retrieve.opening import searcher_of
 from dovetail.settings import Settings
 
 Doubles = npt.NDArray[np.float64]
 
-FOLDS = 5
 _RIDGE, _STEPS, _SETTLED = 3.0, 25, 1e-6
 
 
@@ -120,31 +121,34 @@ class Corpus:
             if some
         ]
 
-    def out_of_sample(self) -> Corpus:
-        """A copy of this corpus, each question scored by weights fitted on other databases."""
-        names = sorted({one.database for one in self.questions})
-        fold = {name: place % FOLDS for place, name in enumerate(names)}
-        fitted = [
-            fit([one for one in self.questions if fold[one.database] != left])
-            for left in range(FOLDS)
-        ]
-        return replace(self, questions=tuple(self._rescored(fold, fitted)))
+    def out_of_sample(self, scorers: Sequence[SetScorer]) -> Corpus:
+        """A copy of this corpus, each question scored by a scorer that did not see its database.
 
-    def _rescored(
-        self, fold: dict[str, int], fitted: Sequence[Sequence[float]]
-    ) -> Iterator[ScoredQuestion]:
-        for one in self.questions:
-            probabilities = predict(one.scored.features, fitted[fold[one.database]])
-            yield replace(one, scored=replace(one.scored, probabilities=probabilities))
+        Scorer `n` was trained without the databases of fold `n` (`fold_of`).
+        """
+        questions = (
+            replace(one, scored=one.scored.by(scorers[fold_of(one.database, len(scorers))]))
+            for one in self.questions
+        )
+        return replace(self, questions=tuple(questions))
+
+
+def fold_of(database: str, folds: int) -> int:
+    """The fold of a database, from its name alone: the same in every corpus."""
+    return zlib.crc32(database.encode()) % folds
 
 
 def fit(seen: Sequence[ScoredQuestion]) -> list[float]:
-    """The weights of the features and the bias that tell gold candidates from others best.
+    """The weights of the features and the bias that tell gold candidates from others best."""
+    features = np.vstack([one.scored.features for one in seen]).astype(np.float64)
+    return logistic(features, np.concatenate([one.needed for one in seen]))
+
+
+def logistic(features: Doubles, needed: npt.NDArray[np.bool_]) -> list[float]:
+    """The weights of features and the bias that tell some rows from the others best.
 
     Newton's method for a logistic regression over features of like spread, with a ridge.
     """
-    features = np.vstack([one.scored.features for one in seen]).astype(np.float64)
-    needed = np.concatenate([one.needed for one in seen])
     mean, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
     rows = np.hstack([(features - mean) / spread, np.ones((len(features), 1))])
     ridge = np.diag([_RIDGE] * features.shape[1] + [1e-6])

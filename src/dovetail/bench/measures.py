@@ -127,12 +127,17 @@ class Execution:
 def score(found: Collection[Hashable], gold: Collection[Hashable]) -> Score:
     """Score the tables found for a question against its gold tables.
 
+    Where no table is gold, finding none is right, and finding any is wrong.
+
     >>> score(["a", "b", "c"], ["a", "d"])
     Score(precision=0.3333333333333333, recall=0.5, f1=0.4, perfect=False, tables=3)
     """
+    if not gold:
+        right_not_to = float(not found)
+        return Score(right_not_to, right_not_to, right_not_to, not found, len(found))
     right = len(set(found) & set(gold))
     precision = right / len(set(found)) if found else 0.0
-    recall = right / len(set(gold)) if gold else 0.0
+    recall = right / len(set(gold))
     f1 = 2 * precision * recall / (precision + recall) if right else 0.0
     return Score(precision, recall, f1, right == len(set(gold)), len(found))
 

@@ -9,9 +9,12 @@ from pathlib import Path
 
 from dovetail.bench.questions import Question, table_of
 from dovetail.catalog.files import replace_file
+from dovetail.domain import TableId
 from dovetail.errors import DatasetError, NotFoundError
 
 SUFFIX = ".questions.jsonl"
+# Sets of tables that few questions have; left out of a line where there is none.
+_SETS = ("alternative_gold", "families")
 
 
 def questions_beside(folder: Path, dataset: str, digest: str) -> Path:
@@ -27,6 +30,7 @@ def write_questions(folder: Path, dataset: str, digest: str, questions: Sequence
             "text": question.text,
             "gold": [str(table) for table in question.gold],
             "difficulty": question.difficulty,
+            **{name: _names(sets) for name in _SETS if (sets := getattr(question, name))},
         }
         for question in questions
     )
@@ -54,8 +58,18 @@ def read_questions_beside(run: Path, dataset: str, digest: str) -> tuple[Questio
                 text=row["text"],
                 gold=tuple(table_of(name, "") for name in row["gold"]),
                 difficulty=row["difficulty"],
+                alternative_gold=_tables(row.get("alternative_gold", ())),
+                families=_tables(row.get("families", ())),
             )
             for row in rows
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DatasetError(f"{file} does not read: {error}; remove it and repeat the run") from None
+
+
+def _names(sets: Sequence[Sequence[TableId]]) -> list[list[str]]:
+    return [[str(table) for table in tables] for tables in sets]
+
+
+def _tables(sets: Sequence[Sequence[str]]) -> tuple[tuple[TableId, ...], ...]:
+    return tuple(tuple(table_of(name, "") for name in names) for names in sets)

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from random import Random
 
+from dovetail.bench.directory import Directory
 from dovetail.bench.gold import tables_of
 from dovetail.domain import TableId
 from dovetail.errors import DatasetError
 from dovetail.ports import Json
 
-_NAMED = ("question_id", "db_id", "question", "evidence", "difficulty", "sql", "gold_tables")
+_NAMED = (
+    "question_id", "db_id", "question", "evidence", "difficulty", "sql", "gold_tables",
+    "alternative_gold",
+)  # fmt: skip
 _SHOWN = 3
 
 
@@ -20,7 +24,10 @@ _SHOWN = 3
 class Question:
     """A question; `text` is all that a retriever sees of it.
 
-    `gold` are the tables that answer it, `extra` is whatever else its dataset says.
+    `gold` are the tables that answer it; none, if the dataset says that nothing in it does.
+    `alternative_gold` are other sets that answer it as well. `families` are the logical tables
+    among both that are stored as several (partitions): any member stands for its family. `extra`
+    is whatever else the dataset says.
     """
 
     id: str
@@ -30,6 +37,13 @@ class Question:
     evidence: str = ""
     difficulty: str = ""
     extra: Mapping[str, object] = field(default_factory=dict)
+    alternative_gold: tuple[tuple[TableId, ...], ...] = ()
+    families: tuple[tuple[TableId, ...], ...] = ()
+
+    @property
+    def answerable(self) -> bool:
+        """Whether any table of the dataset answers it."""
+        return bool(self.gold)
 
     def with_evidence(self) -> Question:
         """The question with its evidence as a part of the text."""
@@ -54,15 +68,19 @@ class QuestionSet:
     questions: tuple[Question, ...]
     problems: tuple[Problem, ...] = ()
 
-    def over(self, tables: Iterable[TableId]) -> QuestionSet:
-        """Resolve gold to these tables, whatever the case of names; others become problems."""
-        directory = _Directory(tables)
+    def over(
+        self, tables: Iterable[TableId], families: Mapping[str, Sequence[str]] | None = None
+    ) -> QuestionSet:
+        """Resolve gold to these tables, whatever the case of names; others become problems.
+
+        `families` are patterns of the names of tables that are one logical table, by its name.
+        """
+        directory = Directory(tables, families or {})
         good: list[Question] = []
         bad = list(self.problems)
         for question in self.questions:
             try:
-                gold = {directory.find(table) for table in question.gold}
-                good.append(replace(question, gold=tuple(sorted(gold))))
+                good.append(_resolved(question, directory))
             except DatasetError as error:
                 bad.append(Problem(question.id, str(error)))
         return QuestionSet(tuple(good), tuple(bad))
@@ -79,27 +97,15 @@ class QuestionSet:
             )
 
 
-class _Directory:
-    """Finds tables by names in whatever case; a table without a source by its name alone."""
-
-    def __init__(self, tables: Iterable[TableId]) -> None:
-        self._exact = set(tables)
-        self._folded: dict[tuple[str, str], list[TableId]] = {}
-        for table in sorted(self._exact):
-            for source in (table.source.casefold(), ""):
-                self._folded.setdefault((source, table.name.casefold()), []).append(table)
-
-    def find(self, table: TableId) -> TableId:
-        if table in self._exact:
-            return table
-        found = self._folded.get((table.source.casefold(), table.name.casefold()), [])
-        name = str(table) if table.source else table.name
-        if not found:
-            raise DatasetError(f"its gold table {name} is not in the catalog")
-        if len(found) > 1:
-            choices = ", ".join(map(str, found))
-            raise DatasetError(f"its gold table {name} may be any of {choices}")
-        return found[0]
+def _resolved(question: Question, directory: Directory) -> Question:
+    """A question whose gold are tables of the catalog, with the families that these belong to."""
+    gold, *others = (
+        tuple(sorted({directory.find(table) for table in tables}))
+        for tables in (question.gold, *question.alternative_gold)
+    )
+    wanted = {table for tables in (gold, *others) for table in tables}
+    families = directory.families_of(wanted)
+    return replace(question, gold=gold, alternative_gold=tuple(others), families=families)
 
 
 def read_questions(rows: Sequence[Json], dialects: Sequence[str]) -> QuestionSet:
@@ -123,21 +129,30 @@ def _question(question_id: str, row: Json, dialects: Sequence[str]) -> Question:
     if not text:
         raise DatasetError("it has no text")
     database, sql = str(row.get("db_id") or ""), str(row.get("sql") or "")
-    if given := row.get("gold_tables"):
-        if not isinstance(given, list):
-            raise DatasetError("its gold_tables are no list of names")
-        gold = {table_of(str(name), database) for name in given}
+    given = row.get("gold_tables")
+    if given or (given == [] and not sql):  # an empty list says that no table answers it
+        gold = _listed(given, database)
     else:
-        gold = gold_of(sql, database, dialects)
+        gold = tuple(sorted(gold_of(sql, database, dialects)))
+    others = row.get("alternative_gold") or []
+    if not isinstance(others, list):
+        raise DatasetError("its alternative_gold is no list of lists of names")
     return Question(
         id=question_id,
         text=text,
-        gold=tuple(sorted(gold)),
+        gold=gold,
+        alternative_gold=tuple(_listed(other, database) for other in others),
         sql=sql,
         evidence=str(row.get("evidence") or ""),
         difficulty=str(row.get("difficulty") or ""),
         extra={key: value for key, value in row.items() if key not in _NAMED},
     )
+
+
+def _listed(names: object, database: str) -> tuple[TableId, ...]:
+    if not isinstance(names, list):
+        raise DatasetError("its gold_tables are no list of names")
+    return tuple(sorted({table_of(str(name), database) for name in names}))
 
 
 def table_of(name: str, database: str) -> TableId:

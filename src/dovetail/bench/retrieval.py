@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dovetail.bench.datasets import Dataset
 from dovetail.bench.in_sample import in_sample
-from dovetail.bench.measures import retrieval, score
+from dovetail.bench.measures import retrieval
 from dovetail.bench.question_file import write_questions
 from dovetail.bench.question_filter import QuestionFilter
 from dovetail.bench.questions import Question
@@ -20,6 +20,7 @@ from dovetail.bench.run import ask_all, check_tables
 from dovetail.bench.run_config import RunConfig
 from dovetail.bench.run_file import Found, Record, resumed
 from dovetail.bench.run_key import RunKey, digest, key_of, settings_in
+from dovetail.bench.set_measures import score_of, set_measures
 from dovetail.bench.subquestions import read_subquestions
 from dovetail.bench.trec import read_trec
 from dovetail.bench.with_purposes import catalog_with_purposes
@@ -30,6 +31,8 @@ from dovetail.retrieve.registry import full_name, open_retriever, ranks, retriev
 from dovetail.settings import PREFIX, RENAMED, Settings
 
 ALL, TREC = "all", "trec:"
+# Settings that the dataset decides, where it does.
+_DECIDED: Json = {"use_sources": False, "refuse_below": 0.0}
 
 
 def bench_retrieval(
@@ -101,6 +104,7 @@ class Experiment:
     @classmethod
     def of(cls, dataset: Dataset, question_filter: QuestionFilter, config: RunConfig) -> Experiment:
         """Bring the catalog up to date and find the gold tables of the questions in it."""
+        config = replace(config, settings=_fair(dataset, config.settings))
         file = question_filter.subquestions
         given = read_subquestions(file, dataset.rows()) if file else None
         if question_filter.purposes:
@@ -109,7 +113,7 @@ class Experiment:
             )
         else:
             catalog = dataset.catalog(config.settings, config.on_progress)
-        asked = dataset.question_set().over(catalog.ids)
+        asked = dataset.question_set().over(catalog.ids, dataset.families())
         if question_filter.skip_bad:
             for problem in asked.problems:
                 config.note(f"left out {problem}")
@@ -121,6 +125,9 @@ class Experiment:
         chosen = question_filter.apply(all_questions, catalog)
         if not chosen:
             raise UsageError(f"{dataset.name} has no question to ask")
+        if all(question.answerable for question in all_questions):
+            # Where every question has an answer, none is refused: other systems refuse none.
+            config = replace(config, settings=replace(config.settings, refuse_below=0.0))
         for gap in given.gaps(all_questions) if given else ():
             config.note(gap)
         by_text = given.by_text(all_questions) if given else {}
@@ -222,7 +229,9 @@ class Experiment:
         usual = settings_in(Settings())
         chosen = settings_in(settings).items()
         given = [
-            f"{PREFIX}{name.upper()}={value}" for name, value in chosen if value != usual[name]
+            f"{PREFIX}{name.upper()}={value}"
+            for name, value in chosen
+            if value != usual[name] and value != _DECIDED.get(name, usual[name])
         ]
         return " ".join([*map(shlex.quote, given), shlex.join(words)])
 
@@ -247,9 +256,11 @@ class Experiment:
     def row(self, retriever: str, ran: RunResult) -> Json:
         """A result row: the measures of a run, each question counting alike, and what it cost."""
         records, decisive = ran.records, self._settings(retriever)
-        gold = {question.id: question.gold for question in self.questions}
-        scores = [score(record.ids, gold[record.question]) for record in records]
+        by_id = {question.id: question for question in self.questions}
+        asked = [by_id[record.question] for record in records]
+        scores = [score_of(*pair) for pair in zip(asked, records, strict=True)]
         measured = {name: round(value, 6) for name, value in asdict(retrieval(scores)).items()}
+        sets = asdict(set_measures(asked, records))
         return {
             "retriever": retriever,
             "knows": self.knows,
@@ -262,6 +273,7 @@ class Experiment:
                 **{old: decisive[new] for old, new in RENAMED.items()},
             },
             **measured,
+            **{name: value and round(value, 6) for name, value in sets.items()},
             "llm_calls": _mean(record.llm_calls for record in records),
             "tokens_in": _mean(record.tokens_in for record in records),
             "tokens_out": _mean(record.tokens_out for record in records),
@@ -270,6 +282,11 @@ class Experiment:
             "seconds_per_question": _mean(record.seconds for record in records),
             "in_sample": in_sample(retriever, self.dataset) or None,
         }
+
+
+def _fair(dataset: Dataset, settings: Settings) -> Settings:
+    """The settings without what a pooled corpus forbids: to go by the sources of its tables."""
+    return replace(settings, use_sources=settings.use_sources and not dataset.pooled)
 
 
 def _cut(ran: RunResult, k: int) -> RunResult:

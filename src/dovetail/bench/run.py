@@ -99,6 +99,7 @@ def record_of(question: str, found: TableSet, seconds: float) -> Record:
         seconds=round(seconds, 6),
         trace=trace_id(found.trace),
         timeout=any(stage.get("timeout") for stage in found.trace),
+        alternatives=tuple(tuple(map(str, other.tables)) for other in found.alternatives),
     )
 
 

@@ -56,7 +56,8 @@ class Record:
     """What a retriever found for one question and what that cost; `trace` is the trace's id.
 
     `timeout`: a clock ended its work, so that another machine may find something else. Where the
-    run went on to SQL, the cost is that of both, and `written` is there.
+    run went on to SQL, the cost is that of both, and `written` is there. `alternatives` are other
+    sets that it offered, by the ids of their tables.
     """
 
     question: str
@@ -69,6 +70,7 @@ class Record:
     trace: str
     written: Written | None = None
     timeout: bool = False
+    alternatives: tuple[tuple[str, ...], ...] = ()
 
     @property
     def ids(self) -> list[TableId]:
@@ -90,10 +92,11 @@ class Record:
             **given,
             written=None if written is None else Written(**written),
             timeout=bool(row.get("timeout")),
+            alternatives=tuple(tuple(tables) for tables in row.get("alternatives", ())),
         )
 
 
-_RARE = ("written", "timeout")  # left out of a line where there is none
+_RARE = ("written", "timeout", "alternatives")  # left out of a line where there is none
 _FIELDS = tuple(field.name for field in fields(Record) if field.name not in _RARE)
 
 

@@ -120,7 +120,7 @@ def _contents_of(catalog: CatalogReader) -> str:
 
 def _code(retriever: str) -> str:
     """A digest of the code that retrieves, so that a run of an older one is not taken for it."""
-    files = [file for file in sorted(_PACKAGE.rglob("*")) if file.suffix in (".py", ".md")]
+    files = [file for file in sorted(_PACKAGE.rglob("*")) if file.suffix in (".py", ".md", ".json")]
     parts = [
         _contents(file) for file in files if file.relative_to(_PACKAGE).parts[0] not in _BESIDE
     ]

@@ -62,7 +62,7 @@ def ask(
             min=0,
             max=1,
             metavar="SHARE",
-            help="graph: how many tables it takes, from 0 (the best one) to 1 (all) [0.6].",
+            help="graph: how many tables it takes, from 0 (the best one) to 1 (all) [0.65].",
         ),
     ] = None,
     recall: Annotated[float | None, typer.Option(min=0, max=1, hidden=True)] = None,
@@ -106,6 +106,7 @@ def ask(
         more |= {"sql": written} if written else {}
         more |= {"answer": answer_json(answer)} if answer else {}
         print_json(found.to_dict() | more, output)
+        _exit_if_nothing_fits(found)
         return
     if answer and form.fills_output:
         note(f"ran {' '.join(written.split())}")
@@ -116,6 +117,13 @@ def ask(
     if found.tables or ddl:  # else it is what was printed
         for warning in found.warnings:
             note(warning)
+    _exit_if_nothing_fits(found)
+
+
+def _exit_if_nothing_fits(found: AskResult) -> None:
+    """End as where something is not there: the catalog does not hold what was asked for."""
+    if found.table_set.nothing_fits:
+        raise typer.Exit(1)
 
 
 def _print_found(found: AskResult, written: str, *, trace: bool, as_ddl: bool) -> None:
@@ -133,7 +141,7 @@ def _print_found(found: AskResult, written: str, *, trace: bool, as_ddl: bool) -
 
 
 def print_set(found: AskResult) -> None:
-    """The tables with why they are in the set, and how they join."""
+    """The tables with why they are in the set, how they join, and what else may be meant."""
     from dovetail.api.ask_result import why
 
     screen = console()
@@ -146,14 +154,24 @@ def print_set(found: AskResult) -> None:
     else:
         for warning in found.warnings:
             print_lines(warning[:1].upper() + warning[1:] + ".")
-    if not found.joins:
-        return
-    joins = rich_table("join", "score", "kind")
-    for edge in found.joins:
-        pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
-        pairs = f"{pairs} {said(edge.transform)}".rstrip()
-        joins.add_row(*map(printable, [pairs, f"{edge.score:.2f}", edge.cardinality]))
-    screen.print(joins)
+    if found.joins:
+        joins = rich_table("join", "score", "kind")
+        for edge in found.joins:
+            pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
+            pairs = f"{pairs} {said(edge.transform)}".rstrip()
+            joins.add_row(*map(printable, [pairs, f"{edge.score:.2f}", edge.cardinality]))
+        screen.print(joins)
+    if found.alternatives:
+        others = rich_table("or did you mean", "probability", "why")
+        for other in found.alternatives:
+            cells = [", ".join(map(str, other.tables)), f"{other.probability:.2f}", other.reason]
+            others.add_row(*map(printable, cells))
+        screen.print(others)
+    if found.confidence is not None and found.tables:
+        sure = f"confidence {found.confidence:.2f}"
+        if found.answerable is not None:
+            sure += f", probability of an answer {found.answerable:.2f}"
+        screen.print(sure, highlight=False)
 
 
 def _print_stage(entry: Mapping[str, object]) -> None:

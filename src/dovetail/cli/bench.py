@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +27,8 @@ from dovetail.cli.output import console, print_json, rich_table
 from dovetail.cli.progress import progress_bar
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from dovetail.ports import Json
 
 # What joins are measured with besides, under these names in the result.
@@ -132,8 +135,32 @@ def _print_retrieval(result: Json) -> None:
     title = f"{result['dataset']}: {result['questions']} questions over {result['tables']} tables"
     screen.print(title, highlight=False)
     screen.print(listing)
+    if any(map(_says_more, rows)):
+        screen.print(_sets(rows))
     for line in mark_notes(rows):
         screen.print(line, highlight=False)
+
+
+# What is measured of sets, and the heads of its columns (docs/evaluation.md says what each is).
+_SET_MEASURES = {
+    "exact": "exact", "lenient_f1": "lenient F1", "lenient_exact": "lenient exact",
+    "exact_any": "exact, any", "pr_any": "PR, any", "refused": "refused", "abstained": "abstained",
+}  # fmt: skip
+
+
+def _says_more(row: Json) -> bool:
+    """Whether there are questions without an answer, several right sets, or alternatives."""
+    more = row["lenient_f1"] > row["f1"] or row["pr_any"] > row["pr"]
+    return bool(row["unanswerable"] or row["refused"] or more)
+
+
+def _sets(rows: Sequence[Json]) -> Table:
+    listing = rich_table("retriever", "k", *_SET_MEASURES.values())
+    for row in rows:
+        shares = [row[name] for name in _SET_MEASURES]
+        cells = ["" if share is None else f"{100 * share:.1f}" for share in shares]
+        listing.add_row(marked_name(row), str(row["k"]), *cells)
+    return listing
 
 
 def _cells(row: Json, *, paid: bool) -> list[str]:

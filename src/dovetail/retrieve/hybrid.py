@@ -53,6 +53,9 @@ def open_hybrid(context: SelectorContext, argument: str = FULL) -> HybridRetriev
     `graph` is given at least as many candidates as it takes by itself: more of them cost nothing.
     """
     graph = GraphRetriever(
-        context.searcher, breadth=context.settings.breadth, k=max(context.k, CANDIDATES)
+        context.searcher,
+        breadth=context.settings.breadth,
+        k=max(context.k, CANDIDATES),
+        use_sources=context.settings.use_sources,
     )
     return HybridRetriever(graph, open_core_t(context, argument), context.settings.ask_below)

@@ -16,6 +16,8 @@ Floats = npt.NDArray[np.float32]
 
 # Doubtful joins count by their score, a little; below this they do not.
 _DOUBTFUL = 0.05
+# Beyond so many ends of two joins only one join is followed: some table joins almost everything.
+_MOST_ENDS = 200_000
 _STARTS, _OTHER, _SCORE = "joined_starts", "joined", "joined_score"
 
 
@@ -111,3 +113,26 @@ class Neighbours:
         inside = tables[at] == others
         found[rows[inside], at[inside]] = scores[inside]
         return found
+
+    def paths(self, tables: Ints) -> Floats:
+        """The best product of scores along a path of up to four joins between each two tables.
+
+        Such a path is two paths of two joins that end at the same table.
+        """
+        if not len(tables):
+            return np.zeros((0, 0), dtype=np.float32)
+        rows, ends, scores = self._step(
+            np.arange(len(tables)), tables, np.ones(len(tables), np.float32)
+        )
+        if int((self.starts[ends + 1] - self.starts[ends]).sum()) <= _MOST_ENDS:
+            rows, ends, scores = self._step(rows, ends, scores)
+        there, column = np.unique(ends, return_inverse=True)
+        reached = np.zeros((len(tables), len(there)), dtype=np.float32)
+        np.maximum.at(reached, (rows, column), scores)
+        return np.stack([(reached * one).max(axis=1) for one in reached])
+
+    def _step(self, rows: Ints, ends: Ints, scores: Floats) -> tuple[Ints, Ints, Floats]:
+        """One join on from the ends of some paths; each table is its own neighbour at 1."""
+        begins, others, joined = self.around(ends)
+        counts = np.diff(np.append(begins, len(others)))
+        return np.repeat(rows, counts), others, np.repeat(scores, counts) * joined

@@ -338,6 +338,10 @@ class Searcher:
         """The score of the join between each two of some tables, as a matrix with 1 inside."""
         return self._index.joined.among(np.array([self.places[one] for one in tables], np.int64))
 
+    def joined_by_path(self, tables: Sequence[TableId]) -> Floats:
+        """How surely a path of up to four joins connects each two of some tables, as a matrix."""
+        return self._index.joined.paths(np.array([self.places[one] for one in tables], np.int64))
+
     def column_vectors(self, table: TableId) -> Vectors:
         """One vector per column of a table, in the table's order."""
         if self._index.headers is None:

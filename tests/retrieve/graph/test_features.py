@@ -40,6 +40,9 @@ def drawn(seed: int) -> QueryMatch:
         value_weights=some(values),
         plain=some(values),
         joins=joins.astype(np.float32),
+        dense=some(count),
+        held=some(count),
+        neighbours=some(count),
     )
 
 

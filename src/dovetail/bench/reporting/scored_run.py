@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from dovetail.bench.measures import Retrieval, Score, retrieval, score
+from dovetail.bench.measures import Retrieval, Score, retrieval
 from dovetail.bench.question_file import SUFFIX, read_questions_beside
 from dovetail.bench.questions import Question
 from dovetail.bench.run_file import Record, Run, read_run, traces_of
 from dovetail.bench.run_key import ORACLE
+from dovetail.bench.set_measures import score_of
 from dovetail.errors import DatasetError, NotFoundError, UsageError
 from dovetail.ports import Json
 
@@ -65,7 +66,7 @@ class ScoredRun:
     def scores(self) -> dict[str, Score]:
         """By question, how its tables agree with the gold."""
         return {
-            question.id: score([t.id for t in self.records[question.id].tables], question.gold)
+            question.id: score_of(question, self.records[question.id])
             for question in self.questions
         }
 

@@ -1,45 +1,62 @@
 """Other sets that a question could mean: the groups of tables that compete for it.
 
-Where a catalog pools several databases, a question may fit the tables of more than one. Among the
-candidates these are separate connected components of the join graph; each is a reading of the
-question by itself.
+Where a catalog pools several databases, a question may fit the tables of more than one. Each group
+of candidates that belong together (groups.py) is a reading of the question by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from dovetail.domain import Alternative, TableId
-from dovetail.joins.graph import JOINABLE
-from dovetail.retrieve.graph.connect import LinkGraph
 
-# A reading is told of if the F1 to expect of it is at least this share of the chosen set's, and so
-# many of them at most.
-_SHARE, _MOST = 0.25, 3
+# A reading is told of if it is at least so probable, and so many of them at most.
+_LEAST, _MOST = 0.05, 3
+# Tables of a reading for which it is said what speaks for them.
+_EXPLAINED = 2
+
+Reasons = Callable[[Sequence[TableId]], Sequence[Sequence[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A group of candidates, and the probability that the question means it."""
+
+    tables: tuple[TableId, ...]
+    probability: float
 
 
 def alternatives(
-    links: LinkGraph,
+    readings: Sequence[Reading],
     probabilities: Mapping[TableId, float],
-    chosen: Sequence[TableId],
     cut: float,
+    reasons: Reasons,
 ) -> tuple[Alternative, ...]:
-    """The components of the candidates, by the F1 to expect of each, without the chosen set.
+    """The sets of some readings, the likeliest first, ties by their tables.
 
-    Candidates belong together where a join is likelier than not. Of a component those tables count
-    whose probability is at least `cut` of the best one's in it, as in the chosen set.
+    Of a reading those tables count whose probability is at least `cut` of the best one's in it, as
+    in the chosen set. `reasons` says what speaks for tables; a reading for which nothing does is
+    not told of.
     """
-    ranked = sorted(probabilities, key=lambda table: (-probabilities[table], table))
     needed = sum(probabilities.values())
-    own = expected_f1(probabilities, chosen, needed)
-    found = []
-    for component in links.components(ranked, least=JOINABLE):
-        least = cut * probabilities[component[0]]
-        tables = tuple(table for table in component if probabilities[table] >= least)
+    likely = sorted(readings, key=lambda one: (-one.probability, one.tables))
+    found: list[Alternative] = []
+    for reading in likely:
+        if reading.probability < _LEAST or len(found) == _MOST:
+            break
+        ranked = sorted(reading.tables, key=lambda table: (-probabilities[table], table))
+        least = cut * probabilities[ranked[0]]
+        tables = tuple(table for table in ranked if probabilities[table] >= least)
         confidence = expected_f1(probabilities, tables, needed)
-        if set(tables) != set(chosen) and confidence > 0 and confidence >= _SHARE * own:
-            found.append(Alternative(tables, round(confidence, 4)))
-    return tuple(sorted(found, key=lambda one: (-one.confidence, one.tables))[:_MOST])
+        if reason := _in_words(tables[:_EXPLAINED], reasons):
+            found.append(Alternative(tables, round(confidence, 4), reading.probability, reason))
+    return tuple(found)
+
+
+def _in_words(tables: Sequence[TableId], reasons: Reasons) -> str:
+    told = zip(tables, reasons(tables), strict=True)
+    return "; ".join(f"{table.name}: {', '.join(own)}" for table, own in told if own)
 
 
 def expected_f1(

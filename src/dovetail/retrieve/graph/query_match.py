@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -48,6 +48,24 @@ class QueryMatch:
     value_weights: Floats
     plain: Floats  # of each value, how likely it is a plain word of speech that no name says
     joins: Floats
+    dense: Floats  # the search's signals of each: by schema line,
+    held: Floats  # by linked values,
+    neighbours: Floats  # and by neighbours
+
+    def among(self, places: Sequence[int]) -> QueryMatch:
+        """The same for some of the candidates, the first of them still with the highest score."""
+        kept = list(places)
+        scores = self.scores[kept]
+        scores[0] = scores.max()
+        each = ("names", "columns", "headers", "gains", "dense", "held", "neighbours")
+        return replace(
+            self,
+            scores=scores,
+            words=self.words[:, kept],
+            values=self.values[:, kept],
+            joins=self.joins[np.ix_(kept, kept)],
+            **{name: getattr(self, name)[kept] for name in each},
+        )
 
 
 Weighted = tuple[str, float]
@@ -88,6 +106,9 @@ class QueryMatcher:
             value_weights=_floats([link.term.weight for link in query.links]),
             plain=_plain(query.links, best),
             joins=self._searcher.joined(tables),
+            dense=_signal(candidates, "dense", 1.0),
+            held=_signal(candidates, "value", 1.0),
+            neighbours=_signal(candidates, "neighbour", 1.0),
         )
 
     def _match(

@@ -1,9 +1,11 @@
 """The selector `graph`: the set of tables a question needs, without a language model.
 
-Each candidate of the search gets a probability of being needed, by a logistic regression over ten
-features (features.py). Selected are the candidates whose probability is near the best one's; how
-near, `breadth` decides. Then the selected tables are connected (connect.py). docs/graph.md explains
-the method and has its figures.
+Each candidate of the search gets a first probability of being needed, by a logistic regression over
+ten features (features.py), and then its probability in the light of the others, by a small network
+(set_scorer.py). Selected are the candidates whose probability is near the best one's; how near,
+`breadth` decides. Groups that only compete with the likeliest one are left to the alternatives
+(groups.py), and the selected tables are connected (connect.py). docs/graph.md explains the method
+and has its figures.
 """
 
 from __future__ import annotations
@@ -14,14 +16,28 @@ from functools import cached_property
 
 import numpy as np
 
-from dovetail.domain import Candidate, Chosen, TableId, TableSet
+from dovetail.domain import (
+    NEAREST,
+    NOTHING_FITS,
+    UNCOVERED,
+    Alternative,
+    Candidate,
+    Chosen,
+    TableId,
+    TableSet,
+)
 from dovetail.errors import UsageError
 from dovetail.joins.graph import JOINABLE
 from dovetail.joins.paths import shared_parent
-from dovetail.retrieve.graph.alternatives import alternatives
+from dovetail.retrieve.graph.alternatives import Reading, Reasons, alternatives
+from dovetail.retrieve.graph.answerable import answerable, uncovered_words
+from dovetail.retrieve.graph.belonging import Belonging, Pairs
 from dovetail.retrieve.graph.connect import ConnectedSet, Connector, LinkGraph
 from dovetail.retrieve.graph.features import FEATURES, features
-from dovetail.retrieve.graph.query_match import QueryMatcher
+from dovetail.retrieve.graph.groups import Group, groups
+from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
+from dovetail.retrieve.graph.set_features import SetInput, set_input
+from dovetail.retrieve.graph.set_scorer import SetScorer, shipped
 from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.registry import factory_with
 from dovetail.retrieve.trace import Stage, require_positive, table_set
@@ -45,7 +61,9 @@ WEIGHTS = {
     "plain_values": 1.30,
 }
 BIAS = -2.11
-BREADTH, CANDIDATES = 0.6, 16
+BREADTH, CANDIDATES = 0.65, 16
+# Tables that are named as the nearest where a question is refused.
+_NEAREST = 3
 # Features under the names that traces had before.
 _FORMER_NAMES = {"new_values": "new_literals", "plain_values": "lone_literals"}
 
@@ -55,11 +73,39 @@ COEFFICIENTS = (*(WEIGHTS[name] for name in FEATURES), BIAS)
 
 @dataclass(frozen=True, slots=True)
 class ScoredCandidates:
-    """The candidates of a question, with their features and the probability that each is needed."""
+    """The candidates of a question, with their features and the probability that each is needed.
+
+    `match`, `pairs` and `given` are what the probabilities come from; `groups` are the candidates
+    that belong together, the likeliest group first.
+    """
 
     candidates: Sequence[Candidate]
     features: Floats
     probabilities: Floats
+    match: QueryMatch | None = None
+    pairs: Pairs | None = None
+    given: SetInput | None = None
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def first(self) -> Floats:
+        """The first probability of each candidate, by itself."""
+        return predict(self.features)
+
+    def by(self, scorer: SetScorer) -> ScoredCandidates:
+        """The same candidates with the probabilities that a scorer gives them."""
+        if self.given is None or self.match is None or self.pairs is None:
+            return self
+        probabilities = scorer.probabilities(self.given)
+        found = tuple(groups(probabilities, self.pairs, self.match))
+        return replace(self, probabilities=probabilities, groups=found)
+
+    @property
+    def meant(self) -> frozenset[int]:
+        """The places of the candidates in groups that the question means; all without groups."""
+        if not self.groups:
+            return frozenset(range(len(self.candidates)))
+        return frozenset(place for group in self.groups if group.meant for place in group.places)
 
     @property
     def tables(self) -> list[TableId]:
@@ -111,19 +157,29 @@ class GraphRetriever:
     """Finds the tables that a question needs, by what it says of them and how they join.
 
     `breadth` goes from 0 (the best table alone) to 1 (all candidates that join); `k` is the number
-    of candidates that the search offers.
+    of candidates that the search offers. `use_sources`: that tables are of one source and schema
+    counts as evidence that they belong together. Where the probability that the catalog can answer
+    is below `refuse_below`, the set is empty.
     """
 
     def __init__(
-        self, searcher: Searcher, *, breadth: float = BREADTH, k: int = CANDIDATES
+        self,
+        searcher: Searcher,
+        *,
+        breadth: float = BREADTH,
+        k: int = CANDIDATES,
+        use_sources: bool = False,
+        refuse_below: float = 0.0,
     ) -> None:
         require_positive(k=k)
         if not 0 <= breadth <= 1:
             raise UsageError(f"breadth is {breadth}; it must be from 0 (few tables) to 1 (all)")
         self._searcher = searcher
         self._matcher = QueryMatcher(searcher)
+        self._belonging = Belonging(searcher, use_sources=use_sources)
         self._breadth = breadth
         self._k = k
+        self._refuse_below = refuse_below
 
     def retrieve(self, question: str) -> TableSet:
         """The selected tables, the most probable first, then the connectors between them."""
@@ -140,11 +196,22 @@ class GraphRetriever:
             for one in found.connectors
         ]
         stages = [Stage("search", facts={"k": self._k}), self._stage(scored, found)]
-        others = alternatives(self._links, probabilities, found.ids, cut(self._breadth))
+        sure = round(self.confidence(scored, found), 4)
+        others = self._alternatives(query, scored)
+        likely = round(self.answerable(query, scored), 4)
+        stages[1].facts["answerable"] = likely
+        if likely < self._refuse_below:
+            stages[1].facts |= {
+                NOTHING_FITS: True,
+                NEAREST: [str(table) for table in found.ids[:_NEAREST]],
+                UNCOVERED: uncovered_words(query, scored.match) if scored.match else [],
+            }
+            chosen, others = [], ()
         return replace(
             table_set(question, self._searcher.joins, chosen, stages),
-            confidence=round(self.confidence(scored, found), 4),
+            confidence=sure,
             alternatives=others,
+            answerable=likely,
         )
 
     def _connects(self, one: Connector) -> str:
@@ -159,6 +226,12 @@ class GraphRetriever:
             return f"{one}, which share nothing else: a row meets about {times:,.0f} others"
         return str(one)
 
+    def answerable(self, question: Query | str, scored: ScoredCandidates) -> float:
+        """The probability that the catalog can answer a question, given its candidates."""
+        if scored.match is None:
+            return 0.0
+        return answerable(self._searcher.analyse(question), scored.match, scored.first)
+
     def score(self, question: Query | str) -> ScoredCandidates:
         """The candidates of a question with their probabilities; the same at every breadth."""
         query = self._searcher.analyse(question)
@@ -166,20 +239,38 @@ class GraphRetriever:
         if not candidates:
             nothing = np.zeros((0, len(FEATURES)), dtype=np.float32)
             return ScoredCandidates([], nothing, nothing[:, 0])
-        rows = features(self._matcher.match(query, candidates))
-        return ScoredCandidates(candidates, rows, predict(rows))
+        match = self._matcher.match(query, candidates)
+        pairs = self._belonging.pairs([one.table for one in candidates])
+        rows = features(match)
+        first = predict(rows)
+        given = set_input(match, pairs, first)
+        return ScoredCandidates(candidates, rows, first, match, pairs, given).by(shipped())
 
     def select(self, scored: ScoredCandidates, breadth: float) -> ConnectedSet:
-        """The set at some breadth: the candidates above the cut, connected."""
-        tables = scored.tables
+        """The set at some breadth: the candidates above the cut that are meant, connected."""
+        tables, meant = scored.tables, scored.meant
         places = pick(scored.probabilities, breadth) if tables else []
-        return self._links.connect([tables[place] for place in places], scored.by_table)
+        chosen = [tables[place] for place in places if place in meant]
+        return self._links.connect(chosen, scored.by_table)
 
     def confidence(self, scored: ScoredCandidates, found: ConnectedSet) -> float:
         """The expected F1 of a selected set; connectors count by their probability as well."""
         probabilities = scored.by_table
         known = [probabilities.get(table, 0.0) for table in found.ids]
         return confidence(known, scored.probabilities)
+
+    def _alternatives(self, query: Query, scored: ScoredCandidates) -> tuple[Alternative, ...]:
+        """The other readings of a question, each with what speaks for it."""
+        readings = [
+            Reading(tuple(scored.tables[place] for place in group.places), group.probability)
+            for group in scored.groups[1:]
+            if not group.meant
+        ]
+        return alternatives(readings, scored.by_table, cut(self._breadth), self._why(query))
+
+    def _why(self, query: Query) -> Reasons:
+        """What speaks for tables, in words."""
+        return lambda tables: self._searcher.reasons(query, tables)
 
     @cached_property
     def _links(self) -> LinkGraph:
@@ -234,7 +325,13 @@ def open_graph(context: SelectorContext, argument: str = "") -> GraphRetriever:
         breadth = float(argument) if argument else context.settings.breadth
     except ValueError:
         raise UsageError(f"graph:{argument}: the breadth must be a number from 0 to 1") from None
-    return GraphRetriever(context.searcher, breadth=breadth, k=context.k)
+    return GraphRetriever(
+        context.searcher,
+        breadth=breadth,
+        k=context.k,
+        use_sources=context.settings.use_sources,
+        refuse_below=context.settings.refuse_below,
+    )
 
 
 def _named(row: Floats) -> dict[str, float]:

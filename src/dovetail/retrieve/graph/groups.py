@@ -1,0 +1,83 @@
+"""Groups of candidates that belong together, and which of them a question means.
+
+Each group is a reading of the question by itself. The likeliest is the one that is meant; another
+is dropped from the set and told of as an alternative, unless it covers words of the question that
+the first does not, and the first words that it does not: then the question needs both, though
+nothing joins them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.retrieve.graph.belonging import Pairs
+from dovetail.retrieve.graph.query_match import QueryMatch
+from dovetail.search.fusion import Floats
+
+# Below this probability of belonging together two candidates are of different groups. It is small,
+# since a table without rows joins nothing: tables that only seem apart must not be torn apart.
+_TOGETHER = 0.1
+# The share of a question that two groups must each cover beyond the other for both to be meant.
+_ADDS = 0.02
+# How much the likelier of two groups is preferred: fitted so that the probabilities hold.
+_SHARPNESS = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Candidates that belong together, by their places; `probability` that they are meant.
+
+    `meant`: it is the likeliest group, or needed beside it.
+    """
+
+    places: tuple[int, ...]
+    probability: float
+    meant: bool
+
+
+def groups(probabilities: Floats, pairs: Pairs, query: QueryMatch) -> list[Group]:
+    """The groups of the candidates, the likeliest first; ties as the candidates come."""
+    members = _members(probabilities, pairs.together)
+    mass = np.array([float(probabilities[places].sum()) for places in members])
+    likely = mass**_SHARPNESS
+    likely = likely / max(float(likely.sum()), 1e-9)
+    order = sorted(range(len(members)), key=lambda at: (-likely[at], members[at][0]))
+    covers = [_covered(query, members[at]) for at in order]
+    return [
+        Group(
+            tuple(members[at]),
+            round(float(likely[at]), 4),
+            rank == 0 or _needs_both(covers[0], covers[rank]),
+        )
+        for rank, at in enumerate(order)
+    ]
+
+
+def _members(probabilities: Floats, together: Floats) -> list[list[int]]:
+    """Candidates by group: each group is what belongs to the most probable candidate left."""
+    left: list[int] = np.argsort(-probabilities, kind="stable").tolist()
+    found = []
+    while left:
+        first = left[0]
+        found.append([place for place in left if together[first, place] > _TOGETHER])
+        left = [place for place in left if together[first, place] <= _TOGETHER]
+    return found
+
+
+def _covered(query: QueryMatch, places: Sequence[int]) -> Floats:
+    """The weight of each term that some candidates cover, as shares of the question."""
+    shares = query.word_weights / max(1e-6, float(query.word_weights.sum()))
+    weights = np.concatenate([shares, query.value_weights / query.mass])
+    terms = np.vstack([query.words, query.values])[:, list(places)]
+    found: Floats = weights * terms.max(axis=1, initial=0)
+    return found
+
+
+def _needs_both(first: Floats, other: Floats) -> bool:
+    """Whether each of two covers a part of the question that the other does not."""
+    adds = np.maximum(0, other - first).sum()
+    lacks = np.maximum(0, first - other).sum()
+    return bool(min(adds, lacks) >= _ADDS)
