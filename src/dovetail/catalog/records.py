@@ -193,11 +193,12 @@ class Records:
 
 def _completed(stored: pa.Table, schema: pa.Schema) -> pa.Table:
     """A stored table with the texts and lists that it lacks, all of them empty."""
-    for name in schema.names[len(stored.column_names) :]:
-        kind = schema.field(name).type
-        empty = "" if pa.types.is_string(kind) else []
-        stored = stored.append_column(schema.field(name), pa.array([empty] * stored.num_rows, kind))
-    return stored
+    for field in schema:
+        if field.name not in stored.column_names:
+            empty = "" if pa.types.is_string(field.type) else []
+            blank = pa.array([empty] * stored.num_rows, field.type)
+            stored = stored.append_column(field, blank)
+    return stored.select(schema.names)
 
 
 def to_records(records: Sequence[TableRecord]) -> Records:
