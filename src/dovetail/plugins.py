@@ -25,6 +25,9 @@ _BUILT_IN = {
         "files": "dovetail.sources.files:FilesSource",
         "postgresql": "dovetail.sources.postgres:PostgresSource",
         "mysql": "dovetail.sources.mysql:MysqlSource",
+        "s3": "dovetail.sources.object_store:ObjectStoreSource",
+        "http": "dovetail.sources.object_store:ObjectStoreSource",
+        "https": "dovetail.sources.object_store:ObjectStoreSource",
     },
     ENGINES: {
         "local": "dovetail.engines.local:LocalEngine",

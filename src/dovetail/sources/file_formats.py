@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 
 import duckdb
@@ -20,12 +20,18 @@ from dovetail.sources.workbook import read_sheet
 # Formats whose values are all text, of a kind that is for us to find out.
 UNTYPED = ("csv", "tsv", "excel")
 _DELIMITED = ("csv", "tsv")
+# Formats of which a file elsewhere is brought here; DuckDB reads the others where they are.
+_FETCHED = (*_DELIMITED, "avro")
 
 
 class FileReader:
-    """Reads the files of one source; it remembers which tables must be read another way."""
+    """Reads the files of one source; it remembers which tables must be read another way.
 
-    def __init__(self) -> None:
+    `fetch` brings a file to this machine, where files are elsewhere.
+    """
+
+    def __init__(self, fetch: Callable[[str], str] | None = None) -> None:
+        self._fetch = fetch
         self._other_encoding: set[str] = set()
         self._long_lines: set[str] = set()
         self._line_ends: set[str] = set()
@@ -37,8 +43,9 @@ class FileReader:
     def shape(self, table: str, kind: str, file: str) -> Hashable:
         """What files of a table must have in common to be read by one relation."""
         duck.literal(file)
-        if kind in ("delta", "iceberg"):
+        if kind in ("delta", "iceberg") or (self._fetch and kind not in _FETCHED):
             return file
+        file = self._here(kind, file)
         open(file, "rb").close()  # one that is gone or closed to us says so plainly
         if kind in _DELIMITED:
             return self._dialect(kind, self._in_utf8(table, file))
@@ -51,6 +58,7 @@ class FileReader:
 
     def relation(self, table: str, kind: str, files: Sequence[str], *, sheet: str = "") -> str:
         """A call of DuckDB that gives the rows of files of one shape."""
+        files = [self._here(kind, file) for file in files]
         if kind in _DELIMITED:
             files = [self._in_utf8(table, file) for file in files]
             dialect = self._dialect(kind, files[0])
@@ -68,6 +76,12 @@ class FileReader:
             return f"read_avro({duck.file_list(files)})"
         options = ", sample_size = -1" if kind == "json" else ""
         return f"read_{kind}({duck.file_list(files)}, hive_partitioning = false{options})"
+
+    def is_blank(self, kind: str, file: str) -> bool:
+        """Whether a file of text has no bytes, and so no rows and no columns."""
+        if kind not in (*_DELIMITED, "json") or (self._fetch and kind not in _FETCHED):
+            return False
+        return os.stat(self._here(kind, file)).st_size == 0
 
     def close(self) -> None:
         if self._rewritten is not None:
@@ -92,6 +106,9 @@ class FileReader:
             raise SourceError(delimited.complaint(reason)) from None
         except duck.ENGINE_ERRORS as error:
             raise SourceError(duck.one_line(str(error))) from None
+
+    def _here(self, kind: str, file: str) -> str:
+        return self._fetch(file) if self._fetch and kind in _FETCHED else file
 
     def _dialect(self, kind: str, file: str) -> delimited.Dialect:
         """The dialect of a file; of files that begin with the same header, that of the first."""

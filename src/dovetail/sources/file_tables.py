@@ -29,6 +29,8 @@ from dovetail.sources.walk import (
 )
 from dovetail.sources.workbook import sheets
 
+_LOCAL = "is of a format that is read from this machine alone; copy it here"
+
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
@@ -52,7 +54,8 @@ class FileTable:
     @property
     def place(self) -> str:
         """All of it but the name, as a text."""
-        if self.is_one_file and self.format == table_format(self.root) != "excel":
+        plain = self.format == table_format(self.root) and not (self.sheet or self.trouble)
+        if self.is_one_file and plain:
             return self.root
         return json.dumps([self.format, self.root, self.parts, self.trouble, self.sheet])
 
@@ -94,6 +97,17 @@ def file_tables(location: str) -> list[FileTable]:
     else:
         tables, apart = [], found
     tables += [table for file in apart for table in _alone(file)]
+    return sorted(_named_apart(tables), key=lambda table: table.name)
+
+
+def remote_tables(found: list[Found], top: str) -> list[FileTable]:
+    """The tables in files that are not on this machine, each under a name of its own."""
+    together, apart = grouped(found)
+    tables = [FileTable(each.name or top, each.format, each.root, each.parts) for each in together]
+    for file in apart:
+        kind = table_format(file.path)
+        trouble = "" if kind not in ("excel", "arrow") else _LOCAL
+        tables.append(FileTable(stem_of(file.below), kind, file.path, trouble=trouble))
     return sorted(_named_apart(tables), key=lambda table: table.name)
 
 

@@ -6,7 +6,6 @@ with the others, is left out, and the scan says so.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,9 +21,6 @@ from dovetail.sources.file_formats import UNTYPED, FileReader
 from dovetail.sources.file_tables import FileTable
 from dovetail.sources.partition import Values, partition_fields, partition_types
 from dovetail.sources.projection import Columns, Field, common_type, fields_of, plain_type
-
-# Formats in which a file of no bytes is a table without rows, and says nothing of columns.
-_TEXT = (*UNTYPED, "json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +44,7 @@ class PartsScan:
     ) -> None:
         self._table = table
         self._explain = partial(reader.explained, name)
+        self._is_blank = partial(reader.is_blank, table.format)
         self._shape = partial(reader.shape, name, table.format)
         self._relation = partial(reader.relation, name, table.format)
         self._broken = broken
@@ -78,9 +75,6 @@ class PartsScan:
                 values = tuple(self._table.values(part).items())
                 groups.setdefault((shape, values), []).append(part)
         return [(shape, parts) for (shape, _), parts in groups.items()]
-
-    def _is_blank(self, path: str) -> bool:
-        return self._table.format in _TEXT and os.stat(path).st_size == 0
 
     def _chunks(self, shape: Hashable, parts: list[str]) -> Iterator[_Chunk]:
         """What to read of parts that look alike; one by one, if they cannot be read together."""

@@ -14,6 +14,8 @@ _NAME = re.compile(r"[^\W\d]")
 
 def column_names(path: str, kind: str) -> frozenset[str]:
     """What the columns of a file are called; empty where a glance does not tell."""
+    if "://" in path:  # a look at a file far away is no glance
+        return frozenset()
     try:
         if kind == "parquet":
             return frozenset(pq.read_schema(path).names)

@@ -22,6 +22,11 @@ from dovetail.ports import VARIABLE, SourceSpec
 LOGIN_VARIABLES: Mapping[str, Mapping[str, str]] = {
     "postgresql": {"user": "PGUSER", "password": "PGPASSWORD"},
     "mysql": {"user": "MYSQL_USER", "password": "MYSQL_PWD"},
+    "s3": {
+        "key": "AWS_ACCESS_KEY_ID",
+        "secret": "AWS_SECRET_ACCESS_KEY",
+        "token": "AWS_SESSION_TOKEN",
+    },
 }
 _LIST = "DOVETAIL_TRUST"
 
