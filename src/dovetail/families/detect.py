@@ -25,6 +25,7 @@ from dovetail.families.links import Link, home_links
 from dovetail.families.name_parts import name_parts
 from dovetail.families.tables import FamilyTable, family_tables
 from dovetail.joins.graph import JOINABLE, JoinGraph
+from dovetail.joins.stored import StoredEdges
 
 
 def find_families(catalog: CatalogReader, joins: JoinGraph) -> Families:
@@ -43,12 +44,18 @@ def find_families(catalog: CatalogReader, joins: JoinGraph) -> Families:
 
 def join_counts(joins: JoinGraph) -> dict[TableId, int]:
     """With how many tables of its own home each one joins, by joins likelier than not."""
+    edges = joins.edges
+    scored: Iterable[tuple[tuple[TableId, TableId], float]]
+    if isinstance(edges, StoredEdges):  # of many edges none need be made
+        scored = zip(edges.ends, edges.scores, strict=True)
+    else:
+        scored = (((edge.left, edge.right), edge.score) for edge in edges)
     counts: dict[TableId, int] = {}
-    for edge in joins.edges:
-        if edge.score <= JOINABLE:
+    for ends, score in scored:
+        if score <= JOINABLE:
             break  # the surest stand first
-        if _home(edge.left) == _home(edge.right):
-            for end in {edge.left, edge.right}:
+        if _home(ends[0]) == _home(ends[1]):
+            for end in set(ends):
                 counts[end] = counts.get(end, 0) + 1
     return counts
 

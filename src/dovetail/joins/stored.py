@@ -92,6 +92,12 @@ class StoredEdges(LazyEdges):
         )
         self._made: dict[int, JoinEdge] = {}
 
+    @property
+    def scores(self) -> list[float]:
+        """The score of each edge, without making it."""
+        found: list[float] = self._rest["score"].to_pylist()
+        return found
+
     def edge(self, place: int) -> JoinEdge:
         """The edge at a place, made if it was not yet."""
         if place not in self._made:
