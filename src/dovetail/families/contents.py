@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
-from dovetail.families.tables import FamilyTable
+from dovetail.families.tables import FamilyTable, plain
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import found_in
 
@@ -79,9 +79,24 @@ class Contents:
         mean = sum(share for _, share, *_ in counted) / len(counted)
         verdict = _verdict(mean)
         key = max(counted, key=lambda share: (share[3], share[1]))
-        if parted and verdict is not Verdict.SAME:
+        apart = parted or self._other_keys(small, large, shares)
+        if apart and verdict is not Verdict.SAME:
             verdict = Verdict.APART
         return Compared(verdict, key[4], key[2], key[3], parted, bool(proven), mean)
+
+    def _other_keys(
+        self, one: FamilyTable, other: FamilyTable, shares: list[tuple[bool, float, int, int, str]]
+    ) -> bool:
+        """Whether a column that is unique in both tables has no value in common.
+
+        Then no row of one is in the other, however alike amounts and names are.
+        """
+        for _, _, shared, total, written in shares:
+            name = plain(written)
+            unique = total == one.rows and self._distinct[self._at(other, name)] == other.rows
+            if unique and not shared:
+                return True
+        return False
 
     def equal(self, one: FamilyTable, other: FamilyTable) -> Compared | None:
         """The comparison of two tables whose columns hold equal sets of values; else None."""

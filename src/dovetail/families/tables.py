@@ -14,6 +14,8 @@ from dovetail.domain import Kind, TableId
 from dovetail.families.name_parts import NameParts, name_parts
 
 _TIMES = (Kind.DATE, Kind.TIMESTAMP)
+# How files and SQLite write dates.
+_DATE = re.compile(r"(?:19|20|21)\d\d-[01]\d-[0-3]\d")
 # Dates from here on are placeholders: "valid until further notice".
 _NEVER = "2100"
 
@@ -65,11 +67,18 @@ def family_tables(catalog: CatalogReader) -> list[FamilyTable]:
         times = {
             names[at]: (low[at], high[at])
             for at in range(start, end)
-            if kinds[at] in _TIMES and low[at] and high[at]
+            if low[at] and high[at] and _is_time(kinds[at], low[at], high[at])
         }
         parts = _with_source_marks(name_parts(table.name), table.source)
         found.append(FamilyTable(table, parts, rows[place], placed, times))
     return found
+
+
+def _is_time(kind: str, low: str, high: str) -> bool:
+    """Whether a column holds dates: by its kind, or as text from one date to another."""
+    return kind in _TIMES or (
+        kind == Kind.TEXT and _DATE.match(low) is not None and _DATE.match(high) is not None
+    )
 
 
 def _with_source_marks(parts: NameParts, source: str) -> NameParts:
