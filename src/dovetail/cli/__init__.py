@@ -10,7 +10,8 @@ import typer
 
 from dovetail.cli.ask import ask
 from dovetail.cli.bench import bench
-from dovetail.cli.catalog import demo, index, tables
+from dovetail.cli.catalog import index, tables
+from dovetail.cli.demo import demo
 from dovetail.cli.families import families
 from dovetail.cli.interrupts import heed_interrupts
 from dovetail.cli.joins import joins

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,14 +28,10 @@ from dovetail.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-    from dovetail.api.catalog import Catalog
     from dovetail.api.update_summary import UpdateSummary
     from dovetail.catalog.reader import CatalogReader
     from dovetail.domain import Table
     from dovetail.offline.purpose import PurposeSummary
-
-
-_DEMO_QUESTION = "Which suppliers delivered late to schools in Riverside?"
 
 
 def index(
@@ -215,47 +210,6 @@ def _in_order(found: list[Table], sort: str) -> list[Table]:
     return sorted(found, key=orders[sort])
 
 
-def demo(
-    into: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the sample corpus and its catalog go.")
-    ] = Path("dovetail-demo"),
-    quiet: QuietOption = False,
-) -> None:
-    """Index the bundled sample corpus and ask it a question.
-
-    This needs no key and no network.
-    """
-    from dovetail.api.building import update
-    from dovetail.sample import write_corpus
-    from dovetail.settings import Settings
-
-    settings = Settings()
-    corpus, folder = into / "corpus", into / "catalog"
-    if not corpus.exists():
-        unfinished = into / "corpus.new"
-        write_corpus(unfinished)
-        unfinished.rename(corpus)
-    with progress_bar(show=not quiet) as on_progress:
-        sources = [f"{path.name}={path}" for path in sorted(corpus.iterdir())]
-        summary = update(sources, into=folder, settings=settings, on_progress=on_progress)
-    _print_overview(summary)
-    _print_asked(summary.catalog)
-    console().print(
-        f"\nLook closer:  dovetail ask '…' -C {folder}\n"
-        f"              dovetail show order_items -C {folder}\n"
-        f"              dovetail joins -C {folder}",
-        highlight=False,
-    )
-
-
-def _print_asked(catalog: Catalog) -> None:
-    from dovetail.cli.ask import print_set
-
-    found = catalog.ask(_DEMO_QUESTION, selector="graph")
-    console().print(f"\n{_DEMO_QUESTION}", highlight=False)
-    print_set(found)
-
-
 def _some(values: list[str] | None) -> tuple[str, ...] | None:
     return tuple(values) if values else None
 
@@ -300,7 +254,7 @@ def _print_purposes(summary: PurposeSummary) -> None:
         screen.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def _print_overview(summary: UpdateSummary) -> None:
+def print_overview(summary: UpdateSummary) -> None:
     _print_summary(summary)
     tables = list(summary.catalog)
     names = Counter(table.name for table in tables)
