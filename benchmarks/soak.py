@@ -41,7 +41,7 @@ def statements(seed: int, count: int, processes: int) -> dict[str, Any]:
         for found, cases in pool.map(_chunk, chunks):
             outcomes += found
             wrong += [repr(case) for case in cases]
-            print(f"{outcomes.total():>9,} of {count:,}", file=sys.stderr)
+            print(f"{outcomes.total():>9,} of {count:,}, {len(wrong)} wrong", file=sys.stderr)
     return {"cases": outcomes.total(), "outcomes": dict(outcomes.most_common()), "wrong": wrong}
 
 

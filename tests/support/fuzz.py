@@ -35,7 +35,7 @@ from tests.support.hostile import CONTAINED, MEANINGLESS, REFUSED
 CANARIES = ("canary-of-the-table", "canary-of-the-file", "canary-of-the-environment")
 VARIABLE = "DOVETAIL_FUZZ_CANARY"
 DIALECTS = ("duckdb", "sqlite")
-# A guard that takes longer than this over one statement hangs.
+# A guard that takes longer than this over one statement hangs: CPU time, as it only computes.
 SECONDS = 5
 
 
@@ -207,7 +207,7 @@ class Aviary:
     def try_case(self, case: Case, *, run: bool) -> str:
         """How a case ended: refused, failed, rows, or what is wrong."""
         try:
-            with _alarm():
+            with _alarm(signal.ITIMER_PROF, signal.SIGPROF):
                 guarded = guard(
                     case.sql, self.placed[case.dialect], dialect=case.dialect, engine=case.dialect
                 )
@@ -249,17 +249,17 @@ def _seen(text: str) -> str:
 
 
 @contextmanager
-def _alarm() -> Iterator[None]:
+def _alarm(clock: int = signal.ITIMER_REAL, rings: int = signal.SIGALRM) -> Iterator[None]:
     def ring(_: int, __: FrameType | None) -> None:
         raise TimeoutError
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    before = signal.signal(rings, ring)
+    signal.setitimer(clock, SECONDS)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(clock, 0)
+        signal.signal(rings, before)
 
 
 def fuzz(folder: Path, seed: int, count: int, *, run_every: int) -> tuple[Counter[str], list[Case]]:
