@@ -25,7 +25,7 @@ from dovetail.retrieve.graph.set_scorer import SetScorer
 from dovetail.settings import Settings
 
 PLOT = Path(__file__).resolve().parent.parent / "docs" / "frontier.svg"
-BREADTHS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
+BREADTHS = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.62, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 FITTED_ON = "mmqa"
 EVIDENCE = "+evidence"
 

@@ -66,7 +66,7 @@ class Settings:
     embedder: str = "minilm"
     embedded_text: str = "schema"
     selector: str = "auto"
-    breadth: float = 0.65
+    breadth: float = 0.62
     ask_below: float = 0.7
     refuse_below: float = 0.03
     use_sources: bool = True

@@ -62,7 +62,7 @@ def ask(
             min=0,
             max=1,
             metavar="SHARE",
-            help="graph: how many tables it takes, from 0 (the best one) to 1 (all) [0.65].",
+            help="graph: how many tables it takes, from 0 (the best one) to 1 (all) [0.62].",
         ),
     ] = None,
     recall: Annotated[float | None, typer.Option(min=0, max=1, hidden=True)] = None,
@@ -168,10 +168,7 @@ def print_set(found: AskResult) -> None:
             others.add_row(*map(printable, cells))
         screen.print(others)
     if found.confidence is not None and found.tables:
-        sure = f"confidence {found.confidence:.2f}"
-        if found.answerable is not None:
-            sure += f", probability of an answer {found.answerable:.2f}"
-        screen.print(sure, highlight=False)
+        screen.print(f"confidence {found.confidence:.2f}", highlight=False)
 
 
 def _print_stage(entry: Mapping[str, object]) -> None:

@@ -159,6 +159,19 @@ def test_a_connector_says_between_what_it_stands() -> None:
     assert found.ids == [A, D, C, B]
 
 
+@pytest.mark.parametrize(
+    ("least", "kept", "left_out"),
+    [(0.0, [A, D, C, B], ()), (0.13, [A, D, C, B], ()), (0.15, [A], (D,))],
+)
+def test_a_part_must_be_worth_its_connectors(
+    least: float, kept: list[TableId], left_out: tuple[TableId, ...]
+) -> None:
+    # d and its two connectors have a mean probability of 0.42 / 3.
+    probabilities = {A: 0.9, D: 0.35, B: 0.05, C: 0.02}
+    found = links((A, B, 0.9), (B, C, 0.9), (C, D, 0.9)).connect([A, D], probabilities, least)
+    assert (found.ids, found.left_out) == (kept, left_out)
+
+
 _TABLES = [TableId("s", f"t{n}") for n in range(9)]
 _PAIRS = st.lists(
     st.tuples(st.sampled_from(_TABLES), st.sampled_from(_TABLES), st.sampled_from([0.1, 0.3, 0.9])),

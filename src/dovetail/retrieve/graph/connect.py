@@ -88,12 +88,15 @@ class LinkGraph:
                     self._component[other] = first
                     todo.append(other)
 
-    def connect(self, chosen: Sequence[TableId], probabilities: Probabilities) -> ConnectedSet:
+    def connect(
+        self, chosen: Sequence[TableId], probabilities: Probabilities, least: float = 0.0
+    ) -> ConnectedSet:
         """The chosen tables, the most probable first, connected wherever a short path allows.
 
         Each component of the whole graph is connected by itself: around the part of the set that
         holds its most probable table, part by part. Parts that no path of one or two connectors
-        reaches are left out.
+        reaches are left out, and so are those that are not worth their connectors: the tables that
+        would come in together must have a mean probability of `least`.
         """
         parts_of: dict[TableId, list[list[TableId]]] = {}
         for part in self.components(chosen):
@@ -108,6 +111,7 @@ class LinkGraph:
                         (part, path)
                         for part in waiting
                         if (path := self._path(part, reached, probabilities))
+                        and _worth([*part, *path.tables], probabilities, least)
                     ),
                     None,
                 )
@@ -183,3 +187,8 @@ class LinkGraph:
                 if other not in found or score > found[other][1]:
                     found[other] = (table, score)
         return found
+
+
+def _worth(tables: Sequence[TableId], probabilities: Probabilities, least: float) -> bool:
+    """Whether some tables have a mean probability of at least `least`."""
+    return sum(probabilities.get(table, 0.0) for table in tables) >= least * len(tables)

@@ -61,7 +61,7 @@ WEIGHTS = {
     "plain_values": 1.30,
 }
 BIAS = -2.11
-BREADTH, CANDIDATES = 0.65, 16
+BREADTH, CANDIDATES = 0.62, 16
 # Tables that are named as the nearest where a question is refused.
 _NEAREST = 3
 # Features under the names that traces had before.
@@ -251,7 +251,10 @@ class GraphRetriever:
         tables, meant = scored.tables, scored.meant
         places = pick(scored.probabilities, breadth) if tables else []
         chosen = [tables[place] for place in places if place in meant]
-        return self._links.connect(chosen, scored.by_table)
+        best = float(scored.probabilities.max(initial=0))
+        # What a narrow cut lets through is sure, and worth connectors that are not.
+        least = min(cut(breadth), cut(BREADTH)) * best
+        return self._links.connect(chosen, scored.by_table, least)
 
     def confidence(self, scored: ScoredCandidates, found: ConnectedSet) -> float:
         """The expected F1 of a selected set; connectors count by their probability as well."""
