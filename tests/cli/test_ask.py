@@ -102,7 +102,7 @@ def test_the_json_is_as_documented(shop: Path) -> None:
     ]  # fmt: skip
     assert found["question"] == QUESTION
     table, edge = found["tables"][0], found["joins"][0]
-    assert list(table) == ["id", "name", "source", "score", "stage", "reason"]
+    assert list(table) == ["id", "name", "source", "score", "stage", "reason", "also", "part_of"]
     assert table["id"] == f"{table['source']}::{table['name']}"
     assert set(edge) >= {"left", "right", "columns", "score", "evidence"}
     assert all(len(pair) == 2 for pair in edge["columns"])

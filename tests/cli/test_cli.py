@@ -71,6 +71,7 @@ def test_json_is_one_document_and_nothing_else(shop: Path) -> None:
         "name": "orders",
         "rows": 600,
         "columns": len(run_json("show", "orders", cwd=shop)["columns"]),
+        "family": None,
     }
     first = run_json("show", "orders", cwd=shop)["columns"][0]
     assert (first["name"], first["kind"], first["distinct"], first["unique"]) == (
