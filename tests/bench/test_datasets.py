@@ -142,7 +142,7 @@ def test_a_file_of_questions_needs_a_catalog(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="name the catalog they are over with -C"):
         open_dataset(tmp_path / "mine.csv")
     (tmp_path / "mine.txt").touch()
-    with pytest.raises(UsageError, match=r"give a .csv or .jsonl file"):
+    with pytest.raises(UsageError, match=r"give a \.csv, \.json or \.jsonl file"):
         open_dataset(tmp_path / "mine.txt", catalog=tmp_path).questions()
 
 

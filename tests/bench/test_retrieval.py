@@ -247,8 +247,10 @@ def test_the_json_has_the_promised_shape(folder: Path, tmp_path: Path) -> None:
         ("words", 2), ("words", 4), ("halves", 2), ("halves", 4),
     ]  # fmt: skip
     assert list(document["results"][0]) == [
-        "retriever", "k", "run", "settings", "avg_tables", "p", "r", "f1", "pr", "llm_calls",
-        "tokens_in", "tokens_out", "fallbacks", "timeouts", "seconds_per_question", "in_sample",
+        "retriever", "knows", "k", "run", "settings", "avg_tables", "p", "r", "f1", "pr",
+        "exact", "lenient_f1", "lenient_exact", "exact_any", "pr_any", "unanswerable",
+        "abstained", "refused", "llm_calls", "tokens_in", "tokens_out", "fallbacks", "timeouts",
+        "seconds_per_question", "in_sample",
     ]  # fmt: skip
     assert document["results"][0]["settings"]["evidence"] is False
 

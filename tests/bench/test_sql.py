@@ -512,8 +512,10 @@ def test_the_json_has_the_promised_shape(folder: Path, tmp_path: Path, scripted:
         ("words", 1), ("words", 2), ("oracle", 1), ("oracle", 2),
     ]  # fmt: skip
     assert list(rows[0]) == [
-        "retriever", "k", "run", "settings", "avg_tables", "p", "r", "f1", "pr", "llm_calls",
-        "tokens_in", "tokens_out", "fallbacks", "timeouts", "seconds_per_question", "in_sample",
+        "retriever", "knows", "k", "run", "settings", "avg_tables", "p", "r", "f1", "pr",
+        "exact", "lenient_f1", "lenient_exact", "exact_any", "pr_any", "unanswerable",
+        "abstained", "refused", "llm_calls", "tokens_in", "tokens_out", "fallbacks", "timeouts",
+        "seconds_per_question", "in_sample",
         "ex_all", "ex_mt", "ex_pr", "ex_given_pr", "errors", "repairs", "scored", "pending",
         "unusable",
     ]  # fmt: skip

@@ -29,8 +29,10 @@ def test_bench_retrieval_of_dense_and_search(tmp_path: Path) -> None:
     rows = {(row["retriever"], row["k"]): row for row in result["results"]}
     assert list(rows) == [("dense", 5), ("dense", 10), ("search", 5), ("search", 10)]
     assert set(rows["search", 5]) == {
-        "retriever", "k", "run", "settings", "avg_tables", "p", "r", "f1", "pr", "llm_calls",
-        "tokens_in", "tokens_out", "fallbacks", "timeouts", "seconds_per_question", "in_sample",
+        "retriever", "knows", "k", "run", "settings", "avg_tables", "p", "r", "f1", "pr",
+        "exact", "lenient_f1", "lenient_exact", "exact_any", "pr_any", "unanswerable",
+        "abstained", "refused", "llm_calls", "tokens_in", "tokens_out", "fallbacks", "timeouts",
+        "seconds_per_question", "in_sample",
     }  # fmt: skip
     for k in (5, 10):
         assert rows["search", k]["pr"] > rows["dense", k]["pr"] + 0.15
