@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dovetail import notebook
 from dovetail.api.ask_result import AskResult
+from dovetail.api.models import chosen_model, model_for_sql
+from dovetail.api.noted_views import NotedViews
 from dovetail.catalog.lookup import tables_of_sources
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, JoinEdge, Table, TableId
-from dovetail.errors import MissingModelError, NotFoundError, UsageError
+from dovetail.errors import NotFoundError, UsageError
 from dovetail.families.family import Families
 from dovetail.families.stored import families_of
 from dovetail.joins.column_arrays import Thresholds
@@ -23,7 +24,6 @@ from dovetail.joins.scoring.registry import DEFAULT_SCORING
 from dovetail.notes.edges import noted_graph
 from dovetail.notes.marks import marked_families
 from dovetail.notes.notes import NO_NOTES, Notes
-from dovetail.notes.reading import read_notes
 from dovetail.ports import LLM
 from dovetail.retrieve.opening import open_model
 from dovetail.retrieve.registry import COMPACT, open_selector
@@ -81,7 +81,7 @@ class Catalog(CatalogReader):
         super().__init__(opened.folder, opened.manifest, opened.records, segments)
         self.settings = settings
         self.notes_file = opened.notes_file
-        self._noted: _Noted | None = None
+        self._views: NotedViews | None = None
         # What caches go by: another object after every refresh.
         self._opened = opened
 
@@ -132,21 +132,17 @@ class Catalog(CatalogReader):
     @property
     def notes(self) -> Notes:
         """What a person noted on this catalog; read again whenever the file has changed."""
-        state = _state(self.notes_file)
-        if self._noted is None or self._noted.state != state:
-            self._noted = _Noted(state, read_notes(self._opened))
         return self._noted.notes
+
+    @property
+    def _noted(self) -> NotedViews:
+        self._views = NotedViews.now(self._views, self._opened)
+        return self._views
 
     @property
     def searcher(self) -> Searcher:
         """Search over this catalog; what it needs is made by whoever searches first."""
-        notes = self.notes
-        noted = self._noted
-        if noted is None:
-            return self._plain_searcher
-        if noted.searcher is None:
-            noted.searcher = self._plain_searcher.noted(notes)
-        return noted.searcher
+        return self._noted.searcher(lambda: self._plain_searcher)
 
     @cached_property
     def _plain_searcher(self) -> Searcher:
@@ -194,7 +190,7 @@ class Catalog(CatalogReader):
         """
         if not question.strip():
             raise UsageError("the question is empty; ask one")
-        model = self._model(llm)
+        model = chosen_model(self.folder, self.settings, llm)
         if recall is not None:
             deprecated("recall", "breadth", "ask()")
             breadth = recall if breadth is None else breadth
@@ -223,7 +219,7 @@ class Catalog(CatalogReader):
         """
         from dovetail.answer.answer import answer
 
-        model = self._needed_model(llm)
+        model = model_for_sql(self.folder, self.settings, llm)
         chosen = self.ask(found, llm=model) if isinstance(found, str) else found
         _refuse_empty(chosen)
         repair = self.settings.sql_repair
@@ -237,7 +233,7 @@ class Catalog(CatalogReader):
         _refuse_empty(found)
         repair = self.settings.sql_repair
         shown = relations(found.details)
-        model = self._needed_model(llm)
+        model = model_for_sql(self.folder, self.settings, llm)
         return generate(model, found.question, shown, found.joins, repair=repair).sql
 
     def sql(
@@ -326,13 +322,9 @@ class Catalog(CatalogReader):
 
     @property
     def _graph(self) -> JoinGraph:
-        notes, noted = self.notes, self._noted
-        if noted is None or noted.graph is None:
-            graph = noted_graph(self._opened, notes, DEFAULT_SCORING, self._thresholds)
-            if noted is None:
-                return graph
-            noted.graph = graph
-        return noted.graph
+        return self._noted.graph(
+            lambda notes: noted_graph(self._opened, notes, DEFAULT_SCORING, self._thresholds)
+        )
 
     @property
     def _thresholds(self) -> Thresholds:
@@ -350,42 +342,6 @@ class Catalog(CatalogReader):
 
     def _table(self, table: Table | TableId | str) -> Table:
         return table if isinstance(table, Table) else self[table]
-
-    def _needed_model(self, llm: LLM | str | None) -> LLM:
-        model = self._model(llm)
-        if model is None:
-            raise MissingModelError("writing SQL")
-        return model
-
-    def _model(self, llm: LLM | str | None) -> LLM | None:
-        if not isinstance(llm, str | None):
-            if not (hasattr(llm, "complete") and hasattr(llm, "model_id")):
-                kind = type(llm).__qualname__
-                raise UsageError(
-                    f"{kind} is no language model: name one ('openai:MODEL'), or pass an object "
-                    "that has model_id and complete(), as dovetail.ports.LLM has"
-                )
-            return llm
-        return open_model(self.folder, self.settings.but(llm=llm))
-
-
-@dataclass(slots=True)
-class _Noted:
-    """The notes of one state of their file, and what was made with them."""
-
-    state: tuple[int, int] | None
-    notes: Notes
-    searcher: Searcher | None = None
-    graph: JoinGraph | None = None
-
-
-def _state(file: Path | None) -> tuple[int, int] | None:
-    """Size and time of change of a file; None where there is none."""
-    try:
-        found = file.stat() if file is not None else None
-    except OSError:
-        return None
-    return None if found is None else (found.st_size, found.st_mtime_ns)
 
 
 def _refuse_empty(found: AskResult) -> None:

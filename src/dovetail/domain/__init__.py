@@ -1,0 +1,32 @@
+"""The nouns: frozen data, no I/O."""
+
+from __future__ import annotations
+
+from dovetail.domain.joins import JoinEdge
+from dovetail.domain.table_set import (
+    NEAREST,
+    NOTHING_FITS,
+    UNCOVERED,
+    Alternative,
+    Candidate,
+    Chosen,
+    TableSet,
+)
+from dovetail.domain.tables import Column, ColumnProfile, Kind, Skipped, Table, TableId
+
+__all__ = [
+    "NEAREST",
+    "NOTHING_FITS",
+    "UNCOVERED",
+    "Alternative",
+    "Candidate",
+    "Chosen",
+    "Column",
+    "ColumnProfile",
+    "JoinEdge",
+    "Kind",
+    "Skipped",
+    "Table",
+    "TableId",
+    "TableSet",
+]

@@ -1,0 +1,146 @@
+"""Tables and columns as a catalog knows them, and what could not be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dovetail.declared_keys import NO_KEYS, DeclaredKeys
+from dovetail.errors import ColumnNotFoundError
+
+# Columns that an error lists.
+_LISTED = 20
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TableId:
+    """What a table is called: its source's label and its name there.
+
+    Two tables may share a name, and even their contents: both stay, under their own ids.
+
+    >>> str(TableId("shop.sqlite", "orders"))
+    'shop.sqlite::orders'
+    """
+
+    source: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.source}::{self.name}"
+
+
+class Kind(StrEnum):
+    """What the values of a column are, whatever its source calls the type.
+
+    >>> Kind.INTEGER.value, Kind("text") is Kind.TEXT
+    ('integer', True)
+    """
+
+    INTEGER = "integer"
+    REAL = "real"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    BINARY = "binary"
+    EMPTY = "empty"  # not one value to judge by
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """What the full column holds; nulls are left out of everything but `nulls`.
+
+    `nulls` counts missing cells: NULL, NaN, and blank text where the catalog compares coerced.
+    `minimum`, `maximum` and `examples` are written out as text and cut to the catalog's width.
+    Lengths are in characters of text, in bytes of binary values, and None for other kinds.
+
+    >>> import dovetail
+    >>> profile = dovetail.build("shop.sqlite", into="shop")["orders"].column("order_no").profile
+    >>> profile.distinct, profile.unique, profile.nulls
+    (600, True, 0)
+    """
+
+    kind: Kind
+    nulls: int
+    distinct: int
+    unique: bool
+    minimum: str | None
+    maximum: str | None
+    min_length: int | None
+    max_length: int | None
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column by name, with the type and the comment that its source gives it.
+
+    >>> import dovetail
+    >>> column = dovetail.build("shop.sqlite", into="shop")["orders"].columns[0]
+    >>> column.name, column.profile.kind.value
+    ('order_no', 'integer')
+    """
+
+    name: str
+    type: str
+    profile: ColumnProfile
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Table:
+    """A table as the catalog knows it.
+
+    `digest` names the contents: equal digests mean equal columns, values and sample, so
+    everything derived from a table (its purpose, its vectors, its joins) is kept by digest.
+    `keys` and `comment` are what the source declares and says of it: no part of the contents.
+
+    >>> import dovetail
+    >>> table = dovetail.build("shop.sqlite", into="shop")["orders"]
+    >>> table
+    <Table shop.sqlite::orders: 600 rows, 7 columns>
+    """
+
+    id: TableId
+    columns: tuple[Column, ...]
+    rows: int
+    sample: tuple[tuple[str | None, ...], ...]
+    digest: str
+    keys: DeclaredKeys = NO_KEYS
+    comment: str = ""
+
+    def __repr__(self) -> str:
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        columns = "1 column" if len(self.columns) == 1 else f"{len(self.columns)} columns"
+        return f"<Table {self.id}: {rows}, {columns}>"
+
+    @property
+    def name(self) -> str:
+        """The table's name in its source."""
+        return self.id.name
+
+    def column(self, name: str) -> Column:
+        """The column of this name; ColumnNotFoundError, a KeyError, if there is none."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        names = ", ".join(column.name for column in self.columns[:_LISTED])
+        more = ", …" if len(self.columns) > _LISTED else ""
+        raise ColumnNotFoundError(f"{self.id} has no column {name!r}; it has: {names}{more}")
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A source or table that could not be read, and why; `table` is empty for a whole source.
+
+    >>> str(Skipped("shop.sqlite", "orders", "its file is damaged"))
+    'shop.sqlite::orders: its file is damaged'
+    """
+
+    source: str
+    table: str
+    reason: str
+
+    def __str__(self) -> str:
+        name = f"{self.source}::{self.table}" if self.table else self.source
+        return f"{name}: {self.reason}"
