@@ -12,7 +12,7 @@ CORPORA := .bench/data
 # A file of tests stays in one process, which makes its fixtures once.
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help demo test test-fast setup check lint types imports docs bench-profile bench-index bench-joins \
+.PHONY: help demo test test-fast setup check lint types imports docs site bench-profile bench-index bench-joins \
 	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-data bench bench-llm soak fit clean
 
 help: ## show the tasks
@@ -44,6 +44,10 @@ imports: $(VENV)/.dev ## import contract: layers point down only
 docs: $(VENV)/.dev ## write generated pages and pictures again (docs/cli.md, docs/reference, two SVGs)
 	$(BIN)/python -m tests.docs.generate
 	$(BIN)/python -m tests.docs.reference
+
+site: $(VENV)/.dev ## build the documentation site into site/, to be read from disk
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
 
 bench-profile: $(VENV)/.dev ## profiling speed against its lower bound, on 1e7 and 1e8 cells
 	$(BIN)/python benchmarks/profiling.py
@@ -95,7 +99,7 @@ fit: $(VENV)/.dev ## train the set scorer of graph anew (needs torch: the depend
 	$(BIN)/python -m benchmarks.train_scorer src/dovetail/retrieve/graph/set_scorer.json .bench/examples.npz
 
 clean: ## remove what the other tasks made
-	rm -rf $(VENV) .demo .bench report build dist
+	rm -rf $(VENV) .demo .bench report site build dist
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dovetail needs Python 3.11 or newer; say which: make PYTHON=python3.12 ...")'
