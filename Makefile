@@ -91,7 +91,7 @@ bench: $(VENV)/.dev ## all measures that need no language model: report/ and doc
 	$(BIN)/python -m benchmarks.results $(DATA)
 
 bench-llm: $(VENV)/.dev ## what the language model LLM adds: sets and answers, into docs/results*
-	$(BIN)/python -m benchmarks.with_model --llm '$(LLM)' $(DATA)
+	$(BIN)/python -m benchmarks.with_model --llm '$(LLM)' $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(WAIT),--wait $(WAIT)) $(DATA)
 
 fit: $(VENV)/.dev ## train the set scorer of graph anew (needs torch: the dependency group compare)
 	$(BIN)/python -m benchmarks.training_examples .bench/examples.npz $(CORPORA)/mmqa $(CORPORA)/spider_train \

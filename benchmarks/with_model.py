@@ -1,23 +1,31 @@
-"""What a language model adds: make bench-llm LLM=...
+"""What a language model adds, and the paper's comparison with it: make bench-llm LLM=...
 
-    python benchmarks/with_model.py --llm NAME [DATA ...] [--runs .bench] [--report F] [--pages F]
+    python -m benchmarks.with_model --llm NAME [DATA ...] [--sample N] [--wait S] [--incomplete]
 
-Sets by a model (full and compact prompt, asked always or where graph is unsure) and SQL by it over
-these sets, over rankings, graph's sets and the gold tables; single shots, as in the paper.
-NAME is any model, or `replay:FOLDER?model=NAME`: what has no reply there yet is written down,
-benchmarks/run_batch.py answers it, and the next run goes on. Questions that still wait are left out
-of their row, whose number of questions says so; a row that lacks too many is left out itself.
+Two setups (benchmarks/setups.py): ours, and the paper's, whose tables have purposes and are
+embedded with their rows. In both, sets by every system and SQL over them; single shots, as in the
+paper. NAME is any model, or `replay:FOLDER?model=NAME`. Then it works in passes: a pass runs every
+system as far as there are replies and writes down what has none; `benchmarks/run_batch.py --watch`
+answers that meanwhile, and the next pass goes on. ReAct and ARM are so run to their end, round by
+round. Requests stand in the order of the systems, so what matters most is answered first; equal
+ones, as SQL over equal sets, are asked once.
+
+A row that lacks replies is no row: the chapter lists it as not measured. Pages are written when
+nothing waits any more, or as far as it is with --incomplete.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from benchmarks.pages import PAGES, write_chapters, write_headlines
+from benchmarks.pages import PAGES, WITH, write_chapters, write_headlines
 from benchmarks.results import chapter_text, print_rows, run_files
+from benchmarks.setups import SETUPS, Setup, System
 
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.question_filter import QuestionFilter
@@ -26,83 +34,174 @@ from dovetail.bench.reporting.writing import write_report
 from dovetail.bench.retrieval import Experiment
 from dovetail.bench.run_config import RunConfig
 from dovetail.bench.sql import bench_sql
+from dovetail.errors import PendingError
+from dovetail.models.replay import REQUESTS, RESPONSES
 from dovetail.plugins import open_llm
 from dovetail.ports import Json
 from dovetail.settings import Settings
 
-SETS = {
-    "dense": (5, 10),
-    "graph": (10,),
-    "core-t": (10,),
-    "core-t:0.3": (10,),
-    "core-t:0.7": (10,),
-    "core-t:compact": (10,),
-    "core-t:compact+0.3": (10,),
-    "core-t:compact+0.7": (10,),
-    "hybrid:compact": (10,),
-}
-ANSWERS = {
-    "oracle": (5,), "dense": (5, 10), "graph": (10,), "graph:0.4": (10,), "search": (10,),
-    "core-t:unadjusted": (10,), "core-t": (10,),
-    "core-t:compact+unadjusted": (10,), "core-t:compact": (10,),
-}  # fmt: skip
 # As the paper samples MMQA; only one database of Bird is there with all of its rows.
 CHOICES = {
     "mmqa": QuestionFilter(share=Fraction(1, 3)),
     "bird_dev": QuestionFilter(sources=("superhero",)),
 }
-_MOST_WAITING = 0.15
+# The order of corpora; one without SQL that can be run has no rows here.
+CORPORA = ("spider_dev", "bird_dev", "mmqa")
+# Requests too long for a model stay without a reply; so many questions may wait for one.
+_MOST_WAITING = 0.01
+_PAUSE, DONE = 1.0, "done"
 SHOWN = (
-    "selection", "stages", "sweep", "recovery", "connectors", "model-calls", "tokens", "lengths",
-    "tertiles", "execution", "paired-execution", "answer-errors",
+    "selection", "stages", "sweep", "recovery", "connectors", "model-calls", "per-question",
+    "tokens", "lengths", "tertiles", "paired", "execution", "paired-execution", "answer-errors",
 )  # fmt: skip
 
 
-def measure(dataset: Dataset, config: RunConfig) -> Iterator[Json]:
-    """The rows of sets and of answers, as far as there are replies."""
-    question_filter = CHOICES.get(dataset.name, QuestionFilter())
-    experiment = Experiment.of(dataset, question_filter, config)
-    rows = [
-        experiment.row(name, ran)
-        for name, ks in SETS.items()
-        for ran in experiment.found(experiment.key(name), ks)
-        if _enough(len(ran.records), len(experiment.questions))
-    ]
-    yield from print_rows({"dataset": dataset.name, "results": rows})
-    for name, ks in ANSWERS.items():
-        for row in print_rows(bench_sql(dataset, [name], ks, question_filter, config)):
-            if _enough(row["scored"], row["scored"] + row["pending"]):
-                yield row
+@dataclass(slots=True)
+class Measured:
+    """The rows of one setup on one corpus, and what is not measured, by system."""
+
+    rows: list[Json] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def take(self, dataset: str, rows: Sequence[Json], what: str, asked: int) -> None:
+        """Keep and print complete rows; of the others, how far they are."""
+        for row in rows:
+            name = f"{row['retriever']}@{row['k']}, {what}"
+            there = row["scored"] + row["unusable"] if "scored" in row else row["questions"]
+            if asked - there <= _MOST_WAITING * asked:
+                self.rows += print_rows({"dataset": dataset, "results": [row]})
+            else:
+                self.missing[name] = f"{there} of {asked} questions have replies"
 
 
-def _enough(answered: int, asked: int) -> bool:
-    """Whether hardly any question waits for a reply."""
-    return asked - answered <= _MOST_WAITING * answered
+def questions_asked(dataset: Dataset, sample: int | None) -> QuestionFilter:
+    """Which questions of a corpus are asked: at most `sample`, drawn with a fixed seed."""
+    chosen = CHOICES.get(dataset.name, QuestionFilter())
+    count = len(dataset.question_set().questions)
+    if sample is None or chosen.sources or sample >= count * chosen.share:
+        return chosen
+    return replace(chosen, share=Fraction(sample, count))
+
+
+def measure(dataset: Dataset, setup: Setup, config: RunConfig, sample: int | None) -> Measured:
+    """One pass: the rows of sets and of answers, as far as there are replies."""
+    question_filter = replace(questions_asked(dataset, sample), purposes=setup.purposes)
+    config = replace(config, settings=config.settings.but(**setup.settings))
+    found = Measured()
+    try:
+        experiment = Experiment.of(dataset, question_filter, config)
+    except PendingError as error:
+        found.missing[f"all systems of the setup {setup.name}"] = str(error)
+        return found
+    for system in setup.systems:
+        asked = len(experiment.questions)
+        found.take(dataset.name, list(_sets(experiment, system)), "sets", asked)
+        if system.answers:
+            made = bench_sql(dataset, [system.name], system.ks, question_filter, config)
+            found.take(dataset.name, made["results"], "SQL", asked)
+    return found
+
+
+def _sets(experiment: Experiment, system: System) -> Iterator[Json]:
+    if system.retrieves:
+        for ran in experiment.found(experiment.key(system.name), system.ks):
+            yield {**experiment.row(system.name, ran), "questions": len(ran.records)}
+
+
+def waiting(folder: Path) -> int:
+    """How many requests of a folder have no reply yet."""
+    asked, told = (_lines(folder / name) for name in (REQUESTS, RESPONSES))
+    return asked - told
+
+
+def _lines(file: Path) -> int:
+    return file.read_bytes().count(b"\n") if file.is_file() else 0
+
+
+def passes(
+    one_pass: Callable[[], bool],
+    folder: Path | None,
+    seconds: float,
+    clock: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> bool:
+    """Make passes until nothing waits, or no reply comes in time; tells whether all is measured.
+
+    `one_pass` tells whether it left nothing open. Without a folder of replies one pass is enough.
+    """
+    until = clock() + seconds
+    while not one_pass():
+        before = waiting(folder) if folder else 0
+        if not before:
+            return False
+        while waiting(folder or Path()) and clock() < until:
+            pause(_PAUSE)
+        if waiting(folder or Path()) == before:
+            return False
+    return True
+
+
+def chapters(found: Sequence[tuple[Setup, Measured]], model: str) -> Iterator[tuple[str, str]]:
+    """The chapters of a corpus, one for each setup that has a row."""
+    for setup, measured in found:
+        if measured.rows:
+            (chapter,) = make_report(run_files(measured.rows)).chapters
+            text = f"{setup.about}\n\n{chapter_text(chapter, SHOWN)}"
+            yield f"{chapter.dataset}{WITH}{model}{setup.suffix}", text + not_measured(measured)
+
+
+def not_measured(measured: Measured) -> str:
+    """The rows that are missing, and why."""
+    if not measured.missing:
+        return ""
+    lines = [f"- {name}: {why}" for name, why in measured.missing.items()]
+    return "\n### Not measured\n\n" + "\n".join(lines) + "\n"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", nargs="*")
     parser.add_argument("--llm", required=True, help="openai:NAME, local:FILE or replay:FOLDER")
+    parser.add_argument("--setup", choices=[each.name for each in SETUPS], action="append")
+    parser.add_argument("--sample", type=int, help="ask so many questions of each corpus [all]")
+    parser.add_argument("--wait", type=float, default=0, help="seconds for replies to come")
+    parser.add_argument("--incomplete", action="store_true", help="write pages in any case")
     parser.add_argument("--runs", type=Path, default=Path(".bench/runs"))
     parser.add_argument("--report", type=Path, default=Path("report/with-model"))
     parser.add_argument("--pages", type=Path, default=PAGES, help="a folder")
     parser.add_argument("--workers", type=int, default=2, help="questions asked at the same time")
     given = parser.parse_args(arguments)
-    found = sorted(str(file.parent) for file in Path(".bench/data").glob("*/questions.json"))
+    folder = Path(given.llm.removeprefix("replay:").partition("?")[0])
+    replayed = folder if given.llm.startswith("replay:") else None
     settings = Settings(llm=given.llm, sql_repair=False)
     model = open_llm(given.llm, workers=1).model_id.rpartition(":")[2]
-    files: list[Path] = []
-    for data in given.data or [one for one in found if Path(one).name != "beaver"]:
-        config = RunConfig(given.runs, settings, given.workers, note=print, corpus=data)
-        made = run_files(list(measure(open_dataset(data), config)))
-        (chapter,) = make_report(made).chapters
-        text = chapter_text(chapter, SHOWN)
-        write_chapters(given.pages, {f"{chapter.dataset} with {model}": text})
-        files += made
+    setups = [each for each in SETUPS if each.name in (given.setup or [each.name])]
+    known = [f".bench/data/{name}" for name in CORPORA]
+    data = given.data or [place for place in known if Path(place).is_dir()]
+    made: dict[str, list[tuple[Setup, Measured]]] = {}
+
+    def one_pass() -> bool:
+        for place in data:
+            config = RunConfig(given.runs, settings, given.workers, corpus=place)
+            dataset = open_dataset(place)
+            made[place] = [(s, measure(dataset, s, config, given.sample)) for s in setups]
+        return not any(m.missing for found in made.values() for _, m in found)
+
+    complete = passes(one_pass, replayed, given.wait)
+    if replayed:
+        print(f"{waiting(replayed)} requests of {replayed} wait for a reply")
+    if not complete and not given.incomplete:
+        print("pages are written when all are answered, or with --incomplete")
+        return
+    if replayed:
+        (replayed / DONE).touch()
+    for found in made.values():
+        write_chapters(given.pages, dict(chapters(found, model)))
     if given.pages == PAGES:
         write_headlines()
-    print(write_report(make_report(files), given.report)[0])
+    files = [file for found in made.values() for _, m in found for file in run_files(m.rows)]
+    if files:
+        print(write_report(make_report(files), given.report)[0])
 
 
 if __name__ == "__main__":

@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks.run_batch import (
-    FIRST_TURN,
     Prompt,
     Reply,
     answer_all,
     answered,
-    batches,
+    common_beginning,
+    groups,
     read_requests,
     response,
+    slots_for,
 )
 
 from dovetail.errors import PendingError
@@ -33,9 +34,10 @@ def prompts(*lengths: int, most: int = 10) -> list[Prompt]:
     return [Prompt(f"r{at}", tuple(range(length)), most) for at, length in enumerate(lengths)]
 
 
-def shout(batch: Sequence[Prompt], turn: int) -> list[Reply]:
-    assert turn > 0
-    return [Reply(f"{len(prompt.tokens)}!", (1, 2), ended=True) for prompt in batch]
+def shout(group: Sequence[Prompt], slots: int) -> Iterator[tuple[Prompt, Reply]]:
+    assert slots > 0
+    for prompt in group:
+        yield prompt, Reply(f"{len(prompt.tokens)}!", (1, 2), ended=True)
 
 
 def test_what_dovetail_writes_down_is_read_and_what_is_written_is_a_reply(tmp_path: Path) -> None:
@@ -71,12 +73,26 @@ def test_a_response_is_one_of_the_batch_api() -> None:
     }
 
 
-def test_batches_are_of_like_length_and_fit_the_budget() -> None:
-    found = [[prompt.id for prompt in batch] for batch in batches(prompts(5, 90, 20, 500, 6), 100)]
-    # With ten tokens of reply: 510 alone, 100 alone, then 30 + 16 + 15, padded to 3 x 30.
-    assert found == [["r3"], ["r1"], ["r2", "r4", "r0"]]
-    assert [len(batch) for batch in batches(prompts(*[6] * 13), 100)] == [6, 6, 1]
-    assert list(batches([], 100)) == []
+def test_groups_begin_alike_are_of_like_length_and_keep_the_order_of_the_file() -> None:
+    sql = [Prompt(f"s{at}", (7,) * 30 + tuple(range(at)), 10) for at in (5, 90, 6)]
+    sets = [Prompt(f"t{at}", (8,) * 30 + tuple(range(at)), 10) for at in (1, 2)]
+    found = [[prompt.id for prompt in group] for group in groups([sql[0], *sets, *sql[1:]])]
+    # 130 tokens with the reply, then 46 and 45; what was asked first is answered first.
+    assert found == [["s6", "s5"], ["t2", "t1"], ["s90"]]
+    assert groups([]) == []
+
+
+def test_the_cache_holds_as_many_conversations_as_its_tokens_allow() -> None:
+    assert slots_for(prompts(*[6] * 13), 100) == 6
+    assert slots_for(prompts(6, 6), 100) == 2
+    assert slots_for(prompts(500), 100) == 1
+
+
+def test_the_common_beginning_leaves_a_token_to_each_prompt() -> None:
+    alike = [Prompt("a", (1, 2, 3, 4), 1), Prompt("b", (1, 2, 3, 5, 6), 1)]
+    assert common_beginning(alike) == 3
+    assert common_beginning([*alike, Prompt("c", (1, 2), 1)]) == 1
+    assert common_beginning([*alike, Prompt("d", (9, 2), 1)]) == 0
 
 
 def test_what_is_answered_is_not_asked_again(tmp_path: Path) -> None:
@@ -94,38 +110,30 @@ def test_what_is_answered_is_not_asked_again(tmp_path: Path) -> None:
     assert answered(tmp_path / "nothing") == set()
 
 
-def test_batches_before_a_failure_are_kept(tmp_path: Path) -> None:
-    def fail(batch: Sequence[Prompt], turn: int) -> list[Reply]:
-        if batch[0].id == "r1":
-            raise MemoryError
-        return shout(batch, turn)
+def test_replies_before_a_failure_are_kept(tmp_path: Path) -> None:
+    def fail(group: Sequence[Prompt], slots: int) -> Iterator[tuple[Prompt, Reply]]:
+        for prompt, reply in shout(group, slots):
+            if prompt.id == "r1":
+                raise MemoryError
+            yield prompt, reply
 
     with pytest.raises(MemoryError):
         answer_all(prompts(9, 5, 1), fail, tmp_path / "out", model="m", budget=1)
     assert answered(tmp_path / "out") == {"r0"}
 
 
-def test_long_replies_are_gone_on_with_together_at_the_end(tmp_path: Path) -> None:
-    """One of three ends early, one late, one never; each is written once, as a whole."""
-    ends = {"r0": 3, "r1": FIRST_TURN + 50, "r2": 10**6}
-    seen: list[list[tuple[str, int]]] = []
-
-    def count(batch: Sequence[Prompt], turn: int) -> list[Reply]:
-        seen.append([(prompt.id, len(prompt.written)) for prompt in batch])
-        replies = []
-        for prompt in batch:
-            stop = min(len(prompt.written) + turn, prompt.most, ends[prompt.id])
-            replies.append(Reply(str(stop), tuple(range(stop)), ended=stop == ends[prompt.id]))
-        return replies
-
-    file = tmp_path / "responses.jsonl"
-    answer_all(prompts(3, 2, 1, most=1_000), count, file, model="m", budget=10**6)
-    assert seen == [[("r0", 0), ("r1", 0), ("r2", 0)], [("r1", FIRST_TURN), ("r2", FIRST_TURN)]]
-    bodies = [json.loads(line)["response"]["body"] for line in file.read_text().splitlines()]
-    said = [
-        (body["choices"][0]["finish_reason"], body["usage"]["completion_tokens"]) for body in bodies
-    ]
-    assert said == [("stop", 3), ("stop", FIRST_TURN + 50), ("length", 1_000)]
+def test_after_the_time_is_over_nothing_more_is_waited_for(tmp_path: Path) -> None:
+    ticks = iter(range(100))
+    done = answer_all(
+        prompts(9, 8, 7, 6),
+        shout,
+        tmp_path / "out",
+        model="m",
+        budget=1,
+        until=1.5,
+        clock=lambda: float(next(ticks)),
+    )
+    assert (done, answered(tmp_path / "out")) == (2, {"r0", "r1"})
 
 
 def test_a_request_that_is_there_twice_is_asked_once(tmp_path: Path) -> None:
@@ -134,6 +142,8 @@ def test_a_request_that_is_there_twice_is_asked_once(tmp_path: Path) -> None:
     (tmp_path / "requests.jsonl").write_text(line + "\n" + line + line[:20])
     (request,) = read_requests(tmp_path / "requests.jsonl")
     assert (request.id, request.most) == ("a", 7)
+    (request,) = read_requests(tmp_path / "requests.jsonl", most=5)
+    assert request.most == 5
 
 
 TEMPLATE = (
@@ -166,12 +176,47 @@ def write_weights(folder: Path) -> None:
     Qwen2ForCausalLM(Qwen2Config(**sizes)).save_pretrained(folder)
 
 
-@pytest.mark.skipif(
+WITH_WEIGHTS = pytest.mark.skipif(
     not (find_spec("transformers") and find_spec("torch")),
     reason="torch and transformers are not installed: no weights can be run",
 )
-def test_real_weights_answer_the_same_alone_and_together(tmp_path: Path) -> None:
-    """The slow twin answers one request at a time; padding must not change a word."""
+
+
+def plain(weights: Path, content: str, most: int) -> list[int]:
+    """The slow twin: what transformers itself generates greedily for one message alone."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(weights, dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(weights)
+    said = tokenizer(f"<user>{content}<assistant>", return_tensors="pt", add_special_tokens=False)
+    out = model.generate(**said, do_sample=False, max_new_tokens=most)
+    return [int(token) for token in out[0, said["input_ids"].shape[1] :]]
+
+
+@WITH_WEIGHTS
+@pytest.mark.parametrize("slots", [1, 3, 16])
+def test_replies_are_those_of_transformers_itself(tmp_path: Path, slots: int) -> None:
+    """Slots that are filled again, a common beginning and giving up slots change no token."""
+    from benchmarks.run_batch import Request, Weights
+
+    write_weights(tmp_path)
+    weights = Weights(tmp_path, "cpu")
+    beginning = "Here is a table, and here is a question about it, as ever: "
+    texts = [beginning + "x" * (at % 5) + str(at) for at in range(9)] + ["short", "other"]
+    asked = [
+        weights.read(Request(str(at), ({"role": "user", "content": text},), 4 + 3 * at))
+        for at, text in enumerate(texts)
+    ]
+    found = {}
+    for group in groups(asked):
+        for prompt, reply in weights.respond(group, min(slots, len(group))):
+            found[int(prompt.id)] = list(reply.tokens)
+    assert found == {at: plain(tmp_path, text, 4 + 3 * at) for at, text in enumerate(texts)}
+
+
+@WITH_WEIGHTS
+def test_what_is_answered_or_too_long_is_not_asked_again_by_the_program(tmp_path: Path) -> None:
     write_weights(tmp_path / "weights")
     texts = ["a", "how many tables are there?", "x" * 60, "too long " * 40]
     lines = [
@@ -183,22 +228,17 @@ def test_real_weights_answer_the_same_alone_and_together(tmp_path: Path) -> None
         )
         for at, text in enumerate(texts)
     ]
-    found = []
-    for name, budget in (("alone", "1"), ("together", "4000")):
-        folder = tmp_path / name
-        folder.mkdir()
-        (folder / "requests.jsonl").write_text("\n".join(lines) + "\n")
-        command = [sys.executable, str(SCRIPT), str(folder), "--model", str(tmp_path / "weights")]
-        command += ["--budget", budget, "--device", "cpu"]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert "0 answered before, 4 to go" in done.stdout
-        assert "1 are too long for the model and stay unanswered" in done.stdout
-        rows = map(json.loads, (folder / "responses.jsonl").read_text().splitlines())
-        found.append({row["custom_id"]: row["response"]["body"] for row in rows})
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert "3 answered before, 1 to go" in done.stdout
-    assert found[0] == found[1]
-    assert set(found[0]) == {"r0", "r1", "r2"}
-    usage = found[0]["r0"]["usage"]
-    assert usage["prompt_tokens"] == len("<user>a<assistant>")
-    assert 1 <= usage["completion_tokens"] <= 5
+    (tmp_path / "requests.jsonl").write_text("\n".join(lines) + "\n")
+    (tmp_path / "done").touch()
+    command = [sys.executable, str(SCRIPT), str(tmp_path), "--model", str(tmp_path / "weights")]
+    command += ["--device", "cpu", "--watch", "--seconds", "300"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "0 answered before, 4 to go" in done.stdout
+    assert "1 are too long for the model and stay unanswered" in done.stdout
+    rows = map(json.loads, (tmp_path / "responses.jsonl").read_text().splitlines())
+    found = {row["custom_id"]: row["response"]["body"]["usage"] for row in rows}
+    assert set(found) == {"r0", "r1", "r2"}
+    assert found["r0"]["prompt_tokens"] == len("<user>a<assistant>")
+    assert 1 <= found["r0"]["completion_tokens"] <= 5
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "3 answered before, 1 to go" in done.stdout

@@ -133,6 +133,35 @@ def tertiles(measured: Sequence[ScoredRun]) -> Table:
     return Table(name, title, columns, (*rows, *published_rows(name, measured[0].dataset, columns)))
 
 
+def per_question(measured: Sequence[ScoredRun]) -> Table:
+    """What a question costs with each system: calls, tokens and time in one table."""
+    columns = (
+        Column("system"), Column("questions"), Column("calls", LOW, 2), Column("tokens in", LOW),
+        Column("tokens out", LOW), Column("ms", LOW), Column("95% ms", LOW),
+    )  # fmt: skip
+    rows: list[Row] = []
+    for one in measured:
+        records = list(one.records.values())
+        spent = [1000 * record.seconds for record in records]
+        means = [
+            sum(getattr(record, name) for record in records) / len(records)
+            for name in ("llm_calls", "tokens_in", "tokens_out")
+        ]
+        late = float(np.quantile(spent, 0.95))
+        values = (*means, float(np.mean(spent)), late)
+        rows.append(Row(cells(one.label, len(records), *values), runs=(one.number,)))
+    return Table(
+        "per-question",
+        "Cost per question",
+        columns,
+        tuple(rows),
+        note="Means per question of choosing tables, SQL not counted. Milliseconds are wall time; "
+        "those of a model are in them only where it was asked live, not where replies were "
+        "recorded. A ranking is asked once, at its largest k.",
+        timed=True,
+    )
+
+
 def times(measured: Sequence[ScoredRun]) -> Table:
     """Wall time per question; the only figures here that differ from run to run."""
     columns = (

@@ -11,6 +11,7 @@ from dovetail.bench.reporting.comparison import paired_f1, reference, strata
 from dovetail.bench.reporting.costs import (
     Price,
     cost,
+    per_question,
     prompt_lengths,
     tertiles,
     times,
@@ -143,6 +144,7 @@ def _about_sets(every: Sequence[ScoredRun], options: Options) -> list[Table]:
         model_calls(measured),
         errors(measured),
         cases(measured, against),
+        per_question(measured),
         tokens(measured),
         prompt_lengths(measured),
         tertiles(measured),
