@@ -37,7 +37,7 @@ class Setup:
 
 
 # DR@5, DR@8 and DR@10 are one ranking, cut; JAR and REAR return 5 tables, as published.
-_RIVALS = (
+_COMPARED = (
     System("dense", (5, 8, 10)),
     System("jar", (5,)),
     System("rear", (5,)),
@@ -54,7 +54,7 @@ OURS = Setup(
         System("graph"),
         System("core-t"),
         System("core-t:compact"),
-        *_RIVALS,
+        *_COMPARED,
         System("graph:0.4"),
         System("search"),
         System("core-t:unadjusted"),
@@ -77,7 +77,7 @@ PAPER = Setup(
     (
         System(ORACLE),
         System("core-t:paper"),
-        *_RIVALS,
+        *_COMPARED,
         System("graph"),
         System("core-t:paper+unadjusted"),
         System("core-t:paper+0.3", answers=False),
