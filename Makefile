@@ -41,9 +41,10 @@ types: $(VENV)/.dev ## mypy --strict
 imports: $(VENV)/.dev ## import contract: layers point down only
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.dev ## write generated pages and pictures again (docs/cli.md, docs/reference, two SVGs)
+docs: $(VENV)/.dev ## write what is generated again: docs/cli.md, docs/reference, two SVGs, the notebook's outputs
 	$(BIN)/python -m tests.docs.generate
 	$(BIN)/python -m tests.docs.reference
+	$(BIN)/python -m tests.docs.notebook
 
 site: $(VENV)/.dev ## build the documentation site into site/, to be read from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -5,7 +5,7 @@ Everything is escaped, and nothing is loaded from anywhere: no script, no style 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 
 _CELL = "text-align:left;vertical-align:top;padding:2px 8px"
@@ -56,11 +56,20 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def join_graph(names: Sequence[str], joins: Iterable[tuple[int, int, str]]) -> str:
+def line(text: str) -> str:
+    """A plain sentence."""
+    return f"<p>{escape(text)}</p>"
+
+
+def join_graph(
+    names: Sequence[str],
+    joins: Iterable[tuple[int, int, str]],
+    connectors: Collection[int] = (),
+) -> str:
     """Tables as boxes and joins as lines, in SVG; a join is given by the places of its tables.
 
     A table stands one column to the right of the first table that it joins; the text of a join
-    appears where the pointer rests on its line.
+    appears where the pointer rests on its line. The boxes of connectors are dashed.
     """
     edges = list(joins)
     columns = _columns(len(names), edges)
@@ -75,7 +84,9 @@ def join_graph(names: Sequence[str], joins: Iterable[tuple[int, int, str]]) -> s
         left += wide + _ACROSS
     width = max(left - _ACROSS + _MARGIN, 2 * _MARGIN)
     lines = "".join(_line(boxes[one], boxes[other], text) for one, other, text in edges)
-    drawn = "".join(_box(boxes[place], names[place]) for place in sorted(boxes))
+    drawn = "".join(
+        _box(boxes[place], names[place], dashed=place in connectors) for place in sorted(boxes)
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img" aria-label="how the tables join" '
@@ -99,12 +110,13 @@ def _columns(tables: int, edges: Sequence[tuple[int, int, str]]) -> list[list[in
     return columns
 
 
-def _box(box: tuple[int, int, int], name: str) -> str:
+def _box(box: tuple[int, int, int], name: str, *, dashed: bool) -> str:
     left, top, width = box
+    dashes = ' stroke-dasharray="4 3"' if dashed else ""
     shown = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
     return (
         f'<g><title>{escape(name)}</title><rect x="{left}" y="{top}" width="{width}" '
-        f'height="{_HEIGHT}" rx="4" fill="#eef3fb" stroke="#5b7db1"/>'
+        f'height="{_HEIGHT}" rx="4" fill="#eef3fb" stroke="#5b7db1"{dashes}/>'
         f'<text x="{left + _PADDING}" y="{top + 17}" fill="#1b2a41">{escape(shown)}</text></g>'
     )
 

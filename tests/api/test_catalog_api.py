@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -96,6 +97,16 @@ def test_html_is_escaped_and_well_formed(catalog: dovetail.Catalog) -> None:
         assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
     assert "no joins are known between" in found._repr_html_()
     assert "&lt;b&gt;Oslo" in answer._repr_html_()
+
+
+def test_html_tells_connectors_and_confidence() -> None:
+    ids = (TableId("s", "a"), TableId("s", "b"))
+    stages = ("select", "connect")
+    chosen = tuple(Chosen(table, 0.5, stage, "") for table, stage in zip(ids, stages, strict=True))
+    page = dovetail.AskResult(TableSet("?", chosen, (), confidence=0.625), ())._repr_html_()
+    boxes = re.findall(r"<rect[^>]*>", page)
+    assert ["stroke-dasharray" in box for box in boxes] == [False, True]
+    assert "confidence 0.62" in page
 
 
 def test_what_is_no_source_model_or_column_is_told_in_words(catalog: dovetail.Catalog) -> None:

@@ -17,6 +17,8 @@ from dovetail.transforms import said
 
 # Characters of the question in a `repr`, and tables named there.
 _WIDTH, _NAMED = 60, 6
+# Stages that add tables in order to connect a set.
+_CONNECTING = ("connect", "adjust")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -169,8 +171,9 @@ class AskResult:
             return notebook.block(self.question, *map(notebook.note, self.warnings))
         place = {table: number for number, table in enumerate(self.ids)}
         edges = [(place[edge.left], place[edge.right], _condition(edge)) for edge in self.joins]
+        connectors = [place for place, t in enumerate(self) if t.stage in _CONNECTING]
         parts = [
-            notebook.join_graph([table.name for table in self.ids], edges),
+            notebook.join_graph([table.name for table in self.ids], edges, connectors),
             notebook.table(
                 ["table", "source", "score", "stage", "why"],
                 ((t.name, t.table.source, f"{t.relevance:.2f}", t.stage, why(t)) for t in self),
@@ -181,6 +184,8 @@ class AskResult:
                 (_condition(edge), f"{edge.score:.2f}", edge.cardinality) for edge in self.joins
             )
             parts.append(notebook.table(["join", "score", "cardinality"], rows))
+        if self.confidence is not None:
+            parts.append(notebook.line(f"confidence {self.confidence:.2f}: the F1 to expect"))
         parts += [notebook.note(warning) for warning in self.warnings]
         if self.alternatives:
             others = (

@@ -70,7 +70,10 @@ def _connect() -> duckdb.DuckDBPyConnection:
             "temp_directory": "",
         },
     )
-    connection.execute("SET enable_progress_bar = false")
+    # In a notebook without ipywidgets it is off, and to turn it off is an error.
+    shown = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+    if shown != (False,):
+        connection.execute("SET enable_progress_bar = false")
     return connection
 
 
