@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
@@ -12,12 +13,12 @@ NOTEBOOK = Path(__file__).parents[2] / "examples" / "ask_the_sample.ipynb"
 _SECONDS = 240  # a start of the kernel, and a cell; only an end to what hangs
 
 
-def read() -> nbformat.NotebookNode:
+def read() -> Any:
     """The notebook as it is kept."""
-    return nbformat.read(NOTEBOOK, as_version=4)
+    return nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
 
 
-def executed(folder: Path) -> nbformat.NotebookNode:
+def executed(folder: Path) -> Any:
     """The notebook as a reader's Jupyter runs it: by a kernel of its own, in some folder."""
     notebook = read()
     client = NotebookClient(
@@ -38,4 +39,4 @@ if __name__ == "__main__":
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
-    nbformat.write(made, NOTEBOOK)
+    nbformat.write(made, NOTEBOOK)  # type: ignore[no-untyped-call]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
-import nbformat
 import pytest
 
 from tests.docs.notebook import executed, read
@@ -17,7 +17,7 @@ pytestmark = [
 ]
 
 
-def shown(notebook: nbformat.NotebookNode) -> list[str]:
+def shown(notebook: Any) -> list[str]:
     """What the cells show: HTML where there is some, else text; figures may differ in the last."""
     texts = []
     for cell in notebook.cells:
