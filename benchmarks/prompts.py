@@ -26,7 +26,7 @@ from dovetail.ports import Completion, Json, Message
 from dovetail.retrieve.core_t import CoreTRetriever
 from dovetail.retrieve.core_t_options import CoreTOptions
 from dovetail.retrieve.opening import searcher_of
-from dovetail.retrieve.registry import COMPACT
+from dovetail.retrieve.registry import FULL
 from dovetail.retrieve.select_llm import FORMS, SelectOptions
 from dovetail.settings import Settings
 
@@ -113,7 +113,7 @@ def spaced(questions: Sequence[Question], limit: int) -> Sequence[Question]:
 
 def reply(form: str, tables: Sequence[int]) -> str:
     """The shortest reply of a prompt's shape that names some tables."""
-    if form == COMPACT:
+    if form != FULL:
         return json.dumps({"tables": tables})
     group = {"group_index": 1, "table_indices": tables}
     return json.dumps({"thoughts": "", "groups": [group], "selected_group_index": 1})

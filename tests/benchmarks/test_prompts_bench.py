@@ -11,7 +11,7 @@ from dovetail.retrieve.parse_reply import parse_selection
 
 
 def test_replies_are_of_the_shape_that_is_asked_for() -> None:
-    for form in ("full", "compact"):
+    for form in ("full", "compact", "grouped"):
         assert parse_selection(reply(form, [3, 1]), 4).tables == (3, 1)
 
 

@@ -131,7 +131,7 @@ def test_the_account_of_a_set(shop: Path) -> None:
     lines = shown.stdout.splitlines()
     heads = [line for line in lines if re.match(r"(search|select|adjust): ", line)]
     assert [head.split(":")[0] for head in heads] == ["search", "select", "adjust"]
-    assert "prompt compact, model openai:tiny" in heads[1]
+    assert "prompt grouped, model openai:tiny" in heads[1]
     assert "llm_calls 1, tokens_in 321, tokens_out 5" in heads[1]
     assert '  dropped: {"out of range": 1}' in lines
     assert "  selected: [1]" in lines

@@ -348,7 +348,7 @@ def test_seeds_stay_and_only_candidates_come(
     assert json.dumps([dict(entry) for entry in found.trace])
 
 
-@pytest.mark.parametrize("prompt", ["full", "compact"])
+@pytest.mark.parametrize("prompt", ["full", "compact", "grouped"])
 @pytest.mark.parametrize("index", ["fused", "dense", "markdown"])
 def test_contract(prompt: str, index: str, tmp_path: Path) -> None:
     options = CoreTOptions(index=index, select=SelectOptions(prompt))
@@ -371,7 +371,7 @@ def test_contract(prompt: str, index: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("argument", "message"),
     [
-        ("tiny", "core-t does not know 'tiny'; it takes paper, full, compact, fused,"),
+        ("tiny", "core-t does not know 'tiny'; it takes paper, full, compact, grouped, fused,"),
         ("1.5", "core-t does not know '1.5'; .*threshold of adjustment as a number from 0 to 1"),
         ("", "core-t does not know ''"),
     ],

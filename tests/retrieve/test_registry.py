@@ -126,10 +126,10 @@ def test_one_place_says_how_many_candidates_there_are(shop: dovetail.Catalog) ->
 
 def test_names_that_stand_for_others() -> None:
     assert full_name("auto", has_model=False) == "graph"
-    assert full_name("llm", has_model=True) == "core-t:compact+auto"
+    assert full_name("llm", has_model=True) == "core-t:grouped+auto"
     assert full_name("hybrid", has_model=True) == "hybrid"
     assert selector_name("auto", has_model=True, prompt="full") == "core-t:full+auto"
-    assert selector_name("hybrid", has_model=True) == "hybrid:compact+auto"
+    assert selector_name("hybrid", has_model=True) == "hybrid:grouped+auto"
     assert selector_name("core-t:compact+dense", has_model=True) == "core-t:compact+dense"
 
 

@@ -10,7 +10,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from dovetail.answer.identifiers import fold
 from dovetail.answer.relations import Joined, Relation
-from dovetail.domain import TableId
+from dovetail.domain import Table, TableId
 
 _ROW_NAMES = {"rowid", "oid", "_rowid_"}
 
@@ -58,14 +58,21 @@ def joins(tree: exp.Expr, relations: Sequence[Relation]) -> list[Joined]:
 
 def typed_columns(tree: exp.Expr, relations: Sequence[Relation]) -> list[tuple[exp.Column, str]]:
     """The columns that are read from tables of the set, with their types."""
-    found = []
+    return [(column, table.column(name).type) for column, table, name in _read(tree, relations)]
+
+
+def read_columns(tree: exp.Expr, relations: Sequence[Relation]) -> set[tuple[TableId, str]]:
+    """The columns that a query reads from tables of the set, each with its table."""
+    return {(table.id, name) for _, table, name in _read(tree, relations)}
+
+
+def _read(tree: exp.Expr, relations: Sequence[Relation]) -> Iterator[tuple[exp.Column, Table, str]]:
+    """Each column of a query that is of a table of the set, with that table and its spelling."""
     for scope in _scopes(tree):
         for column in _own_columns(scope):
             relation = _home(column, scope, relations)[1]
             if relation is not None:
-                of = relation.table.column(_spelled(column, relation))
-                found.append((column, of.type))
-    return found
+                yield column, relation.table, _spelled(column, relation)
 
 
 def _scopes(tree: exp.Expr) -> list[Scope]:

@@ -26,7 +26,7 @@ from dovetail.notes.marks import marked_families
 from dovetail.notes.notes import NO_NOTES, Notes
 from dovetail.ports import LLM
 from dovetail.retrieve.opening import open_model
-from dovetail.retrieve.registry import COMPACT, open_selector
+from dovetail.retrieve.registry import GROUPED, open_selector
 from dovetail.search.opening import open_searcher
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings, deprecated, load_settings
@@ -165,22 +165,22 @@ class Catalog(CatalogReader):
         k: int | None = None,
         selector: str | None = None,
         llm: LLM | str | None = None,
-        prompt: str = COMPACT,
+        prompt: str = GROUPED,
         breadth: float | None = None,
         sources: str | Iterable[str] | None = None,
         recall: float | None = None,
     ) -> AskResult:
         """The set of tables that a question needs, and how they join.
 
-        `k` candidates are searched for (10; for `graph` 16), and `selector` chooses among them:
-        `graph` without a language model, by what the question says of them and how they join,
-        `llm` by one call of a model with the prompt `full` or `compact`, `hybrid` asks the model
-        where `graph` is not confident, `search` takes them all, and `auto` is `llm` if there is a
-        model (`llm`, or the one that the settings name), else `graph`. Any other retriever goes by
-        the name it has in `bench`, a plug-in's too. `breadth`, from 0 to 1, is for `graph`: how
-        many tables it takes (`recall` is its old name). `sources` names the sources, by label or
-        by a folder of them, whose tables are considered; without it all are. The set may be empty:
-        a model may say that no table answers the question.
+        `k` candidates are searched for (10; for `graph` 16, for `llm` 8 to 30 by need), and
+        `selector` chooses among them: `graph` without a language model, by what the question says
+        of them and how they join, `llm` by one call of a model with the prompt `grouped`, `compact`
+        or `full`, `hybrid` asks it where `graph` is not confident, `search` takes them all, and
+        `auto` is `llm` if there is a model (`llm`, or the one that the settings name), else
+        `graph`. Any other retriever goes by the name it has in `bench`, a plug-in's too. `breadth`,
+        from 0 to 1, is for `graph`: how many tables it takes (`recall` is its old name). `sources`
+        names the sources, by label or by a folder of them, whose tables are considered; without it
+        all are. The set may be empty: a model may say that no table answers the question.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")

@@ -41,7 +41,9 @@ def ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.")],
     k: Annotated[
         int | None,
-        typer.Option("--k", min=1, metavar="N", help="Candidates [10; for graph 16]."),
+        typer.Option(
+            "--k", min=1, metavar="N", help="Candidates [10; for graph 16, for llm 8 to 30]."
+        ),
     ] = None,
     selector: Annotated[
         str | None,
@@ -54,8 +56,9 @@ def ask(
     ] = None,
     llm: LLMOption = None,
     prompt: Annotated[
-        str, typer.Option(metavar="NAME", help="What a language model reads: full or compact.")
-    ] = "compact",
+        str,
+        typer.Option(metavar="NAME", help="What a language model reads: grouped, compact or full."),
+    ] = "grouped",
     breadth: Annotated[
         float | None,
         typer.Option(

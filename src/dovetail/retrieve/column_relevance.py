@@ -14,6 +14,9 @@ from dovetail.search.searcher import Searcher
 _WORDS, _QUOTED = 1.0, 1.0
 # A cell shorter than this stands in any question by chance.
 _LEAST_QUOTED = 3
+# The share of a column's name that a question must say to speak of it, and how many columns may
+# hold a value for each of them to be meant.
+_HALF, _FEW_COLUMNS = 0.5, 12
 
 
 def by_relevance(searcher: Searcher, query: Query, table: Table) -> list[int]:
@@ -32,6 +35,24 @@ def by_relevance(searcher: Searcher, query: Query, table: Table) -> list[int]:
         quoted = any(_is_quoted(cell, query) for cell in _cells(table, place))
         scores.append(_WORDS * shared + _QUOTED * quoted + cosines[place])
     return sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+
+
+def deciding(searcher: Searcher, query: Query, table: Table) -> frozenset[int]:
+    """The places of the columns that the question speaks of, by name or by a cell.
+
+    Of a column's name the question must say at least half, in its own or in other forms of the
+    words, and rare words are more of a name than frequent ones; a cell counts where it is a value
+    link that few columns share.
+    """
+    said = {word: share for term in query.terms for word, share in term.expansions}
+    linked = searcher.linked_columns(query, table.id, most=_FEW_COLUMNS)
+    found = set(linked)
+    for place, column in enumerate(table.columns):
+        weights = {stem: searcher.lexical.idf(stem) for stem in stems(column.name)}
+        share = sum(weight * said.get(stem, 0.0) for stem, weight in weights.items())
+        if share and share >= _HALF * sum(weights.values()):
+            found.add(place)
+    return frozenset(found)
 
 
 def example(table: Table, place: int, query: Query) -> str | None:

@@ -29,6 +29,7 @@ from dovetail.retrieve.core_t_options import (
 from dovetail.retrieve.join_pairs import Pair, compatibility_of, joinable_pairs
 from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.parse_reply import Selection
+from dovetail.retrieve.prompt_groups import MOST, worth_showing
 from dovetail.retrieve.registry import FULL
 from dovetail.retrieve.select_llm import LLMSelector
 from dovetail.retrieve.trace import Stage, ranked, table_set
@@ -79,11 +80,14 @@ class CoreTRetriever:
         return MarkdownIndex(self.searcher)
 
     def _candidates(self, query: Query) -> list[Candidate]:
-        """The top `k` tables by the chosen search."""
+        """The top `k` tables by the chosen search; fewer where the grouped prompt needs fewer."""
         index, k = self.options.index, self.options.k
         if index == MARKDOWN:
             return self._markdown.nearest(query, k)
-        return self.searcher.dense(query, k) if index == DENSE else self.searcher.search(query, k)
+        if index == DENSE:
+            return self.searcher.dense(query, k)
+        found = self.searcher.search(query, k)
+        return worth_showing(found) if self.options.by_budget else found
 
     def _selection(
         self, query: Query, candidates: Sequence[Candidate], pairs: Sequence[Pair], stage: Stage
@@ -134,7 +138,12 @@ class CoreTRetriever:
 
 def open_core_t(context: SelectorContext, argument: str = FULL) -> CoreTRetriever:
     """Open the retriever `core-t`, or with words after a colon, `core-t:compact+dense+0.7`."""
-    options = options_of(argument, context.k, context.settings.llm_context)
+    settings = context.settings
+    options = options_of(
+        argument, context.k, settings.llm_context, use_sources=settings.use_sources
+    )
+    if options.by_budget and not context.k_is_given:
+        options = replace(options, k=MOST)
     model = context.needed_llm("retriever 'core-t'")
     return CoreTRetriever(context.searcher, model, options)
 

@@ -1,15 +1,15 @@
 """What CORE-T is made of, part by part: ours or the paper's, and the words that name each.
 
     part            ours                            the paper's
-    prompt          compact: a line for a table     full: sampled rows, purposes, every pair
+    prompt          grouped: groups with joins      full: sampled rows, purposes, every pair
     search          fused: every signal             markdown: one vector of name, purpose and rows
     compatibility   foreign_key: our join evidence  equations: Equations 1 to 4
     adjustment      auto: where it is needed        additive: always (Equations 5 to 9)
 
 `core-t` alone is the full prompt, our search and joins, and additive adjustment. `core-t:paper` is
-the whole right column; a word beside it takes its part over, `core-t:paper+compact`. Two words are
-in neither column: `dense` searches by the vector of the schema line, `unadjusted` leaves the
-selection as it is.
+the whole right column; a word beside it takes its part over, `core-t:paper+grouped`. Three words
+are in neither column: `compact` is the earlier prompt of ours, a line for a table and one for a
+join, `dense` searches by the vector of the schema line, `unadjusted` leaves the selection as it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from dovetail.errors import UsageError
 from dovetail.retrieve.adjust import AdjustOptions
-from dovetail.retrieve.registry import COMPACT, FULL
+from dovetail.retrieve.registry import COMPACT, FULL, GROUPED
 from dovetail.retrieve.select_llm import SelectOptions
 from dovetail.retrieve.trace import require_positive
 
@@ -29,7 +29,7 @@ PAPER = "paper"
 
 # The part that each word is about.
 _PARTS = {
-    FULL: "prompt", COMPACT: "prompt",
+    FULL: "prompt", COMPACT: "prompt", GROUPED: "prompt",
     FUSED: "index", DENSE: "index", MARKDOWN: "index",
     FOREIGN_KEY: "compatibility", EQUATIONS: "compatibility",
     ADDITIVE: "adjustment", AUTO: "adjustment", "unadjusted": "adjustment",
@@ -45,7 +45,8 @@ class CoreTOptions:
 
     With the adjustment `auto`, a reply that validly selects nothing is an answer, and the set is
     empty; the paper falls back to all candidates. `pass_over_failure` does that as well where the
-    call itself fails, as the paper does; else the failure is raised.
+    call itself fails, as the paper does; else the failure is raised. `k` is the number of
+    candidates; with the prompt `grouped` and the fused search it is the most there can be.
     """
 
     k: int = 10
@@ -66,18 +67,24 @@ class CoreTOptions:
             if (given := getattr(self, part)) not in known:
                 raise UsageError(f"{part} {given!r} is not known; there are: {', '.join(known)}")
 
+    @property
+    def by_budget(self) -> bool:
+        """Whether the number of candidates is chosen for each question, up to `k`."""
+        return self.select.prompt == GROUPED and self.index == FUSED
 
-def options_of(argument: str, k: int, context: int) -> CoreTOptions:
+
+def options_of(argument: str, k: int, context: int, *, use_sources: bool = False) -> CoreTOptions:
     """The options that the words of an argument stand for.
 
-    `context` is how many tokens the model takes in and writes together.
+    `context` is how many tokens the model takes in and writes together; `use_sources`: a prompt
+    may tell which tables are of one source.
     """
     words = core_t_words(argument)
     threshold, adjustment = words.get("threshold"), words.get("adjustment", ADDITIVE)
     return CoreTOptions(
         k=k,
         index=words.get("index", FUSED),
-        select=SelectOptions(words.get("prompt", FULL), context),
+        select=SelectOptions(words.get("prompt", FULL), context, use_sources=use_sources),
         adjustment=NONE if adjustment == "unadjusted" else adjustment,
         adjust=AdjustOptions(float(threshold)) if threshold else AdjustOptions(),
         compatibility=words.get("compatibility", FOREIGN_KEY),

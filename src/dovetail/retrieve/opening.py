@@ -48,7 +48,8 @@ def needed_model(catalog: CatalogReader, settings: Settings, what: str) -> LLM:
 class SelectorContext:
     """What a retriever is opened with: a catalog, settings, and how many candidates it gets.
 
-    `given_llm` and `given_searcher` are used in place of those that the settings name.
+    `given_llm` and `given_searcher` are used in place of those that the settings name; `k_is_given`
+    says that the caller wants just so many candidates.
     """
 
     catalog: CatalogReader
@@ -56,6 +57,7 @@ class SelectorContext:
     k: int
     given_llm: LLM | None = None
     given_searcher: Searcher | None = None
+    k_is_given: bool = True
 
     @property
     def searcher(self) -> Searcher:

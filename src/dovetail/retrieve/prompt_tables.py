@@ -58,12 +58,16 @@ class _Fitted:
 
 @dataclass(frozen=True, slots=True)
 class PromptInput:
-    """What a prompt is rendered from: the query, the candidates and their joinable pairs."""
+    """What a prompt is rendered from: the query, the candidates and their joinable pairs.
+
+    `use_sources`: that tables are of one source and schema may be used, and told.
+    """
 
     searcher: Searcher
     query: Query
     candidates: Sequence[Candidate]
     pairs: Sequence[Pair]
+    use_sources: bool = False
 
 
 def render_full(prompt_input: PromptInput, room: int) -> Rendered:
@@ -175,13 +179,13 @@ def _comments(table: Table, width: int) -> Iterator[str]:
         yield f"Comment: {escape(cut(table.comment, 4 * width))}"
     for column in table.columns:
         if column.comment:
-            yield f"Comment on {_name(column.name)}: {escape(cut(column.comment, width))}"
+            yield f"Comment on {named(column.name)}: {escape(cut(column.comment, width))}"
 
 
 def _pair_in_full(pair: Pair) -> str:
-    left, right = (_name(end.name) for end in (pair.edge.left, pair.edge.right))
+    left, right = (named(end.name) for end in (pair.edge.left, pair.edge.right))
     columns = " and ".join(
-        f"{left}.{_name(one)} = {right}.{_name(other)}" for one, other in pair.edge.columns
+        f"{left}.{named(one)} = {right}.{named(other)}" for one, other in pair.edge.columns
     )
     after = f" {said(pair.edge.transform)}" if pair.edge.transform else ""
     return f"{pair.left + 1} and {pair.right + 1}: {pair.edge.score:.2f}, {columns}{after}"
@@ -190,15 +194,16 @@ def _pair_in_full(pair: Pair) -> str:
 def _line(
     number: int, table: Table, order: Sequence[int], query: Query, columns: int, examples: int
 ) -> str:
-    parts = list(_columns(table, order[:columns], query, examples))
+    parts = list(shown_columns(table, order[:columns], query, examples))
     if beyond := len(order) - len(parts):
         parts.append(f"+{beyond}")
-    return f"{number} {_name(table.name)}({', '.join(parts)})"
+    return f"{number} {named(table.name)}({', '.join(parts)})"
 
 
-def _columns(table: Table, order: Sequence[int], query: Query, examples: int) -> Iterator[str]:
+def shown_columns(table: Table, order: Sequence[int], query: Query, examples: int) -> Iterator[str]:
+    """Some columns of a table as a line of a prompt names them, the first with examples."""
     for place in order:
-        name = _name(table.columns[place].name)
+        name = named(table.columns[place].name)
         if comment := table.columns[place].comment:
             name = f'{name} "{escape(cut(comment, _CELL + _CELL))}"'
         cell = example(table, place, query) if examples else None
@@ -211,11 +216,12 @@ def _columns(table: Table, order: Sequence[int], query: Query, examples: int) ->
 
 def _pair_line(pair: Pair) -> str:
     columns = " and ".join(
-        f"{pair.left + 1}.{_name(one)}={pair.right + 1}.{_name(other)}"
+        f"{pair.left + 1}.{named(one)}={pair.right + 1}.{named(other)}"
         for one, other in pair.edge.columns
     )
     return f"{columns} {pair.edge.score:.1f}"
 
 
-def _name(name: str) -> str:
+def named(name: str) -> str:
+    """A name as a prompt has it: on one line, not too long, and no mark of a chat template."""
     return escape(cut(name, _NAME))

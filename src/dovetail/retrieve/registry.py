@@ -3,7 +3,7 @@
 A name is `graph`, `core-t`, `jar`, a plug-in's, and so on, with an argument after a colon where
 the retriever takes one (`graph:0.8`, `core-t:compact+dense`). `plugins.py` maps the first part to a
 factory, so a retriever's module is loaded when it is asked for and not before. Two names stand for
-others: `llm` is `core-t` with the compact prompt and adjustment by need, and `auto` is `llm` where
+others: `llm` is `core-t` with the grouped prompt and adjustment by need, and `auto` is `llm` where
 there is a language model and `graph` where there is none.
 
 A factory is called as `factory(catalog, k=…, settings=…)`; a factory whose first parameter is
@@ -28,7 +28,7 @@ from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
 AUTO, LLM_NAME = "auto", "llm"
-FULL, COMPACT = "full", "compact"
+FULL, COMPACT, GROUPED = PROMPTS = "full", "compact", "grouped"
 # How many candidates a retriever is given where nobody says.
 CANDIDATES = 10
 
@@ -51,29 +51,29 @@ def factory_with(*, ranks: bool = False, candidates: int = CANDIDATES) -> Callab
 
 def check_prompt(prompt: str) -> None:
     """Refuse a prompt that there is not, whether or not anybody will be asked by it."""
-    if prompt not in (FULL, COMPACT):
-        raise UsageError(f"prompt {prompt!r} is not known; there are: {FULL}, {COMPACT}")
+    if prompt not in PROMPTS:
+        raise UsageError(f"prompt {prompt!r} is not known; there are: {', '.join(PROMPTS)}")
 
 
-def full_name(name: str, *, has_model: bool, prompt: str = COMPACT) -> str:
+def full_name(name: str, *, has_model: bool, prompt: str = GROUPED) -> str:
     """Replace `auto` and `llm` by the retriever they stand for; other names stay.
 
     >>> full_name("auto", has_model=True), full_name("auto", has_model=False)
-    ('core-t:compact+auto', 'graph')
+    ('core-t:grouped+auto', 'graph')
     """
     if name == AUTO:
         name = LLM_NAME if has_model else "graph"
     return f"core-t:{prompt}+{AUTO}" if name == LLM_NAME else name
 
 
-def selector_name(name: str, *, has_model: bool, prompt: str = COMPACT) -> str:
+def selector_name(name: str, *, has_model: bool, prompt: str = GROUPED) -> str:
     """Say which retriever `ask` means by the name of a selector.
 
     Beside `auto` and `llm`, plain `hybrid` asks by the given prompt and adjusts by need; where
     `bench` says `hybrid`, it is made of `core-t` as the paper has it.
 
     >>> selector_name("hybrid", has_model=True), selector_name("core-t", has_model=True)
-    ('hybrid:compact+auto', 'core-t')
+    ('hybrid:grouped+auto', 'core-t')
     """
     if name == "hybrid":
         return f"hybrid:{prompt}+{AUTO}"
@@ -101,7 +101,7 @@ def open_retriever(
     more = {**given, **({"argument": argument} if colon else {})}
     wanted = int(getattr(factory, "candidates", CANDIDATES)) if k is None else k
     if takes(name, "context"):
-        context = SelectorContext(catalog, settings, wanted, llm, searcher)
+        context = SelectorContext(catalog, settings, wanted, llm, searcher, k is not None)
         return logical(cast(Retriever, factory(context, **more)), context.searcher)
     offered = {"llm": llm, "searcher": searcher}
     more |= {option: value for option, value in offered.items() if value and takes(name, option)}

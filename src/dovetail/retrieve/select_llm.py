@@ -1,7 +1,8 @@
 """Selects tables by one call of a language model (Section 4.2.2).
 
 The prompt `full` shows what the paper's does: sampled rows, purposes, every pair with its score.
-The prompt `compact` asks for the same decision from a schema line per table and a line per join.
+The prompt `compact` asks for the same decision from a schema line per table and a line per join,
+`grouped` from the same lines in groups of tables that belong together (prompt_groups.py).
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from dovetail.ports import LLM, Json, Message
 from dovetail.prompts import Prompt, read_prompt
 from dovetail.retrieve.join_pairs import Pair
 from dovetail.retrieve.parse_reply import Selection, parse_selection
+from dovetail.retrieve.prompt_groups import TOKENS, render_grouped
 from dovetail.retrieve.prompt_tables import PromptInput, Rendered, render_compact, render_full
-from dovetail.retrieve.registry import COMPACT, FULL, check_prompt
+from dovetail.retrieve.registry import COMPACT, FULL, GROUPED, check_prompt
 from dovetail.retrieve.trace import Stage, clipped
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
@@ -53,16 +55,21 @@ _GROUPS: Json = {
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A prompt's file, the function that renders its tables, and the JSON schema of the reply."""
+    """A prompt's file, the function that renders its tables, and the JSON schema of the reply.
+
+    `tokens` is what a prompt may take by itself, however much the model reads.
+    """
 
     file: str
     show: Callable[[PromptInput, int], Rendered]
     schema: Json
+    tokens: int | None = None
 
 
 FORMS = {
     FULL: _Form("select", render_full, _GROUPS),
     COMPACT: _Form("select_compact", render_compact, _TABLES),
+    GROUPED: _Form("select_grouped", render_grouped, _TABLES, TOKENS),
 }
 
 
@@ -71,13 +78,15 @@ class SelectOptions:
     """How a model is asked.
 
     `context` is how many tokens it takes in and writes together, `reply` how many it may write;
-    `structured` asks the endpoint to hold it to the shape of the reply.
+    `structured` asks the endpoint to hold it to the shape of the reply. `use_sources`: the prompt
+    may tell which tables are of one source.
     """
 
     prompt: str = FULL
     context: int = 16_384
     reply: int = 1_024
     structured: bool = True
+    use_sources: bool = False
 
     def __post_init__(self) -> None:
         check_prompt(self.prompt)
@@ -85,7 +94,9 @@ class SelectOptions:
     @property
     def budget(self) -> int:
         """The number of tokens a prompt may have, by our estimate."""
-        return int(_SHARE * self.context) - self.reply
+        most = int(_SHARE * self.context) - self.reply
+        own = FORMS[self.prompt].tokens
+        return most if own is None else min(most, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +141,8 @@ class LLMSelector:
         prompt = read_prompt(form.file)
         asked = " ".join(clipped(query.text).split())
         room = self.options.budget - _constant(prompt, asked)
-        shown = form.show(PromptInput(self.searcher, query, candidates, pairs), room)
+        given = PromptInput(self.searcher, query, candidates, pairs, self.options.use_sources)
+        shown = form.show(given, room)
         return prompt.fill(question=asked, tables=shown.tables, pairs=shown.pairs), shown
 
 

@@ -349,6 +349,22 @@ class Searcher:
         place = self.places[table]
         return self._index.headers.of(slice(self._bounds[place], self._bounds[place + 1]))
 
+    def linked_columns(self, query: Query, table: TableId, *, most: int) -> list[int]:
+        """The places of a table's columns that hold a value of the query.
+
+        Values that more than `most` columns of the catalog hold say little, and are passed over.
+        """
+        place = self.places[table]
+        start, end = int(self._bounds[place]), int(self._bounds[place + 1])
+        held = {
+            column - start
+            for link in query.links
+            if len(link.columns) <= most
+            for column in link.columns.tolist()
+            if start <= column < end
+        }
+        return sorted(held)
+
     def nearest_columns(self, vector: Vectors, count: int) -> list[tuple[TableId, str, float]]:
         """The columns whose headers are nearest to a vector."""
         places, cosines = self._columns.nearest(vector, count)

@@ -8,7 +8,7 @@ nothing joins them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,15 +40,16 @@ class Group:
 
 def groups(probabilities: Floats, pairs: Pairs, query: QueryMatch) -> list[Group]:
     """The groups of the candidates, the likeliest first; ties as the candidates come."""
-    members = _members(probabilities, pairs.together)
-    mass = np.array([float(probabilities[places].sum()) for places in members])
+    ranked: list[int] = np.argsort(-probabilities, kind="stable").tolist()
+    found = members(ranked, pairs.together)
+    mass = np.array([float(probabilities[places].sum()) for places in found])
     likely = mass**_SHARPNESS
     likely = likely / max(float(likely.sum()), 1e-9)
-    order = sorted(range(len(members)), key=lambda at: (-likely[at], members[at][0]))
-    covers = [_covered(query, members[at]) for at in order]
+    order = sorted(range(len(found)), key=lambda at: (-likely[at], found[at][0]))
+    covers = [_covered(query, found[at]) for at in order]
     return [
         Group(
-            tuple(members[at]),
+            tuple(found[at]),
             round(float(likely[at]), 4),
             rank == 0 or _needs_both(covers[0], covers[rank]),
         )
@@ -56,9 +57,9 @@ def groups(probabilities: Floats, pairs: Pairs, query: QueryMatch) -> list[Group
     ]
 
 
-def _members(probabilities: Floats, together: Floats) -> list[list[int]]:
-    """Candidates by group: each group is what belongs to the most probable candidate left."""
-    left: list[int] = np.argsort(-probabilities, kind="stable").tolist()
+def members(order: Iterable[int], together: Floats) -> list[list[int]]:
+    """Candidates by group: each group is what belongs to the first candidate left in an order."""
+    left = list(order)
     found = []
     while left:
         first = left[0]
