@@ -22,7 +22,8 @@ from dovetail.retrieve.graph.groups import members
 from dovetail.retrieve.name_joins import name_join
 from dovetail.retrieve.prompt_tables import PromptInput, Rendered, fit, named, shown_columns
 
-# What the whole prompt may take, 1,200 tokens with the reply; an eighth of what the paper's prompt takes on its widest corpus.
+# What the whole prompt may take: 1,200 tokens with the reply. On the paper's widest corpus, whose
+# prompts have 11,100, that is less than an eighth.
 TOKENS = 1_180
 # The fewest and the most candidates, and the share of all relevance that those left out may hold.
 FEWEST, MOST = 8, 30
