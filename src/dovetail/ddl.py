@@ -122,7 +122,8 @@ def _key(table: Table, column: str, called: Mapping[TableId, str]) -> str:
     if table.keys.is_key(column):
         words += " PRIMARY KEY" if table.keys.primary == (column,) else " UNIQUE"
     for key in table.keys.foreign:
-        if key.columns == (column,) and (to := called.get(TableId(table.id.source, key.table))):
+        to = called.get(TableId(key.source or table.id.source, key.table))
+        if to and key.columns == (column,):
             words += f" REFERENCES {_shown(to)} ({_shown(key.key_columns[0])})"
     return words
 
@@ -134,7 +135,7 @@ def _wide_keys(table: Table, called: Mapping[TableId, str]) -> Iterator[str]:
             word = "PRIMARY KEY" if columns == table.keys.primary else "UNIQUE"
             yield f"{word} ({', '.join(map(_shown, columns))})"
     for key in table.keys.foreign:
-        to = called.get(TableId(table.id.source, key.table))
+        to = called.get(TableId(key.source or table.id.source, key.table))
         if to and len(key.columns) > 1:
             own, other = (", ".join(map(_shown, each)) for each in (key.columns, key.key_columns))
             yield f"FOREIGN KEY ({own}) REFERENCES {_shown(to)} ({other})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,9 @@ from typing import Any
 class DeclaredForeignKey:
     """A declared foreign key: columns that refer to columns of a table of the same source.
 
-    The table may be missing: excluded, dropped, or never there where nobody enforces keys.
+    The table may be missing: excluded, dropped, or never there where nobody enforces keys. A key
+    that was not declared by the source says who did (`by`, such as `dbt`), and may refer to a table
+    of another `source`.
 
     >>> str(DeclaredForeignKey(("customer_id",), "customers", ("id",)))
     'customer_id refers to customers(id)'
@@ -21,9 +23,28 @@ class DeclaredForeignKey:
     columns: tuple[str, ...]
     table: str
     key_columns: tuple[str, ...]
+    source: str = ""
+    by: str = ""
 
     def __str__(self) -> str:
         return f"{', '.join(self.columns)} refers to {self.table}({', '.join(self.key_columns)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The key as JSON has it."""
+        more = {"source": self.source, "by": self.by}
+        return {
+            "columns": list(self.columns),
+            "table": self.table,
+            "key_columns": list(self.key_columns),
+            **{name: text for name, text in more.items() if text},
+        }
+
+    @classmethod
+    def from_dict(cls, key: Mapping[str, Any]) -> DeclaredForeignKey:
+        """The key that `to_dict` wrote."""
+        columns, key_columns = _names(key["columns"]), _names(key["key_columns"])
+        more = (str(key.get("source", "")), str(key.get("by", "")))
+        return cls(columns, str(key["table"]), key_columns, *more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +81,7 @@ class DeclaredKeys:
         return {
             "primary": list(self.primary),
             "unique": [list(key) for key in self.unique],
-            "foreign": [
-                {
-                    "columns": list(key.columns),
-                    "table": key.table,
-                    "key_columns": list(key.key_columns),
-                }
-                for key in self.foreign
-            ],
+            "foreign": [key.to_dict() for key in self.foreign],
         }
 
     def to_text(self) -> str:
@@ -86,14 +100,9 @@ class DeclaredKeys:
             return cls(
                 _names(found["primary"]),
                 tuple(map(_names, found["unique"])),
-                tuple(
-                    DeclaredForeignKey(
-                        _names(key["columns"]), str(key["table"]), _names(key["key_columns"])
-                    )
-                    for key in found["foreign"]
-                ),
+                tuple(map(DeclaredForeignKey.from_dict, found["foreign"])),
             )
-        except (KeyError, RecursionError, TypeError, ValueError):
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
             return NO_KEYS
 
 

@@ -60,6 +60,8 @@ class Settings:
     use_comments: bool = True
     use_notes: bool = True
     notes: str | None = None
+    use_dbt: bool = True
+    dbt: str | None = None
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None

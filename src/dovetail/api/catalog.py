@@ -79,8 +79,10 @@ class Catalog(CatalogReader):
         vars(self).clear()
         segments = {name: opened.segment(name) for name in opened.manifest.segments}
         super().__init__(opened.folder, opened.manifest, opened.records, segments)
+        self._stored = opened._stored  # noqa: SLF001 - of the same class
         self.settings = settings
         self.notes_file = opened.notes_file
+        self.dbt = opened.dbt
         self._views: NotedViews | None = None
         # What caches go by: another object after every refresh.
         self._opened = opened

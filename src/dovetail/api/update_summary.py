@@ -20,7 +20,8 @@ class UpdateSummary(summary.UpdateSummary):
     read now and stay as they were; `unchanged` counts the rest. `skipped` says what could not be
     read and why, and `note` what search has to go without, if anything. `purposes` is there if a
     language model was asked for them; `stages` has the seconds of each stage. `redeclared` are
-    tables with the same contents, whose declared keys or comments are others than before.
+    tables with the same contents, whose declared keys or comments are others than before, and
+    `notices` lines on what of a dbt project was used, and what could not be.
 
     >>> import dovetail
     >>> summary = dovetail.update(["shop.sqlite"], into="shop")

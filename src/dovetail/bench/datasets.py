@@ -152,9 +152,8 @@ class Dataset:
         """The settings, but for what a benchmark may know: that is not theirs to say."""
         # Which table came from which database is for scoring only: no join may go by it.
         chosen = replace(settings or Settings(), join_sources=False)
-        return replace(
-            chosen, use_declared=self.declared, use_comments=self.comments, use_notes=False
-        )
+        chosen = replace(chosen, use_declared=self.declared, use_comments=self.comments)
+        return replace(chosen, use_notes=False, use_dbt=False)
 
 
 def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:

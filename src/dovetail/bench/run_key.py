@@ -22,8 +22,8 @@ from dovetail.settings import Settings
 # and whether declared keys and comments are used, which is the dataset's to say.
 _APART = (
     "catalog", "sources", "include", "exclude", "views", "engine", "ray_address", "workers",
-    "selector", "use_declared", "use_comments", "use_notes", "notes", "query_seconds",
-    "query_memory_mb", "query_rows", "sql_repair",
+    "selector", "use_declared", "use_comments", "use_notes", "notes", "use_dbt",
+    "dbt", "query_seconds", "query_memory_mb", "query_rows", "sql_repair",
 )  # fmt: skip
 # Stands for the gold tables themselves, where a run needs no retriever.
 ORACLE = "oracle"

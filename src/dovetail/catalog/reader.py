@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from dovetail.catalog.declarations import digest_of, without_declarations
+from dovetail.catalog.knowledge.dbt_overlay import with_dbt
+from dovetail.catalog.knowledge.dbt_project import NO_PROJECT, DbtProject, read_project
 from dovetail.catalog.layout import SEGMENTS, require_plain
 from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.manifest import Manifest, describe, read_manifest
@@ -61,6 +63,11 @@ class CatalogReader:
         self._segments = segments
         # Where a person's notes on the catalog stand, if they are to be used.
         self.notes_file: Path | None = None
+        # What a dbt project says of the tables, if it is to be used; its keys and descriptions are
+        # in the records already.
+        self.dbt: DbtProject = NO_PROJECT
+        # The records as they are stored, before anything of that is laid over them.
+        self._stored = records
 
     @classmethod
     def open(cls, path: str | Path) -> CatalogReader:
@@ -159,12 +166,15 @@ class CatalogReader:
 
     def knowing(self, settings: Settings) -> CatalogReader:
         """This catalog with as much of what people wrote down as the settings let us use."""
-        keys = settings.use_declared or not self.keys_digest
-        comments = settings.use_comments or not self.comments_digest
-        records = self.records
+        keys, comments = settings.use_declared, settings.use_comments
+        records = self._stored
         if not (keys and comments):
             records = without_declarations(records, keys=not keys, comments=not comments)
+        project = read_project(self.folder) if settings.use_dbt else NO_PROJECT
+        records = with_dbt(records, project, keys=keys, comments=comments)
         known = CatalogReader(self.folder, self.manifest, records, self._segments)
+        known._stored = self._stored
+        known.dbt = project
         if settings.use_notes:
             beside = self.folder.absolute().parent / NOTES
             known.notes_file = Path(settings.notes) if settings.notes else beside

@@ -64,6 +64,14 @@ def index(
         list[str] | None,
         typer.Option(metavar="LABEL", help="Drop a source by its label (repeatable)."),
     ] = None,
+    dbt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="The manifest.json of a dbt project, or its folder: descriptions, tests as keys, "
+            "lineage. Later updates read it again; '' forgets it.",
+        ),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Read every table again, whatever its source says.")
     ] = False,
@@ -92,6 +100,7 @@ def index(
         include=_some(include),
         exclude=_some(exclude),
         views=views,
+        dbt=dbt,
         comparison=comparison,
         engine=engine,
         ray_address=ray_address,
@@ -236,8 +245,8 @@ def _print_summary(summary: UpdateSummary) -> None:
         screen.print(
             f"{len(summary.retained)} of these are still in the catalog as they were before."
         )
-    if summary.note:
-        screen.print(f"Note: {summary.note}", highlight=False, markup=False, soft_wrap=True)
+    for line in filter(None, (*summary.notices, summary.note)):
+        screen.print(f"Note: {printable(line)}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _print_purposes(summary: PurposeSummary) -> None:
@@ -291,6 +300,7 @@ def _summary_json(summary: UpdateSummary) -> dict[str, Any]:
         "redeclared": [str(table) for table in summary.redeclared],
         "skipped": [asdict(skip) for skip in summary.skipped],
         "note": summary.note,
+        "notices": list(summary.notices),
         "seconds": round(summary.seconds, 3),
         "stages": [
             {

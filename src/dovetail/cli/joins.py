@@ -83,7 +83,7 @@ def _why(edge: JoinEdge) -> str:
     missing = said.get("values_without_partner", 0)
     words = [
         ("pinned" in said, "you pinned this"),
-        ("declared" in said, "declared"),
+        ("declared" in said, "declared in dbt" if "dbt" in said else "declared"),
         (missing > 0, f"{missing:,.0f} value{'s' * (missing != 1)} without a partner"),
         (bool(edge.transform), transform_said(edge.transform)),
         ("names_only" in said, "by name only"),

@@ -36,12 +36,16 @@ def show(
     if as_json:
         more: dict[str, Any] = {"purpose": purpose.text if purpose else None}
         more["notes"] = [_remark(each) for each in read_notes(opened).remarks_on(found.id)]
+        in_dbt = opened.dbt.tables.get(found.id)
+        more["dbt"] = in_dbt.to_dict() if in_dbt else None
         print_json(_table_json(found) | more | {"family": family_json(known, found.id)})
         return
     screen = console()
     title = f"{found.id}  {found.rows:,} rows"
     lines = [title, found.comment, purpose.text if purpose else "", *_wide_keys(found.keys)]
     lines += [f"your note: {_remark(each)}" for each in read_notes(opened).remarks_on(found.id)]
+    if in_dbt := opened.dbt.tables.get(found.id):
+        lines += in_dbt.lines
     for line in filter(None, [*lines, family_notes(known, found.id)]):
         screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
     told = [*(["key"] if found.keys else []), *(["comment"] if _commented(found) else [])]

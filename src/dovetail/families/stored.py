@@ -18,6 +18,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import CatalogError
 from dovetail.families.family import Families, Family, FamilyMember, Role
+from dovetail.families.lineage import by_lineage
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 
@@ -27,7 +28,14 @@ _VERSION = 3
 
 
 def families_of(catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> Families:
-    """The families of a catalog: read from its folder, or found and written there."""
+    """The families of a catalog: read from its folder, or found and written there.
+
+    Which table stands for one, the lineage of a dbt project may decide.
+    """
+    return by_lineage(_found(catalog, thresholds), catalog.dbt)
+
+
+def _found(catalog: CatalogReader, thresholds: Thresholds) -> Families:
     path = _file(catalog, thresholds)
     with suppress(*DAMAGE):
         return _read(path, catalog)

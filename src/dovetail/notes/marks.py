@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dovetail.domain import TableId
 from dovetail.families.family import Families, Family, FamilyMember, Role
+from dovetail.families.lineage import family_with, stand_for
 from dovetail.notes.notes import CANONICAL, COPY, Notes
 
 _WHY = "your notes say so"
@@ -23,33 +24,15 @@ def marked_families(families: Families, notes: Notes) -> Families:
     found = {family.canonical: family for family in families}
     for mark in marks:
         if mark.role == CANONICAL:
-            _stand_for(found, mark.table)
+            stand_for(found, mark.table, _WHY)
     for mark in marks:
         if mark.role == COPY and mark.of is not None and mark.of != mark.table:
             _copy_of(found, mark.table, mark.of)
     return Families(found[key] for key in sorted(found))
 
 
-def _family(found: dict[TableId, Family], table: TableId) -> Family | None:
-    return next((family for family in found.values() if table in family.tables), None)
-
-
-def _stand_for(found: dict[TableId, Family], table: TableId) -> None:
-    family = _family(found, table)
-    if family is None or family.canonical == table:
-        return
-    first = FamilyMember(table, Role.TABLE, evidence=_WHY)
-    others = [
-        replace(one, role=Role.COPY, evidence=_WHY) if one.table == family.canonical else one
-        for one in family.members
-        if one.table != table
-    ]
-    del found[family.canonical]
-    found[table] = Family(family.name, table, (first, *others))
-
-
 def _copy_of(found: dict[TableId, Family], table: TableId, of: TableId) -> None:
-    old = _family(found, table)
+    old = family_with(found, table)
     if old is not None:
         del found[old.canonical]
         left = tuple(one for one in old.members if one.table != table)
@@ -57,7 +40,7 @@ def _copy_of(found: dict[TableId, Family], table: TableId, of: TableId) -> None:
             found[old.canonical] = replace(old, members=left)
         elif old.canonical == table and len(left) > 1:
             found[left[0].table] = Family(old.name, left[0].table, left)
-    family = _family(found, of)
+    family = family_with(found, of)
     if family is None:
         family = Family(of.name, of, (FamilyMember(of, Role.TABLE),))
     member = FamilyMember(table, Role.COPY, evidence=_WHY)

@@ -1,6 +1,6 @@
 """The offline line in one function: from sources to a catalog that can be asked.
 
-    profile → join evidence → families → purposes → embeddings → search index
+    profile → dbt → join evidence → families → purposes → embeddings → search index
 
 Each stage needs only what stands left of it. Join evidence comes before purposes, which do not need
 it, because it takes seconds where a language model may take hours: an update that is interrupted
@@ -21,6 +21,7 @@ from dovetail.errors import CatalogError
 from dovetail.families.stored import bring_up_to_date as update_families
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.joins.known_edges import bring_up_to_date as update_joins
+from dovetail.offline.dbt_stage import dbt_stage, has_dbt
 from dovetail.offline.profile_stage import UpdateRequest, profile_stage
 from dovetail.offline.progress import Progress, ProgressCallback
 from dovetail.offline.purpose import Prices, write_purposes
@@ -59,6 +60,9 @@ def update(
             with clock.stage("profile"):
                 request = UpdateRequest(sources, forget, check)
                 summary = profile_stage(writer, request, settings, notify)
+            if has_dbt(path, settings):
+                with clock.stage("dbt"):
+                    summary = dbt_stage(summary, settings)
             catalog = summary.catalog.knowing(settings)
             summary = replace(summary, catalog=catalog)
             if joins:

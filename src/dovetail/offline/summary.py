@@ -33,6 +33,7 @@ class UpdateSummary:
     `retained` are tables that could not be read and stay as they were. `note` says what search has
     to go without, if anything. `purposes` is there if a language model was asked for them.
     `redeclared` are tables with the same contents, whose keys or comments are others than before.
+    `notices` are lines for the user on what of a dbt project was used, and what could not be.
     """
 
     catalog: CatalogReader
@@ -46,6 +47,7 @@ class UpdateSummary:
     purposes: PurposeSummary | None = None
     stages: tuple[StageTime, ...] = ()
     redeclared: tuple[TableId, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:

@@ -37,6 +37,8 @@ def reasons(
         if plain := [term for term in plain if not shapes_speech(query.words[term.text])]:
             table = catalog[catalog.ids[place]]
             own += _said(table, query, plain, notes.remarks_on(table.id))
+        if own and (told := catalog.dbt.tables.get(catalog.ids[place])):
+            own += told.reasons
         found.append(own)
     return found
 

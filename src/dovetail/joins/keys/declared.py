@@ -64,18 +64,18 @@ class _Sides:
         names = self._names[self._bounds[row] : self._bounds[row + 1]]
         return _Side(table, {name: place for place, name in enumerate(names)}, self._rows[row])
 
-    def declared(self) -> Iterator[tuple[_Side, _Side, Columns]]:
-        """The declared foreign keys whose tables and columns the catalog has."""
+    def declared(self) -> Iterator[tuple[_Side, _Side, Columns, str]]:
+        """The declared foreign keys whose tables and columns the catalog has, and who says so."""
         for table, keys in self.keys.items():
             child = self.side(table)
             for key in keys.foreign:
-                parent = self.side(TableId(table.source, key.table))
+                parent = self.side(TableId(key.source or table.source, key.table))
                 if child is None or parent is None:
                     continue
                 own = _spelled(child, key.columns)
                 other = _spelled(parent, key.key_columns)
                 if own and other:
-                    yield child, parent, tuple(zip(own, other, strict=True))
+                    yield child, parent, tuple(zip(own, other, strict=True)), key.by
 
 
 def with_declared(
@@ -84,8 +84,8 @@ def with_declared(
     """The edges with declared foreign keys among them, all in order."""
     sides = _Sides(catalog)
     wanted = {
-        (child.id, parent.id, frozenset(columns)): (child, parent, columns)
-        for child, parent, columns in sides.declared()
+        (child.id, parent.id, frozenset(columns)): (child, parent, columns, by)
+        for child, parent, columns, by in sides.declared()
     }
     known: dict[tuple[TableId, TableId, frozenset[tuple[str, str]]], JoinEdge] = {}
     others: list[JoinEdge] = []
@@ -98,13 +98,13 @@ def with_declared(
             others.append(edge)
     refers = {
         (child.id, own): (parent.id, other)
-        for child, parent, columns in wanted.values()
+        for child, parent, columns, _ in wanted.values()
         if len(columns) == 1
         for own, other in columns
     }
     found = [
-        _declared_edge(catalog, child, parent, columns, known.get(key), sides.keys)
-        for key, (child, parent, columns) in wanted.items()
+        _said_by(by, _declared_edge(catalog, child, parent, columns, known.get(key), sides.keys))
+        for key, (child, parent, columns, by) in wanted.items()
     ]
     found += [_reweighed(edge, sides.keys, refers, weights) for edge in others]
     return in_order(found)
@@ -149,6 +149,11 @@ def _declared_edge(
         known.match_rate if known else round(matched / child.rows, 6) if child.rows else 0.0,
         evidence,
     )
+
+
+def _said_by(by: str, edge: JoinEdge) -> JoinEdge:
+    """The edge with who declared its key as evidence, where that is not the source itself."""
+    return replace(edge, evidence={**edge.evidence, by: 1.0}) if by else edge
 
 
 def _count(

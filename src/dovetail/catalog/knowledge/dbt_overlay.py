@@ -1,0 +1,137 @@
+"""What dbt says, laid over the records of a catalog: the records on disk stay as sources say.
+
+dbt's description comes first and the source's own comment after it. A test counts as a declared key
+unless the data contradicts it; of relationships, the join says how many values have no partner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from dovetail.catalog.declarations import with_declarations
+from dovetail.catalog.knowledge.dbt_project import DbtProject, DbtTable
+from dovetail.catalog.records import Records
+from dovetail.declared_keys import DeclaredForeignKey, DeclaredKeys
+from dovetail.domain import TableId
+from dovetail.ports import Declaration
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A table of the records: its columns by name, whatever the case, with what they hold."""
+
+    rows: int
+    names: Mapping[str, str]
+    holds: Mapping[str, tuple[int, int]]  # nulls and distinct values
+    told: Declaration
+
+    def is_unique(self, column: str) -> bool:
+        nulls, distinct = self.holds[column]
+        return distinct == self.rows - nulls
+
+    def spelled(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Columns as the table spells them; none if one of them is not there."""
+        found = [self.names.get(column.casefold()) for column in columns]
+        return tuple(name for name in found if name is not None) if all(found) else ()
+
+
+def with_dbt(records: Records, project: DbtProject, *, keys: bool, comments: bool) -> Records:
+    """The records with the keys and descriptions of a dbt project, as far as they are wanted."""
+    said = {}
+    for table, stored in _tables(records, project):
+        known, own = project.tables[table], stored.told
+        said[table] = Declaration(
+            _keys(own.keys, known, stored) if keys else own.keys,
+            _joined(known.description, own.comment) if comments else own.comment,
+            _column_comments(known, stored) if comments else own.column_comments,
+        )
+    return with_declarations(records, said, said) if said else records
+
+
+def contradicted(records: Records, project: DbtProject) -> list[str]:
+    """The tests of single columns that the data contradicts, in words."""
+    found = []
+    for table, stored in _tables(records, project):
+        known = project.tables[table]
+        keys = [stored.spelled(key) for key in (known.primary, *known.unique) if len(key) == 1]
+        found += [f"{table.name}.{key[0]} is not unique" for key in keys if _broken(key, stored)]
+        held = (stored.spelled((column,)) for column in known.not_null)
+        found += [f"{table.name}.{c[0]} has nulls" for c in held if c and stored.holds[c[0]][0]]
+    return sorted(found)
+
+
+def _keys(own: DeclaredKeys, known: DbtTable, stored: _Stored) -> DeclaredKeys:
+    """The keys of a source, and after them those of dbt that it does not declare itself."""
+    tested = [stored.spelled(key) for key in known.unique]
+    unique = [key for key in dict.fromkeys(tested) if key and not _broken(key, stored)]
+    primary = own.primary or stored.spelled(known.primary)
+    if not own.primary and _broken(primary, stored):
+        primary = ()
+    filled = {column for each in known.not_null for column in stored.spelled((each,))}
+    # Unique and never null is what a primary key is, where there is only one such column.
+    whole = [key for key in unique if filled.issuperset(key) and not stored.holds[key[0]][0]]
+    if not primary and len(whole) == 1:
+        primary = whole[0]
+    more = [key for key in unique if key != primary and key not in own.unique]
+    have = {(key.columns, key.table) for key in own.foreign}
+    foreign = [_spelled(key, stored) for key in known.foreign]
+    added = [key for key in foreign if key and (key.columns, key.table) not in have]
+    return DeclaredKeys(primary, (*own.unique, *more), (*own.foreign, *added))
+
+
+def _spelled(key: DeclaredForeignKey, stored: _Stored) -> DeclaredForeignKey | None:
+    columns = stored.spelled(key.columns)
+    if not columns:
+        return None
+    return DeclaredForeignKey(columns, key.table, key.key_columns, key.source, key.by)
+
+
+def _broken(key: tuple[str, ...], stored: _Stored) -> bool:
+    """Whether the data has a value twice of what one column alone is said to have once."""
+    return len(key) == 1 and not stored.is_unique(key[0])
+
+
+def _column_comments(known: DbtTable, stored: _Stored) -> dict[str, str]:
+    found = dict(stored.told.column_comments)
+    for name, said in known.column_descriptions.items():
+        for column in stored.spelled((name,)):
+            found[column] = _joined(said, found.get(column, ""))
+    return found
+
+
+def _joined(first: str, second: str) -> str:
+    """Two comments as one; the second is left out where the first says it already."""
+    if not first or not second:
+        return first or second
+    end = "" if first[-1] in ".!?;:" else "."
+    return first if second.strip(" .") in first else f"{first}{end} {second}"
+
+
+def _tables(records: Records, project: DbtProject) -> Iterator[tuple[TableId, _Stored]]:
+    """The tables of the records that the project knows."""
+    if not project.tables:
+        return
+    named = {
+        name: records.columns[name].to_pylist() for name in ("name", "nulls", "distinct", "comment")
+    }
+    told = {name: records.tables[name].to_pylist() for name in ("rows", "keys", "comment")}
+    bounds = records.bounds.tolist()
+    for row, table in enumerate(records.ids):
+        if table not in project.tables:
+            continue
+        part = slice(bounds[row], bounds[row + 1])
+        names: list[str] = named["name"][part]
+        comments = {n: said for n, said in zip(names, named["comment"][part], strict=True) if said}
+        held = zip(named["nulls"][part], named["distinct"][part], strict=True)
+        yield (
+            table,
+            _Stored(
+                told["rows"][row],
+                {name.casefold(): name for name in reversed(names)},
+                dict(zip(names, held, strict=True)),
+                Declaration(
+                    DeclaredKeys.from_text(told["keys"][row]), told["comment"][row] or "", comments
+                ),
+            ),
+        )
