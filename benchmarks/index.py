@@ -13,6 +13,9 @@ joins         join evidence
 embeddings    tables and headers embedded
 search_index  the search index made and written
 again         the whole update once more with nothing changed
+
+--server URL names a PostgreSQL server on which a database of --server-tables tables is made,
+indexed and dropped: a schema like SAP's, tables with short names of which one in twenty holds rows.
 """
 
 from __future__ import annotations
@@ -91,7 +94,7 @@ def _column(
     return "TEXT", [None if day % 7 == 0 else f"2024-02-{day:02d}" for day in days]
 
 
-def index(path: Path, stages: list[str]) -> dict[str, Any]:
+def index(path: Path | str, stages: list[str]) -> dict[str, Any]:
     """Index one file into a new catalog, then once more with nothing changed."""
     import dovetail
     from dovetail.settings import Settings
@@ -126,6 +129,57 @@ def index(path: Path, stages: list[str]) -> dict[str, Any]:
         }
 
 
+def fill_server(url: str, tables: int, seed: int = 1) -> None:
+    """Create tables of 12 columns, a key and German abbreviations; one in twenty has 50 rows."""
+    import psycopg
+
+    random = np.random.default_rng(seed)
+    letters = np.array(list("ABCDEFGHKLMNPRSTVWZ"))
+    words = sorted({"".join(random.choice(letters, 5)) for _ in range(400)})
+    kinds = ["varchar(10)", "varchar(40)", "date", "numeric(15,2)", "integer"]
+    values = ["'K' || g", "md5(g::text)", "date '2024-01-01' + g", "g * 1.5", "g"]
+    with psycopg.connect(url, autocommit=True) as connection:
+        for at in range(0, tables, 500):  # in one transaction a server runs out of locks
+            statements = []
+            for number in range(at, min(at + 500, tables)):
+                chosen = random.choice(len(words), 11, replace=False)
+                declared = [f"{words[i]} {kinds[i % 5]}" for i in chosen]
+                table = f"{words[number % len(words)]}{number}"
+                statements.append(f"CREATE TABLE {table} (MANDT varchar(3), {', '.join(declared)})")
+                if number % 20 == 0:
+                    cells = ", ".join(values[i % 5] for i in chosen)
+                    rows = "FROM generate_series(1, 50) g"
+                    statements.append(f"INSERT INTO {table} SELECT '100', {cells} {rows}")
+            connection.execute(";".join(statements).encode())
+
+
+def index_server(url: str, tables: int) -> dict[str, Any]:
+    """Make the tables in a database of their own, list them, and profile them."""
+    from urllib.parse import urlsplit
+
+    import psycopg
+
+    from dovetail.plugins import open_source
+    from dovetail.sources.resolve import root
+
+    name = f"dovetail_bench_{os.getpid()}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+        try:
+            own = urlsplit(url)._replace(path=f"/{name}").geturl()
+            fill_server(own, tables)
+            began, spent = time.perf_counter(), sum(os.times()[:4])
+            with closing(open_source(root(own, Path.cwd()))) as source:
+                listed = source.tables()
+                source.declarations(listed)
+            listing = {"seconds": time.perf_counter() - began, "cpu": sum(os.times()[:4]) - spent}
+            result = index(own, ["profile"])
+            result["stages"] = {"listing": listing, **result["stages"]}
+            return result
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
 def peak_megabytes() -> float:
     """Memory at most: this process's peak, and its largest child's for every processor."""
     own, child = (
@@ -151,9 +205,10 @@ def report(name: str, result: dict[str, Any]) -> None:
     )
     for stage, took in result["stages"].items():
         per_column = 1e6 * took["cpu"] / max(result["columns"], 1)
+        per_table = 1e3 * took["seconds"] / max(result["tables"], 1)
         print(
             f"  {stage:<14}{took['seconds']:9.1f} s{took['cpu']:9.1f} CPU s"
-            f"{per_column:9.0f} µs per column"
+            f"{per_column:9.0f} µs per column{per_table:9.2f} ms per table"
         )
 
 
@@ -162,11 +217,20 @@ def main() -> None:
     parser.add_argument("--lakes", default="10k,50k,200k,spider2", help=f"of {', '.join(LAKES)}")
     parser.add_argument("--stages", default=",".join(STAGES), help="profile comes first, always")
     parser.add_argument("--spider2", type=Path, default=SPIDER2, help="that corpus as one file")
+    parser.add_argument("--server", metavar="URL", help="index a PostgreSQL server, nothing else")
+    parser.add_argument("--server-tables", type=int, default=5_000, help="its tables: 80000 as SAP")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.file:
         print(json.dumps(index(options.file, options.stages.split(","))))
+        return
+    if options.server:
+        found = index_server(options.server, options.server_tables)
+        if options.json:
+            print(json.dumps(found, indent=1))
+        else:
+            report("server", found)
         return
     results = {}
     for name in options.lakes.split(","):

@@ -164,6 +164,18 @@ class DeclaringSource(Source, Protocol):
         """
 
 
+class BatchingSource(Source, Protocol):
+    """A source that answers for many tables in one round trip; a source need not be one."""
+
+    def expect(self, tables: Sequence[Listing], tokens: Mapping[str, str], *, rows: bool) -> None:
+        """Be told which tables come next, in this order.
+
+        Their fingerprints will be asked for, compared with `tokens` (by the tables' names) where
+        there is one; with `rows` each is followed by a scan. What is said of a table may then be of
+        any moment since, but never a row older than its fingerprint.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A job that is done (`result`), or was lost with its worker (`lost` says how)."""

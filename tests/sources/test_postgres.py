@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 import dovetail
 from dovetail.domain import TableId
 from dovetail.errors import SourceError
+from dovetail.ports import Listing
 from dovetail.sources import duck
 from dovetail.sources.postgres import PostgresSource
 from dovetail.sources.resolve import root
@@ -326,16 +327,23 @@ def test_an_open_transaction_is_seen_once_it_commits(
         assert (run.names, run.catalog["t"].rows) == ({"t"}, 2)
 
 
-def test_a_table_that_goes_before_it_is_read(database: PostgresDatabase, tmp_path: Path) -> None:
+def test_a_table_that_goes_before_it_is_read(
+    database: PostgresDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tables = ("a_first", "b_going", "c_last")
     database.run(*(f"CREATE TABLE {name} AS SELECT 1 AS id" for name in tables))
 
-    def drop_it(progress: dovetail.Progress) -> None:
-        if progress.detail.startswith(f"{database.label}::a_first"):
-            with database.connect() as connection:
-                connection.execute("DROP TABLE IF EXISTS b_going")
+    expect = PostgresSource.expect
 
-    report = dovetail.update([database.url], into=tmp_path / "c", on_progress=drop_it)
+    def drop_it(
+        self: PostgresSource, tables: Sequence[Listing], tokens: dict[str, str], *, rows: bool
+    ) -> None:
+        database.run("DROP TABLE IF EXISTS b_going")
+        expect(self, tables, tokens, rows=rows)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PostgresSource, "expect", drop_it)
+        report = dovetail.update([database.url], into=tmp_path / "c")
     assert [table.name for table in report.catalog] == ["a_first", "c_last"]
     assert [str(skip) for skip in report.skipped] == [
         f'{database.label}::b_going: relation "public.b_going" does not exist; '

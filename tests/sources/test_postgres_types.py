@@ -24,6 +24,12 @@ class Typed(NamedTuple):
     examples: set[str]
 
 
+OWN_TYPES = [
+    "CREATE TYPE mood AS ENUM ('sad', 'it''s ok')",
+    "CREATE TYPE pair AS (a int, b text)",
+    "CREATE DOMAIN positive AS int CHECK (value > 0)",
+    "CREATE DOMAIN price AS numeric(8,2)",
+]
 TYPES = [
     Typed("smallint", ("1", "-32768", "1"), "SMALLINT", "integer", 1, {"1", "-32768"}),
     Typed("int", ("2147483647", "0", "-7"), "INTEGER", "integer", 1, {"2147483647", "0", "-7"}),
@@ -112,10 +118,7 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dovetail.Table]:
     rows = [[column.values[row] for column in TYPES] for row in range(3)]
     with postgres() as database:
         database.run(
-            "CREATE TYPE mood AS ENUM ('sad', 'it''s ok')",
-            "CREATE TYPE pair AS (a int, b text)",
-            "CREATE DOMAIN positive AS int CHECK (value > 0)",
-            "CREATE DOMAIN price AS numeric(8,2)",
+            *OWN_TYPES,
             f"CREATE TABLE t ({', '.join(f'c{n} {c.declared}' for n, c in enumerate(TYPES))})",
             *(f"INSERT INTO t VALUES ({', '.join(row)})" for row in rows),
             "INSERT INTO t DEFAULT VALUES",

@@ -21,7 +21,8 @@ from dovetail.offline.key_views import FEWEST
 from dovetail.offline.open_sources import opened_for
 from dovetail.offline.plan import TableToRead, reason
 from dovetail.offline.profiling import PROFILE_VERSION, ProfileOptions, TableProfiler
-from dovetail.ports import Json, Source, Tick
+from dovetail.ports import Json, Listing, Source, Tick
+from dovetail.sources.read_ahead import announce
 
 TASK = "dovetail.offline.batch:profile_batch"
 # Errors of the place we write to: no other table would fare better.
@@ -44,14 +45,22 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
     options = ProfileOptions.from_json(job["options"])
     scratch = folder / "scratch"
     profiler = partial(TableProfiler, options, scratch)
+    tables = [TableToRead.from_json(item) for item in job["tables"]]
+    listed: dict[str, list[Listing]] = {}
+    for table in tables:
+        listed.setdefault(table.spec.label, []).append(table.listing)
+    label: str | None = None
     records: list[TableRecord] = []
     skipped: list[Skipped] = []
     with SegmentWriter(folder) as writer, opened_for(job.get("run")) as sources:
-        for item in job["tables"]:
-            table = TableToRead.from_json(item)
+        for table in tables:
             mark = writer.mark()
             try:
-                read, token = _read(sources.open(table.spec), table, profiler, tick)
+                source = sources.open(table.spec)
+                if table.spec.label != label:
+                    label = table.spec.label
+                    announce(source, listed[label], {}, rows=True)
+                read, token = _read(source, table, profiler, tick)
                 records.append(_record(read, table, token, writer))
                 skipped += [
                     Skipped(table.id.source, f"{table.id.name}/{part}", why)

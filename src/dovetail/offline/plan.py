@@ -16,6 +16,7 @@ from dovetail.sources.descriptions import (
     merged,
     read_descriptions,
 )
+from dovetail.sources.read_ahead import announce
 from dovetail.sources.resolve import expand
 
 
@@ -100,6 +101,10 @@ class Plan:
             return
         try:
             wanted = [listing for listing in source.tables() if spec.wants(listing.name)]
+            if earlier is not None:
+                tokens = earlier.tokens(spec.label)
+                known = [listing for listing in wanted if listing.name in tokens]
+                announce(source, known, tokens, rows=False)
             for listing in wanted:
                 self._inspect_table(TableToRead(spec, listing), source, earlier)
             self._note_declarations(spec, source, wanted)

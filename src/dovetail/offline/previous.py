@@ -47,6 +47,14 @@ class EarlierRecords:
         for place, table in enumerate(records.ids):
             self._places.setdefault(table, []).append(place)
 
+    def tokens(self, source: str) -> dict[str, str]:
+        """The tokens that tables of a source are compared with first, by the tables' names."""
+        return {
+            table.name: self._tokens[places[0]]
+            for table, places in self._places.items()
+            if table.source == source
+        }
+
     def still_valid(
         self, table: TableId, listing: Listing, source: Source
     ) -> tuple[int, str] | None:

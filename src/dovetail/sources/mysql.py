@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +14,9 @@ from dovetail.sources import duck, server
 from dovetail.sources.attached import listing, place_of
 from dovetail.sources.declarations import Row, declarations
 from dovetail.sources.projection import DOUBLE_DIGITS
+from dovetail.sources.read_ahead import ReadAhead
 from dovetail.sources.server import Asked, Server
+from dovetail.sources.server_batches import GiveOut, ServerBatches, Wanted
 from dovetail.sources.trust import LOGIN_VARIABLES
 
 _REMEDY = "check host, port, database and login (the URL, or MYSQL_USER and MYSQL_PWD)"
@@ -32,7 +35,7 @@ _OPTIONS: dict[str, bool | str] = {
 # partition none. MySQL serves the time from another cache, so there it does not count.
 _TABLES = """
 SELECT CONVERT(table_name USING utf8mb4), CONVERT(table_type USING utf8mb4),
-       CAST(COALESCE(data_length, 0) AS SIGNED),
+       CAST(COALESCE(data_length, 0) AS SIGNED), COALESCE(table_rows = 0, 0),
        CONCAT(create_time, ' ', update_time, ' ', table_rows),
        TIMESTAMPDIFF(SECOND, GREATEST(create_time, update_time), NOW()) >= 2 AND engine = 'InnoDB'
          AND VERSION() LIKE '%MariaDB%', COALESCE(create_options LIKE '%partitioned%', 0)
@@ -71,13 +74,26 @@ _RUNNING = """
 SELECT CAST(id AS CHAR) FROM information_schema.processlist
 WHERE info LIKE '%{tag}%' AND id <> CONNECTION_ID()
 """
+# How many tables are asked in one statement whether they have rows, or compared, or read.
+_ASKED_AT_ONCE, _TABLES_AT_ONCE = 500, 256
+# About how many bytes one statement compares in the server, or reads; more of one table are read
+# alone.
+_BYTES_COMPARED, _BYTES_READ, _SMALL = 64 << 20, 16 << 20, 1 << 20
+# What `CHECKSUM TABLE` says of a table without rows.
+_NO_ROWS = 0
 _STORED = ("BASE TABLE", "SYSTEM VERSIONED")
 
 _AS_IT_IS = {
-    "tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "year", "time",
+    "float", "double", "time",
     "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "geometry", "point",
     "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection",
     "geomcollection",
+}  # fmt: skip
+# Whole numbers, as DuckDB calls them. They travel in 64 bits: between types of different width, or
+# with and without a sign, UNION makes decimals.
+_WHOLE = {
+    "tinyint": "TINYINT", "smallint": "SMALLINT", "mediumint": "INTEGER", "int": "INTEGER",
+    "bigint": "BIGINT", "year": "INTEGER",
 }  # fmt: skip
 
 
@@ -100,6 +116,18 @@ class MysqlSource:
         )
         self._database = at.database
         self._kinds = (*_STORED, "VIEW") if spec.views else _STORED
+        self._batches = ServerBatches(self._server, _null)
+        self._expected: set[str] = set()
+        self._reads = False
+        self._checksums = ReadAhead(
+            self._expected_checksums, most=_TABLES_AT_ONCE, most_bytes=_BYTES_COMPARED
+        )
+        self._rows = ReadAhead(
+            self._load,
+            most=_TABLES_AT_ONCE,
+            most_bytes=_BYTES_READ,
+            forget=self._batches.close,
+        )
 
     def tables(self) -> Sequence[Listing]:
         with self._server.explained():
@@ -109,25 +137,45 @@ class MysqlSource:
                 if kind in self._kinds
             ]
 
-    def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
-        name = place_of(table)[1]
+    def expect(self, tables: Sequence[Listing], tokens: Mapping[str, str], *, rows: bool) -> None:
+        """Prepare to be asked for tables: many are then compared, and read, in one statement."""
         with self._server.explained():
-            now = self._states.get(name)
+            unsure = [table for table in tables if not self._vouched(table, tokens.get(table.name))]
+            self._expected = {table.name for table in unsure}
+            self._checksums.expect([table for table in unsure if not self._is_empty(table)])
+        self._reads = rows
+        self._rows.expect(())
+
+    def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
+        with self._server.explained():
+            now = self._states.get(place_of(table)[1])
             if now is None:  # a view: nobody keeps track of its changes
                 return Fingerprint("{}", unchanged=False)
-            before = json.loads(previous) if previous else {}
-            if previous and now["updated"] and now.items() <= before.items():
+            if previous and self._vouched(table, previous):
                 return Fingerprint(previous, unchanged=True)
-            checksum = self._server.ask(f"CHECKSUM TABLE {_quoted(name)} EXTENDED")[0][1]
+            checksum = self._checksum(table)
+        before = json.loads(previous) if previous else {}
         token = json.dumps({**now, "checksum": checksum}, separators=(",", ":"))
         same = before.get("checksum") == checksum and before.get("columns") == now["columns"]
         return Fingerprint(token, unchanged=same and checksum is not None)
 
+    def _vouched(self, table: Listing, previous: str | None) -> bool:
+        """Whether the time of change alone tells that a table is as it was; a view has none."""
+        now = self._states.get(place_of(table)[1])
+        if now is None or not previous or not now["updated"]:
+            return now is None
+        return bool(now.items() <= json.loads(previous).items())
+
     def scan(self, table: Listing) -> Scan:
-        name = place_of(table)[1]
         with self._server.explained():
-            columns = [_asked(*column) for column in self._columns.get(name, ())]
-        return self._server.scan(_quoted(name), columns)
+            wanted = self._wanted(table)
+            empty = self._typed_batches.empty(wanted) if self._is_empty(table) else None
+        if empty is not None:
+            return empty
+        read = self._rows.take(table)
+        if read is not None:
+            return read()
+        return self._server.scan(wanted.quoted, wanted.columns)
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         with self._server.explained():
@@ -135,7 +183,72 @@ class MysqlSource:
         return declarations(tables, (Row.of((self._database, *row)) for row in rows))
 
     def close(self) -> None:
+        self._batches.close()
         self._server.close()
+
+    def _is_empty(self, table: Listing) -> bool:
+        """Whether a table that we expected to be asked for had no rows when we looked."""
+        return table.name in self._expected and place_of(table)[1] in self._empty
+
+    def _wanted(self, table: Listing) -> Wanted:
+        name = place_of(table)[1]
+        columns = self._columns.get(name, ())
+        return Wanted(table.name, _quoted(name), tuple(_asked(*column) for column in columns))
+
+    def _checksum(self, table: Listing) -> int | None:
+        if self._is_empty(table):
+            return _NO_ROWS
+        found = self._checksums.take(table)
+        return self._ask_checksums([table])[table.name] if found is None else found
+
+    def _ask_checksums(self, tables: Sequence[Listing]) -> dict[str, int | None]:
+        listed = ", ".join(_quoted(place_of(table)[1]) for table in tables)
+        with self._server.explained():
+            found = self._server.ask(f"CHECKSUM TABLE {listed} EXTENDED")
+        return {table.name: row[1] for table, row in zip(tables, found, strict=True)}
+
+    def _expected_checksums(self, tables: Sequence[Listing]) -> dict[str, int | None]:
+        """The same; now that it is known, the rows of the small ones may be read ahead."""
+        found = self._ask_checksums(tables)
+        if self._reads:
+            self._rows.expect_also([table for table in tables if table.weight < _SMALL])
+        return found
+
+    def _load(self, tables: Sequence[Listing]) -> dict[str, GiveOut]:
+        return self._batches.load([self._wanted(table) for table in tables])
+
+    @cached_property
+    def _typed_batches(self) -> ServerBatches:
+        """The batches, once they know the types of all columns of the tables without rows."""
+        first = {
+            column[1:]: (table, column)
+            for table in sorted(self._empty)
+            for column in self._columns.get(table, ())
+        }
+        self._batches.learn_types(
+            Wanted("", _quoted(table), (_asked(*column),)) for table, column in first.values()
+        )
+        return self._batches
+
+    @cached_property
+    def _empty(self) -> set[str]:
+        """The tables without rows: those the statistics take for it, each of them asked.
+
+        Looked up after the states, so that what others commit since is found by the next run.
+        """
+        maybe = [row[0] for row in self._tables if row[0] in self._states and row[3]]
+        found: set[str] = set()
+        for at in range(0, len(maybe), _ASKED_AT_ONCE):
+            part = maybe[at : at + _ASKED_AT_ONCE]
+            asked = " UNION ALL ".join(
+                f"SELECT {number} AS t, EXISTS(SELECT 1 FROM {_quoted(table)}) AS filled"
+                for number, table in enumerate(part)
+            )
+            with suppress(
+                *duck.ENGINE_ERRORS
+            ):  # one is gone or not ours: they are asked one by one
+                found |= {part[number] for number, filled in self._server.ask(asked) if not filled}
+        return found
 
     @cached_property
     def _tables(self) -> list[tuple[Any, ...]]:
@@ -162,7 +275,7 @@ class MysqlSource:
                 "updated": at if settled and shapes[table] not in parted else None,
                 "columns": shapes[table],
             }
-            for table, kind, _, at, settled, _ in self._tables
+            for table, kind, _, _, at, settled, _ in self._tables
             if kind in _STORED and table in shapes
         }
 
@@ -186,17 +299,26 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def _null(slot: str) -> str:
+    return f"CAST(NULL AS {slot})" if slot.endswith("SIGNED") else "NULL"
+
+
 def _asked(name: str, full: str, plain: str, digits: int) -> Asked:
     """How to ask for a column so that DuckDB has a word for each of its values."""
     column = _quoted(name)
     if plain in _AS_IT_IS or full == "bit(1)":
-        return Asked(name, column)
+        return Asked(name, column, full)
+    if plain in _WHOLE and "unsigned" not in full:
+        return Asked(name, f"CAST({column} AS SIGNED)", "SIGNED", type=_WHOLE[plain])
+    if plain in _WHOLE:
+        return Asked(name, f"CAST({column} AS UNSIGNED)", "UNSIGNED", type=f"U{_WHOLE[plain]}")
     if plain == "bit":
-        return Asked(name, f"{column} + 0")
+        kind = "UINTEGER" if digits <= 32 else "UBIGINT"
+        return Asked(name, f"CAST({column} AS UNSIGNED)", "UNSIGNED", type=kind)
     if plain in ("date", "datetime", "timestamp"):  # no 31st of February, which some modes allow
-        return Asked(name, f"IF(DATE({column}) <= LAST_DAY({column}), {column}, NULL)")
+        return Asked(name, f"IF(DATE({column}) <= LAST_DAY({column}), {column}, NULL)", full)
     if plain == "decimal" and digits <= DOUBLE_DIGITS:
-        return Asked(name, f"{column} + 0e0", type=full.upper())
+        return Asked(name, f"{column} + 0e0", "double", type=full.upper())
     if plain == "decimal":
-        return Asked(name, f"CAST({column} AS CHAR)", number=True)
-    return Asked(name, f"CONVERT({column} USING utf8mb4)")
+        return Asked(name, f"CAST({column} AS CHAR)", "text", number=True)
+    return Asked(name, f"CONVERT({column} USING utf8mb4)", "text")

@@ -11,9 +11,12 @@ from functools import cached_property
 from dovetail.errors import SourceError
 from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
+from dovetail.sources import postgres_sql as sql
 from dovetail.sources.attached import listing, names, place_of
 from dovetail.sources.declarations import LONGEST_COMMENT, Row, declarations
+from dovetail.sources.read_ahead import ReadAhead
 from dovetail.sources.server import Address, Asked, Server
+from dovetail.sources.server_batches import GiveOut, ServerBatches, Wanted
 from dovetail.sources.trust import LOGIN_VARIABLES
 
 _REMEDY = "check host, port, database and login (the URL, or PGUSER and PGPASSWORD)"
@@ -24,32 +27,14 @@ SELECT pg_cancel_backend(pid)::text FROM pg_stat_activity
 WHERE application_name = '{tag}' AND pid <> pg_backend_pid()
 """
 _PAGE = 8192
+# A statement over so many tables locks each of them and its indexes, of which a server allows
+# some thousands.
+_TABLES_AT_ONCE = 128
+# About how many bytes one statement compares in the server, or reads.
+_BYTES_COMPARED, _BYTES_READ = 64 << 20, 16 << 20
+# A table of more bytes is read alone.
+_SMALL = 1 << 20
 
-# A partition is no table of its own: its rows are read with the table it is a part of.
-_TABLES = """
-SELECT n.nspname, c.relname,
-       greatest(c.relpages, 1, (SELECT sum(p.relpages) FROM pg_partition_tree(c.oid) t
-                                JOIN pg_class p ON p.oid = t.relid))::bigint
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ({kinds}) AND NOT c.relispartition
-  AND n.nspname <> 'information_schema' AND left(n.nspname, 3) <> 'pg_'
-  AND EXISTS (SELECT FROM pg_attribute a
-              WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)
-ORDER BY n.nspname COLLATE "C", c.relname COLLATE "C"
-"""
-# The types of all columns, without and with their modifiers; a domain is what it is made of.
-_COLUMNS = """
-SELECT n.nspname, c.relname, a.attname, format_type(coalesce(b.oid, t.oid), NULL) AS plain,
-       format_type(coalesce(b.oid, t.oid),
-                   CASE WHEN b.oid IS NULL THEN a.atttypmod ELSE t.typtypmod END) AS full
-FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-JOIN pg_namespace n ON n.oid = c.relnamespace
-JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
-WHERE c.relkind IN ({kinds}) AND NOT c.relispartition
-  AND n.nspname <> 'information_schema' AND left(n.nspname, 3) <> 'pg_'
-  AND a.attnum > 0 AND NOT a.attisdropped {which}
-ORDER BY a.attnum
-"""
 _AS_IT_IS = {
     "boolean", "smallint", "integer", "bigint", "real", "double precision", "text",
     "character varying", "bytea", "uuid", "interval", "time without time zone",
@@ -58,113 +43,6 @@ _AS_IT_IS = {
 _TIMES = {"date", "timestamp without time zone", "timestamp with time zone"}
 # Decimals that DuckDB has a type for.
 _DECIMAL = re.compile(r"numeric\((?:[1-9]|[12]\d|3[0-8]),\d+\)")
-
-# Row counters reach the shared statistics when a session has been idle for ten seconds at the
-# latest (PostgreSQL 15 on; before, there was no such limit). So they can be relied on when no
-# other session of the database did anything in the last fifteen. A standby counts nothing.
-_QUIET = """
-SELECT current_setting('server_version_num')::int >= 150000
-   AND current_setting('track_counts')::bool AND NOT pg_is_in_recovery()
-   AND count(*) FILTER (WHERE state IS NULL OR state_change > clock_timestamp() - interval '15 s'
-                        OR state <> 'idle') = 0
-FROM pg_stat_activity
-WHERE datname = current_database() AND coalesce(application_name, '') NOT LIKE 'dovetail%'
-  AND backend_type NOT IN ('autovacuum worker', 'walsender')
-"""
-# What the server counts of every table, with the tables that are parts of it or inherit from it,
-# and when it last started over; and which tables these are and how the columns are defined, down
-# to the names of an enum.
-_STATES = """
-WITH RECURSIVE family (root, member) AS (
-  SELECT c.oid, c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-  WHERE c.relkind IN ('r', 'p', 'm') AND NOT c.relispartition
-    AND n.nspname <> 'information_schema' AND left(n.nspname, 3) <> 'pg_'
-  UNION SELECT f.root, i.inhrelid FROM family f JOIN pg_inherits i ON i.inhparent = f.member
-), counts AS (
-  SELECT f.root, bool_and(c.relkind IN ('r', 'p', 'm')) AS counted,
-         string_agg(c.oid::text, ' ' ORDER BY c.oid) AS members,
-         md5(string_agg(concat_ws(' ', c.oid, c.relfilenode, s.n_tup_ins, s.n_tup_upd, s.n_tup_del),
-                        ',' ORDER BY c.oid)) AS counters
-  FROM family f JOIN pg_class c ON c.oid = f.member
-  LEFT JOIN pg_stat_all_tables s ON s.relid = c.oid GROUP BY f.root
-), shapes AS (
-  SELECT a.attrelid, string_agg(concat_ws(
-           ' ', a.attnum, quote_ident(a.attname), a.atttypid, a.atttypmod,
-           (SELECT string_agg(quote_literal(e.enumlabel), ' ' ORDER BY e.enumsortorder)
-            FROM pg_enum e WHERE e.enumtypid IN (t.oid, t.typelem, t.typbasetype))
-         ), ',' ORDER BY a.attnum) AS columns
-  FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-  WHERE a.attnum > 0 AND NOT a.attisdropped GROUP BY a.attrelid
-)
-SELECT n.nspname, c.relname, concat_ws(' ', counters,
-         (SELECT stats_reset FROM pg_stat_database WHERE datname = current_database()),
-         (SELECT stats_reset FROM pg_stat_bgwriter)), md5(concat_ws(' ', members, columns))
-FROM counts JOIN shapes ON attrelid = root JOIN pg_class c ON c.oid = root
-JOIN pg_namespace n ON n.oid = c.relnamespace WHERE counted
-"""
-# Every write gives its row a new xmin, every removal lowers the count: read in the server, so
-# only two numbers travel.
-_VERSIONS = "SELECT count(*), coalesce(sum(xmin::text::numeric), 0)::text FROM {relation}"
-
-
-# Volatile functions that views call, themselves or by views within them: a read-only transaction
-# does not keep all of them from acting (before PostgreSQL 16, not from making large objects). The
-# server notes no dependence on functions of its own, so they are looked up in the rule's tree.
-_VOLATILE = r"""
-WITH RECURSIVE within (root, member) AS (
-  SELECT c.oid, c.oid FROM pg_class c WHERE c.relkind = 'v'
-  UNION SELECT w.root, d.refobjid FROM within w JOIN pg_rewrite r ON r.ev_class = w.member
-    JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid
-                    AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> w.member
-    JOIN pg_class v ON v.oid = d.refobjid AND v.relkind = 'v'
-), called (root, function) AS (
-  SELECT DISTINCT w.root, m.found[1]::oid
-  FROM within w JOIN pg_rewrite r ON r.ev_class = w.member,
-       LATERAL regexp_matches(r.ev_action::text, '(?:funcid|fnoid) (\d+)', 'g') AS m (found)
-)
-SELECT n.nspname, c.relname, string_agg(DISTINCT p.proname::text, ', ' ORDER BY p.proname::text)
-FROM called JOIN pg_proc p ON p.oid = called.function JOIN pg_class c ON c.oid = called.root
-JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE p.provolatile = 'v' AND left(n.nspname, 3) <> 'pg_' AND n.nspname <> 'information_schema'
-  AND NOT (p.pronamespace = 'pg_catalog'::regnamespace AND p.proname IN
-           ('random', 'clock_timestamp', 'timeofday', 'gen_random_uuid', 'pg_sleep'))
-GROUP BY n.nspname, c.relname
-"""
-
-
-# The keys and comments of all tables in one answer (the columns of `declarations.Row`). With a
-# parent, a constraint repeats it for a partition; a unique index without one is a key as well,
-# unless it is over some of the rows or over an expression.
-_DECLARED = """
-WITH wanted AS (
-  SELECT c.oid, n.nspname, c.relname
-  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-  WHERE c.relkind IN ({kinds}) AND NOT c.relispartition
-    AND n.nspname <> 'information_schema' AND left(n.nspname, 3) <> 'pg_'
-)
-SELECT w.nspname, w.relname, k.contype::text, k.oid::text, key.at, a.attname,
-       rn.nspname AS to_schema, r.relname AS to_table, ra.attname AS to_column, NULL::text AS said
-FROM wanted w JOIN pg_constraint k ON k.conrelid = w.oid
-CROSS JOIN LATERAL unnest(k.conkey, k.confkey) WITH ORDINALITY AS key (own, other, at)
-JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum = key.own
-LEFT JOIN pg_class r ON r.oid = k.confrelid LEFT JOIN pg_namespace rn ON rn.oid = r.relnamespace
-LEFT JOIN pg_attribute ra ON ra.attrelid = k.confrelid AND ra.attnum = key.other
-WHERE k.contype IN ('p', 'u', 'f') AND k.conparentid = 0
-UNION ALL
-SELECT w.nspname, w.relname, 'u', i.indexrelid::text, key.at, a.attname, NULL, NULL, NULL, NULL
-FROM wanted w JOIN pg_index i ON i.indrelid = w.oid
-CROSS JOIN LATERAL unnest((i.indkey::int2[])[0:i.indnkeyatts - 1]) WITH ORDINALITY AS key (own, at)
-JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum = key.own
-WHERE i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL
-  AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype <> 'f')
-UNION ALL
-SELECT w.nspname, w.relname, 'c', NULL, NULL, a.attname, NULL, NULL, NULL,
-       left(d.description, {most})
-FROM wanted w JOIN pg_description d ON d.objoid = w.oid AND d.classoid = 'pg_class'::regclass
-LEFT JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum = d.objsubid AND d.objsubid > 0
-WHERE d.objsubid = 0 OR NOT a.attisdropped
-"""
-
 
 # A column's name, and its type without and with modifiers.
 Column = tuple[str, str, str]
@@ -186,30 +64,61 @@ class PostgresSource:
         self._views = spec.views
         self._in_query = spec.seconds is not None
         self._kinds = "'r', 'p', 'm', 'f', 'v'" if spec.views else "'r', 'p', 'm', 'f'"
+        self._batches = ServerBatches(self._server, "NULL::{}".format)
+        self._expected: set[str] = set()
+        self._reads = False
+        self._versions = ReadAhead(
+            self._expected_versions, most=_TABLES_AT_ONCE, most_bytes=_BYTES_COMPARED
+        )
+        self._rows = ReadAhead(
+            self._load,
+            most=_TABLES_AT_ONCE,
+            most_bytes=_BYTES_READ,
+            forget=self._batches.close,
+        )
 
     def tables(self) -> Sequence[Listing]:
         with self._server.explained():
-            rows = self._server.ask(_TABLES.format(kinds=self._kinds))
+            rows = self._server.ask(sql.TABLES.format(kinds=self._kinds))
         places = [(schema, table) for schema, table, _ in rows]
         return [
             listing(name, schema, table, pages * _PAGE)
             for name, (schema, table, pages) in zip(names(places, "public"), rows, strict=True)
         ]
 
+    def expect(self, tables: Sequence[Listing], tokens: Mapping[str, str], *, rows: bool) -> None:
+        """Prepare to be asked for tables: many are then compared, and read, in one statement."""
+        with self._server.explained():
+            unsure = [table for table in tables if not self._vouched(table, tokens.get(table.name))]
+            self._expected = {table.name for table in unsure}
+            self._versions.expect([table for table in unsure if not self._is_empty(table)])
+        self._reads = rows
+        self._rows.expect(())
+
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
         with self._server.explained():
-            quiet, states = self._look
-            now = dict(states.get(place_of(table), {}))
+            now = dict(self._look[1].get(place_of(table), {}))
             if not now:  # a view or a foreign table: nobody counts its changes
                 return Fingerprint("{}", unchanged=False)
-            before = json.loads(previous) if previous else {}
-            if previous and quiet and now.items() <= before.items():
+            if previous and self._vouched(table, previous):
                 return Fingerprint(previous, unchanged=True)
-            count, versions = self._server.ask(_VERSIONS.format(relation=_quoted(table)))[0]
-        now["versions"] = f"{count} {versions}"
+            if self._is_empty(table):
+                now["versions"] = sql.NO_ROWS
+            else:
+                found = self._versions.take(table) or self._ask_versions([table])[table.name]
+                now["versions"] = found
+        before = json.loads(previous) if previous else {}
         token = json.dumps(now, separators=(",", ":"))
         same = all(before.get(key) == now[key] for key in ("versions", "shape"))
         return Fingerprint(token, unchanged=same)
+
+    def _vouched(self, table: Listing, previous: str | None) -> bool:
+        """Whether the counters alone tell that a table is as it was; a view has none."""
+        quiet, states = self._look
+        now = states.get(place_of(table), {})
+        if not now or not previous or not quiet:
+            return not now
+        return bool(now.items() <= json.loads(previous).items())
 
     def scan(self, table: Listing) -> Scan:
         calls = self._side_effects.get(place_of(table)) if self._views else None
@@ -218,23 +127,83 @@ class PostgresSource:
                 f"is a view that calls {calls}, which may do more than read; "
                 "leave it out with --exclude"
             )
+        if self._is_empty(table):
+            with self._server.explained():
+                empty = self._typed_batches.empty(self._wanted(table))
+            if empty is not None:
+                return empty
+        read = self._rows.take(table)
+        if read is not None:
+            return read()
         with self._server.explained():
-            columns = self._columns_of(place_of(table))
-        return self._server.scan(_quoted(table), [_asked(*column) for column in columns])
+            wanted = self._wanted(table)
+        return self._server.scan(wanted.quoted, wanted.columns)
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         with self._server.explained():
-            rows = self._server.ask(_DECLARED.format(kinds=self._kinds, most=4 * LONGEST_COMMENT))
+            rows = self._server.ask(
+                sql.DECLARED.format(kinds=self._kinds, most=4 * LONGEST_COMMENT)
+            )
         return declarations(tables, map(Row.of, rows))
 
     def close(self) -> None:
+        self._batches.close()
         self._server.close()
+
+    def _is_empty(self, table: Listing) -> bool:
+        """Whether a table that we expected to be asked for had no rows when we looked."""
+        return table.name in self._expected and self._sizes.get(place_of(table)) == 0
+
+    def _wanted(self, table: Listing) -> Wanted:
+        columns = self._columns_of(place_of(table))
+        return Wanted(table.name, _quoted(table), tuple(_asked(*column) for column in columns))
+
+    def _ask_versions(self, tables: Sequence[Listing]) -> dict[str, str]:
+        """How many rows tables have, and their versions."""
+        asked = " UNION ALL ".join(
+            sql.VERSIONS.format(number=number, relation=_quoted(table))
+            for number, table in enumerate(tables)
+        )
+        with self._server.explained():
+            found = self._server.ask(asked)
+        return {tables[number].name: f"{rows} {versions}" for number, rows, versions in found}
+
+    def _expected_versions(self, tables: Sequence[Listing]) -> dict[str, str]:
+        """The same; now that it is known, the rows of the small ones may be read ahead."""
+        found = self._ask_versions(tables)
+        if self._reads:
+            sizes = ((table, self._sizes.get(place_of(table), _SMALL)) for table in tables)
+            self._rows.expect_also([table for table, size in sizes if size < _SMALL])
+        return found
+
+    def _load(self, tables: Sequence[Listing]) -> dict[str, GiveOut]:
+        return self._batches.load([self._wanted(table) for table in tables])
+
+    @cached_property
+    def _typed_batches(self) -> ServerBatches:
+        """The batches, once they know the types of all columns."""
+        first = {
+            column[1:]: (place, column)
+            for place in self._sizes
+            for column in self._columns.get(place, ())
+        }
+        self._batches.learn_types(
+            Wanted("", ".".join(map(duck.identifier, place)), (_asked(*column),))
+            for place, column in first.values()
+        )
+        return self._batches
+
+    @cached_property
+    def _sizes(self) -> dict[tuple[str, str], int]:
+        """The bytes of every table that can be read with others; looked up after the states."""
+        rows = self._server.ask(sql.SIZES)
+        return {(schema, table): 0 if empty else size for schema, table, empty, size in rows}
 
     @cached_property
     def _side_effects(self) -> dict[tuple[str, str], str]:
         """The views that call volatile functions, with the names of those."""
         with self._server.explained():
-            rows = self._server.ask(_VOLATILE)
+            rows = self._server.ask(sql.VOLATILE)
         return {(schema, view): calls for schema, view, calls in rows}
 
     def _columns_of(self, place: tuple[str, str]) -> list[Column]:
@@ -250,7 +219,7 @@ class PostgresSource:
 
     def _ask_columns(self, which: str) -> dict[tuple[str, str], list[Column]]:
         found: dict[tuple[str, str], list[Column]] = {}
-        rows = self._server.ask(_COLUMNS.format(kinds=self._kinds, which=which))
+        rows = self._server.ask(sql.COLUMNS.format(kinds=self._kinds, which=which))
         for schema, table, name, plain, full in rows:
             found.setdefault((schema, table), []).append((name, plain, full))
         return found
@@ -261,10 +230,10 @@ class PostgresSource:
 
         In this order, and once: what others commit later, the next run will find.
         """
-        quiet = bool(self._server.ask(_QUIET)[0][0])
+        quiet = bool(self._server.ask(sql.QUIET)[0][0])
         states = {
             (schema, table): {"counters": counters, "shape": shape}
-            for schema, table, counters, shape in self._server.ask(_STATES)
+            for schema, table, counters, shape in self._server.ask(sql.STATES)
         }
         return quiet, states
 
@@ -297,15 +266,15 @@ def _asked(name: str, plain: str, full: str) -> Asked:
     """How to ask for a column so that DuckDB has a word for each of its values."""
     column = duck.identifier(name)
     if plain in _AS_IT_IS:
-        return Asked(name, column)
+        return Asked(name, column, plain)
     if plain in _TIMES:
-        return Asked(name, f"CASE WHEN isfinite({column}) THEN {column} END")
+        return Asked(name, f"CASE WHEN isfinite({column}) THEN {column} END", plain)
     if _DECIMAL.fullmatch(full):
-        return Asked(name, f"nullif({column}, 'NaN')::{full}")
+        return Asked(name, f"nullif({column}, 'NaN')::{full}", full)
     if plain in ("numeric", "money"):
-        return Asked(name, f"nullif({column}::numeric, 'NaN')::text", number=True)
+        return Asked(name, f"nullif({column}::numeric, 'NaN')::text", "text", number=True)
     if plain == "oid":
-        return Asked(name, f"{column}::bigint")
+        return Asked(name, f"{column}::bigint", "bigint")
     if plain == "inet":  # written as everywhere else: a cast would add the mask of a lone host
-        return Asked(name, f"abbrev({column})")
-    return Asked(name, f"{column}::text")
+        return Asked(name, f"abbrev({column})", "text")
+    return Asked(name, f"{column}::text", "text")

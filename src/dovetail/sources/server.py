@@ -135,10 +135,13 @@ class Asked:
     """How a column is read from a server: its name, and the SQL that gives its values.
 
     `type` is what to call it where the SQL changes its type; `number` marks text that is one.
+    `slot` is a word for the type of the SQL in the server: columns with the same one can stand
+    below each other.
     """
 
     name: str
     sql: str
+    slot: str
     type: str = ""
     number: bool = False
 
@@ -194,11 +197,16 @@ class Server:
         with self.explained():
             described = self._wait(lambda: duck.describe(relation))
         found = self._wait(lambda: duck.scan(relation, self.explained, described=described))
-        named = tuple(
-            ScannedColumn(asked.name, asked.type or got.type, got.untyped or asked.number)
-            for asked, got in zip(columns, found.columns, strict=True)
-        )
-        return Scan(named, self._batches(found.batches))
+        return Scan(named_columns(columns, found.columns), self._batches(found.batches))
+
+    def describe(self, sql: str) -> Sequence[tuple[str, str]]:
+        """The names and DuckDB's types of a query's columns, without running it."""
+        return self._wait(lambda: duck.describe(self._relation(sql)))
+
+    def copy(self, sql: str, table: str) -> None:
+        """Run a query in the server and keep its answer as a table of this process's DuckDB."""
+        statement = f"CREATE TABLE {table} AS SELECT * FROM {self._relation(sql)}"
+        self._wait(lambda: duck.run(statement))
 
     def _batches(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         while (batch := self._wait(lambda: next(batches, None))) is not None:
@@ -267,6 +275,16 @@ class Server:
 
     def _relation(self, sql: str) -> str:
         return f"{self._function}({duck.literal(self._alias)}, {duck.literal(self._before + sql)})"
+
+
+def named_columns(
+    asked: Sequence[Asked], found: Sequence[ScannedColumn]
+) -> tuple[ScannedColumn, ...]:
+    """The columns that were found, by the names and types of those that were asked for."""
+    return tuple(
+        ScannedColumn(wish.name, wish.type or got.type, got.untyped or wish.number)
+        for wish, got in zip(asked, found, strict=True)
+    )
 
 
 @contextmanager

@@ -1,0 +1,139 @@
+"""The rows of many small tables of a server in one statement.
+
+Tables differ in their columns, so a row of the answer has a place for every type and as many of it
+as the table with the most of them; a table fills its own and leaves the others NULL. No value is
+converted on the way, and the answer is kept in DuckDB, which reads a table out of it as it reads it
+from the server. So a table has the same values whether it came alone or with others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+
+from dovetail.errors import SourceError
+from dovetail.ports import Scan, ScannedColumn
+from dovetail.sources import duck
+from dovetail.sources.projection import fields_of
+from dovetail.sources.server import Asked, Server, named_columns
+
+# PostgreSQL has 1,664 columns for an answer.
+_MOST_COLUMNS = 1600
+# A table with more rows is read alone, whatever the server thinks of its size.
+MOST_ROWS = 50_000
+_numbers = count(1)
+
+# What gives a table out that was read with others.
+GiveOut = Callable[[], Scan]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A table to read: its name for us and as the server quotes it, and how to ask for columns."""
+
+    name: str
+    quoted: str
+    columns: tuple[Asked, ...]
+
+    @property
+    def slots(self) -> Counter[str]:
+        return Counter(column.slot for column in self.columns)
+
+
+class ServerBatches:
+    """Reads tables of a server together. `null` writes a NULL of a slot's type."""
+
+    def __init__(self, server: Server, null: Callable[[str], str]) -> None:
+        self._server = server
+        self._null = null
+        self._types: dict[str, str] = {}
+        self._held: list[str] = []
+
+    def load(self, tables: Sequence[Wanted]) -> dict[str, GiveOut]:
+        """Read tables with one statement; those with too many rows are missing in the answer."""
+        slots = _places(tables)
+        if sum(slots.values()) > _MOST_COLUMNS:
+            raise SourceError("these tables have too many different columns to be read together")
+        with self._server.explained():
+            batch = f"memory.main.batch_{next(_numbers)}"
+            self._server.copy(_statement(tables, slots, self._null, MOST_ROWS + 1), batch)
+            self._held.append(batch)
+            found = dict(duck.fetch(f"SELECT t, count(*) FROM {batch} GROUP BY t"))
+        return {
+            table.name: partial(self._scan, batch, number, table, slots)
+            for number, table in enumerate(tables)
+            if found.get(number, 0) <= MOST_ROWS
+        }
+
+    def learn_types(self, tables: Iterable[Wanted]) -> None:
+        """Find out which types DuckDB has for the columns of tables, for `empty`."""
+        first: dict[str, Wanted] = {}
+        for table in tables:
+            for column in table.columns:
+                if column.slot not in self._types and column.slot not in first:
+                    first[column.slot] = Wanted("", table.quoted, (column,))
+        if first:
+            sql = _statement(list(first.values()), Counter(list(first)), self._null, 0)
+            with self._server.explained():
+                found = self._server.describe(sql)[1:]
+            self._types |= dict(zip(first, (kind for _, kind in found), strict=True))
+
+    def empty(self, table: Wanted) -> Scan | None:
+        """A table that has no rows, if the types of all its columns were learnt."""
+        if not table.columns or any(column.slot not in self._types for column in table.columns):
+            return None
+        fields = fields_of([(str(at), self._types[c.slot]) for at, c in enumerate(table.columns)])
+        found = [ScannedColumn(field.name, field.type, field.written_number) for field in fields]
+        return Scan(named_columns(table.columns, found), iter(()))
+
+    def close(self) -> None:
+        """Forget the rows that are held."""
+        while self._held:
+            duck.run(f"DROP TABLE {self._held.pop()}")
+
+    def _scan(self, source: str, number: int, table: Wanted, slots: Mapping[str, int]) -> Scan:
+        places = _own_places(table, slots)
+        chosen = ", ".join(f"c{place} AS c{at}" for at, place in enumerate(places))
+        relation = f"(SELECT {chosen} FROM {source} WHERE t = {number})"
+        found = duck.scan(relation, self._server.explained)
+        return Scan(named_columns(table.columns, found.columns), found.batches)
+
+
+def _places(tables: Iterable[Wanted]) -> Counter[str]:
+    """How many places of each type a row needs that has room for any of the tables."""
+    most: Counter[str] = Counter()
+    for table in tables:
+        most |= table.slots
+    return most
+
+
+def _own_places(table: Wanted, slots: Mapping[str, int]) -> list[int]:
+    """The places that the columns of a table take in a row."""
+    free: dict[str, int] = {}
+    start = 0
+    for slot, width in slots.items():
+        free[slot] = start
+        start += width
+    places = []
+    for column in table.columns:
+        places.append(free[column.slot])
+        free[column.slot] += 1
+    return places
+
+
+def _statement(
+    tables: Sequence[Wanted], slots: Mapping[str, int], null: Callable[[str], str], rows: int
+) -> str:
+    """A statement for the rows of tables, each row with the number of its table in front."""
+    blank = [null(slot) for slot, width in slots.items() for _ in range(width)]
+    parts = []
+    for number, table in enumerate(tables):
+        cells = list(blank)
+        for place, column in zip(_own_places(table, slots), table.columns, strict=True):
+            cells[place] = column.sql
+        wanted = ", ".join(f"{cell} AS c{at}" for at, cell in enumerate(cells))
+        parts.append(f"(SELECT {number} AS t, {wanted} FROM {table.quoted} LIMIT {rows})")
+    return " UNION ALL ".join(parts)

@@ -1,0 +1,206 @@
+"""Many tables of a server in one statement: the same as one by one, in a few round trips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from dovetail.errors import SourceError
+from dovetail.plugins import open_source
+from dovetail.ports import Listing, ScannedColumn, Source
+from dovetail.sources import server_batches
+from dovetail.sources.read_ahead import ReadAhead, announce
+from dovetail.sources.resolve import root
+from tests.sources import test_mysql, test_postgres, test_postgres_types
+from tests.support.round_trips import relay
+from tests.support.servers import (
+    MysqlDatabase,
+    PostgresDatabase,
+    index,
+    mysql,
+    mysql_user,
+    postgres,
+    postgres_role,
+)
+
+pytestmark = pytest.mark.service
+AnyDatabase = PostgresDatabase | MysqlDatabase
+
+
+@pytest.fixture(scope="module", params=["postgresql", "mysql"])
+def database(request: pytest.FixtureRequest) -> Iterator[AnyDatabase]:
+    """Every kind of table; every type in a table of its own, with rows and without; wide tables."""
+    with postgres() if request.param == "postgresql" else mysql() as database:
+        types: list[tuple[str, tuple[str, ...]]]
+        if isinstance(database, PostgresDatabase):
+            statements = [*test_postgres.KINDS, *test_postgres_types.OWN_TYPES]
+            types = [(kind.declared, kind.values) for kind in test_postgres_types.TYPES]
+        else:
+            statements = [*test_mysql.KINDS, "SET sql_mode = 'ALLOW_INVALID_DATES'"]
+            types = [(kind.declared, kind.values) for kind in test_mysql.TYPES]
+        for number, (declared, values) in enumerate(types):
+            statements += [
+                f"CREATE TABLE typed_{number:02} (c {declared})",
+                f"INSERT INTO typed_{number:02} VALUES {', '.join(f'({v})' for v in values)}",
+                f"CREATE TABLE untyped_{number:02} (c {declared})",
+            ]
+        columns = ", ".join(f"c{number} int" for number in range(900))
+        for name in ("wide_a", "wide_b"):
+            statements += [
+                f"CREATE TABLE {name} ({columns})",
+                f"INSERT INTO {name} (c0, c899) VALUES (1, 2)",
+            ]
+        database.run(*statements)
+        yield database
+
+
+def _all_of(source: Source, table: Listing) -> tuple[str, list[ScannedColumn], list[pa.Array]]:
+    """The token of a table, its columns, and their values."""
+    token = source.fingerprint(table, None).token
+    scan = source.scan(table)
+    batches = [batch for batch in scan.batches if batch.num_rows]
+    arrays = [
+        pa.concat_arrays(column) for column in zip(*(b.columns for b in batches), strict=True)
+    ]
+    return token, list(scan.columns), list(map(_comparable, arrays))
+
+
+def _comparable(array: pa.Array) -> pa.Array:
+    """An array in which a NaN is equal to itself, and a number whatever its width."""
+    if pa.types.is_integer(array.type):
+        return array.cast(pa.int64() if pa.types.is_signed_integer(array.type) else pa.uint64())
+    return array.view(pa.int64()) if pa.types.is_float64(array.type) else array
+
+
+def test_read_together_as_one_by_one(database: AnyDatabase, tmp_path: Path) -> None:
+    spec = replace(root(database.url, tmp_path), views=True)
+    with closing(open_source(spec)) as source:
+        tables = source.tables()
+        alone = [_all_of(source, table) for table in tables]
+        announce(source, tables, {}, rows=True)
+        together = [_all_of(source, table) for table in tables]
+    different = [
+        (table.name, one[1:], other[1:])
+        for table, one, other in zip(tables, alone, together, strict=True)
+        if one != other
+    ]
+    assert different == []
+    assert sum(bool(values) for *_, values in together) > 30
+
+
+def _scan(source: Source, table: Listing) -> list[pa.RecordBatch]:
+    source.fingerprint(table, None)
+    return list(source.scan(table).batches)
+
+
+def test_a_table_of_more_rows_than_expected_is_read_alone(
+    database: AnyDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_batches, "MOST_ROWS", 1)
+    loaded: list[set[str]] = []
+    load = server_batches.ServerBatches.load
+
+    def noting(self: object, tables: list[server_batches.Wanted]) -> dict[str, object]:
+        found = load(self, tables)  # type: ignore[arg-type]
+        loaded.append(set(found))
+        return found  # type: ignore[return-value]
+
+    monkeypatch.setattr(server_batches.ServerBatches, "load", noting)
+    with closing(open_source(root(database.url, tmp_path))) as source:
+        tables = [table for table in source.tables() if table.name in ("ordinary", "refers")]
+        announce(source, tables, {}, rows=True)
+        rows = {
+            table.name: sum(batch.num_rows for batch in _scan(source, table)) for table in tables
+        }
+    assert rows == {"ordinary": 2, "refers": 1}
+    assert loaded == [{"refers"}]
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mysql"])
+def test_round_trips_do_not_grow_with_tables(kind: str, tmp_path: Path) -> None:
+    """Empty tables cost none; with rows, a hundred cost as many as ten."""
+    trips: dict[tuple[str, int], int] = {}
+    with postgres() if kind == "postgresql" else mysql() as database:
+        how = "" if kind == "postgresql" else "ENGINE = MyISAM"
+        names = [f"{first}{at:03}" for first in "ef" for at in range(100)]
+        database.run(
+            *(f"CREATE TABLE {name} (id int, name varchar(20)) {how}" for name in names),
+            *(f"INSERT INTO {name} VALUES (1, 'x')" for name in names if name[0] == "f"),
+        )
+        for first, number in (("e", 10), ("e", 100), ("f", 10), ("f", 100)):
+            with relay(database.host, database.port) as between:
+                url = database.url.replace(f":{database.port}/", f":{between.port}/")
+                with closing(open_source(root(url, tmp_path))) as source:
+                    tables = [one for one in source.tables() if one.name[0] == first][:number]
+                    announce(source, tables, {}, rows=True)
+                    rows = [sum(b.num_rows for b in _scan(source, one)) for one in tables]
+                assert rows == [first == "f"] * number
+                trips[first, number] = between.trips
+    # Any one query more would be eight; how a connection ends is not always told in as many turns.
+    assert trips["e", 100] < trips["e", 10] + 8
+    assert trips["f", 100] < trips["f", 10] + 8
+
+
+def test_no_permission_for_one_of_many(tmp_path: Path) -> None:
+    statements = [
+        *(f"CREATE TABLE t{at} (id int)" for at in range(8)),
+        *(f"INSERT INTO t{at} VALUES ({at})" for at in range(0, 8, 2)),
+    ]
+    with postgres() as pg, postgres_role(pg, password="pw") as role:
+        grants = [f'GRANT SELECT ON t{at} TO "{role}"' for at in range(8) if at not in (2, 3)]
+        pg.run(*statements, *grants)
+        run = index(pg.url_for(role, "pw"), into=tmp_path / "pg")
+        assert [table.rows for table in run.catalog] == [1, 0, 1, 0, 1, 0]
+        assert set(run.skipped) == {"t2", "t3"}
+        assert all("permission denied" in reason for reason in run.skipped.values())
+    with mysql() as my, mysql_user(my, password="pw") as user:
+        grants = [f"GRANT SELECT ON {my.name}.t{at} TO '{user}'@'%'" for at in (0, 1, 4, 5)]
+        my.run(*statements, *grants, f"GRANT INSERT ON {my.name}.t2 TO '{user}'@'%'")
+        run = index(my.url_for(user, "pw"), into=tmp_path / "my")
+        assert {table.name: table.rows for table in run.catalog} == {
+            "t0": 1,
+            "t1": 0,
+            "t4": 1,
+            "t5": 0,
+        }
+        assert set(run.skipped) == {"t2"}
+
+
+LISTED = [Listing(f"t{at}", "", 10) for at in range(6)]
+
+
+def test_read_ahead_halves_until_it_finds_what_fails() -> None:
+    calls: list[list[str]] = []
+
+    def fetch(tables: list[Listing]) -> dict[str, str]:
+        names = [table.name for table in tables]
+        calls.append(names)
+        if "t2" in names:
+            raise SourceError("t2 is not there")
+        return {name: name.upper() for name in names}
+
+    ahead = ReadAhead(fetch, most=4, most_bytes=1_000)  # type: ignore[arg-type]
+    ahead.expect(LISTED)
+    assert [ahead.take(table) for table in LISTED] == ["T0", "T1", None, "T3", "T4", "T5"]
+    assert calls == [
+        ["t0", "t1", "t2", "t3"], ["t0", "t1"], ["t2", "t3"], ["t2"], ["t3"], ["t4", "t5"],
+    ]  # fmt: skip
+    assert ahead.take(LISTED[0]) is None  # an answer is good for once
+
+
+def test_read_ahead_stops_where_there_is_no_server() -> None:
+    calls: list[int] = []
+
+    def fetch(tables: list[Listing]) -> dict[str, str]:
+        calls.append(len(tables))
+        raise SourceError("connection to server was closed")
+
+    ahead = ReadAhead(fetch, most=4, most_bytes=25)  # type: ignore[arg-type]
+    ahead.expect(LISTED)
+    assert [ahead.take(table) for table in LISTED] == [None] * 6
+    assert calls == [2, 2, 2]
