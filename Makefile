@@ -53,7 +53,7 @@ site: $(VENV)/.dev ## build the documentation site into site/, to be read from d
 bench-profile: $(VENV)/.dev ## profiling speed against its lower bound, on 1e7 and 1e8 cells
 	$(BIN)/python benchmarks/profiling.py
 
-bench-index: $(VENV)/.dev ## CPU per column of every stage, 10k to 200k columns in one SQLite file; --server for a server
+bench-index: $(VENV)/.dev ## CPU per column of every stage, 10k to 200k columns in one SQLite file
 	$(BIN)/python benchmarks/index.py
 
 bench-joins: $(VENV)/.dev ## all inclusion dependencies against sets, SQL and the lower bound, 1k to 50k columns

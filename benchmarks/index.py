@@ -159,7 +159,7 @@ def index_server(url: str, tables: int) -> dict[str, Any]:
 
     import psycopg
 
-    from dovetail.plugins import open_source
+    from dovetail.sources.postgres import PostgresSource
     from dovetail.sources.resolve import root
 
     name = f"dovetail_bench_{os.getpid()}"
@@ -169,9 +169,8 @@ def index_server(url: str, tables: int) -> dict[str, Any]:
             own = urlsplit(url)._replace(path=f"/{name}").geturl()
             fill_server(own, tables)
             began, spent = time.perf_counter(), sum(os.times()[:4])
-            with closing(open_source(root(own, Path.cwd()))) as source:
-                listed = source.tables()
-                source.declarations(listed)
+            with closing(PostgresSource(root(own, Path.cwd()))) as source:
+                source.declarations(source.tables())
             listing = {"seconds": time.perf_counter() - began, "cpu": sum(os.times()[:4]) - spent}
             result = index(own, ["profile"])
             result["stages"] = {"listing": listing, **result["stages"]}
