@@ -80,8 +80,8 @@ def test_stages_come_as_events(client: TestClient) -> None:
         assert reply.headers["content-type"].startswith("text/event-stream")
         text = "".join(reply.iter_text())
     events = [part.split("\n")[0] for part in text.strip().split("\n\n")]
-    assert events == ["event: search", "event: set", "event: end"]
-    chosen = json.loads(text.split("\n\n")[1].split("data: ")[1])
+    assert events == ["event: search", "event: joins", "event: set", "event: end"]
+    chosen = json.loads(text.split("\n\n")[2].split("data: ")[1])
     assert chosen["tables"]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from dovetail.serve.access import Access, UnauthorizedError
+from dovetail.serve.page_files import PAGE_HEADERS, is_page
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -88,7 +89,8 @@ class Guarded:
                 return  # whatever the app makes of half a body
             if message["type"] == "http.response.start":
                 answered["status"] = message["status"]
-                extra = {**_HEADERS, "x-request-id": number}
+                fixed = PAGE_HEADERS if is_page(scope["path"]) else _HEADERS
+                extra = {**fixed, "x-request-id": number}
                 message["headers"] = [
                     *message["headers"],
                     *((name.encode(), value.encode()) for name, value in extra.items()),
@@ -118,7 +120,7 @@ class Guarded:
     ) -> tuple[int, str, dict[str, str]] | None:
         """Why a request is not let through: status, detail and headers."""
         headers = {name.decode("latin1").lower(): value for name, value in scope["headers"]}
-        if scope["path"] in _OPEN:
+        if scope["path"] in _OPEN or is_page(scope["path"]):
             return None
         host = (scope.get("client") or ("unknown",))[0]
         given = headers.get("authorization")

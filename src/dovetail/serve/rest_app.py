@@ -30,22 +30,24 @@ except ImportError as missing:
     raise MissingExtraError("the REST server", "server") from missing
 
 from dovetail.api.catalog import Catalog
+from dovetail.domain import Table
 from dovetail.markdown import one_line
 from dovetail.serve.access import Access, Caller
+from dovetail.serve.details import (
+    FoundDetail,
+    JoinDetail,
+    TableDetail,
+    found_detail,
+    given_set,
+    join_detail,
+    joins_among,
+    table_detail,
+)
+from dovetail.serve.examples import examples
 from dovetail.serve.guarded import Guarded, Metrics, RequestLimits, problem
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.serve.views import (
-    FoundView,
-    JoinView,
-    RankedView,
-    RowsView,
-    TableView,
-    answer_view,
-    found_view,
-    join_view,
-    ranked_view,
-    table_view,
-)
+from dovetail.serve.page_files import add_page
+from dovetail.serve.views import RankedView, RowsView, answer_view, ranked_view, told_table
 
 # What an error of ours is over HTTP, the first that fits.
 _STATUS: tuple[tuple[type[DovetailError], int], ...] = (
@@ -53,6 +55,8 @@ _STATUS: tuple[tuple[type[DovetailError], int], ...] = (
     (QueryError, 422), (ModelError, 502), (CatalogError, 503),
 )  # fmt: skip
 _MOST_ROWS = 1_000
+# Candidates of a search that nobody gave a number for: as many as `graph` looks at.
+_CANDIDATES = 16
 Text = Annotated[str, Query(min_length=1, max_length=4_000)]
 Name = Annotated[str, Query(min_length=1, max_length=1_000)]
 
@@ -65,6 +69,13 @@ class Ask(BaseModel):
     selector: str | None = Field(None, max_length=100, description="graph, llm, hybrid, search …")
     k: int | None = Field(None, ge=1, le=100, description="How many candidates.")
     sources: list[str] | None = Field(None, max_length=100, description="These sources alone.")
+
+
+class Given(BaseModel):
+    """Tables that somebody names as the set for a question."""
+
+    question: str = Field("", max_length=4_000)
+    tables: list[str] = Field(min_length=1, max_length=50, examples=[["orders", "customers"]])
 
 
 class Answering(BaseModel):
@@ -90,6 +101,16 @@ class Listed:
 
     total: int
     tables: list[str]
+
+
+@dataclass(frozen=True)
+class About:
+    """What a page needs to know of the server: how questions are asked, and some to begin with."""
+
+    version: str
+    language_model: bool
+    breadth: float
+    examples: list[str]
 
 
 @dataclass(frozen=True)
@@ -123,6 +144,7 @@ def rest_app(
     _add_asking(app, live)
     _add_tables(app, live)
     _add_state(app, live, metrics)
+    add_page(app)
     app.add_middleware(
         Guarded, access=access, limits=limits or RequestLimits(), metrics=metrics, log=log
     )
@@ -134,18 +156,27 @@ def _catalog(live: LiveCatalog, request: Request) -> Catalog:
     return live.current(caller.tables)
 
 
+def _tables(catalog: Catalog, names: list[str] | None) -> list[Table] | None:
+    return None if names is None else [told_table(catalog, name) for name in names]
+
+
 def _add_asking(app: FastAPI, live: LiveCatalog) -> None:
     @app.post("/api/ask")
-    def ask(request: Request, asked: Ask) -> FoundView:
+    def ask(request: Request, asked: Ask) -> FoundDetail:
         """The smallest set of tables that answers a question, and how they join."""
         catalog = _catalog(live, request)
-        return found_view(catalog, catalog.ask(**asked.model_dump()))
+        return found_detail(catalog, catalog.ask(**asked.model_dump()))
+
+    @app.post("/api/set")
+    def named(request: Request, given: Given) -> FoundDetail:
+        """Tables that you name, as a set: how they join, a schema slice, SQL to start from."""
+        return given_set(_catalog(live, request), given.question, given.tables)
 
     @app.get("/api/ask/stages")
-    def stages(request: Request, question: Text) -> StreamingResponse:
-        """The same as server-sent events: `search`, then `set`, then `end`; or `problem`."""
+    def stages(request: Request, asked: Annotated[Ask, Query()]) -> StreamingResponse:
+        """The same as server-sent events: `search`, `joins`, `set`, then `end`; or `problem`."""
         catalog = _catalog(live, request)
-        return StreamingResponse(_stages(catalog, question), media_type="text/event-stream")
+        return StreamingResponse(_stages(catalog, asked), media_type="text/event-stream")
 
     @app.post("/api/answer")
     def answer(request: Request, wanted: Answering) -> AnswerView:
@@ -156,7 +187,7 @@ def _add_asking(app: FastAPI, live: LiveCatalog) -> None:
         done = (
             catalog.answer(str(wanted.question))
             if wanted.sql is None
-            else catalog.sql(wanted.sql, wanted.tables)
+            else catalog.sql(wanted.sql, _tables(catalog, wanted.tables))
         )
         return AnswerView(one_line(done.sql), answer_view(done, wanted.limit))
 
@@ -174,16 +205,19 @@ def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
         request: Request,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
         offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+        like: Annotated[str, Query(max_length=1_000)] = "",
     ) -> Listed:
-        """The ids of the tables, in order."""
-        ids = _catalog(live, request).ids
-        return Listed(len(ids), [one_line(str(table)) for table in ids[offset : offset + limit]])
+        """The ids of the tables, in order; with `like`, of those whose id contains it."""
+        wanted = like.strip().casefold()
+        ids = [one_line(str(table)) for table in _catalog(live, request).ids]
+        found = [one for one in ids if wanted in one.casefold()]
+        return Listed(len(found), found[offset : offset + limit])
 
     @app.get("/api/tables/{table:path}")
-    def table(request: Request, table: str) -> TableView:
+    def table(request: Request, table: str) -> TableDetail:
         """A table with its columns, copies and partitions."""
         catalog = _catalog(live, request)
-        return table_view(catalog, catalog[table])
+        return table_detail(catalog, told_table(catalog, table))
 
     @app.get("/api/joins")
     def joins(
@@ -191,15 +225,19 @@ def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
         table: Name | None = None,
         least: Annotated[float, Query(ge=0, le=1)] = 0.5,
         limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
-    ) -> list[JoinView]:
+    ) -> list[JoinDetail]:
         """The joins above a score, the surest first: of one table, or of all."""
-        found = _catalog(live, request).joins(table, least=least)
-        return [join_view(edge) for edge in found[:limit]]
+        catalog = _catalog(live, request)
+        at = None if table is None else told_table(catalog, table).id
+        found = catalog.joins(at, least=least)
+        return [join_detail(edge) for edge in found[:limit]]
 
     @app.get("/api/path")
-    def path(request: Request, start: Name, end: Name) -> list[JoinView]:
+    def path(request: Request, start: Name, end: Name) -> list[JoinDetail]:
         """The surest chain of joins from one table to another; empty where there is none."""
-        return [join_view(edge) for edge in _catalog(live, request).path(start, end)]
+        catalog = _catalog(live, request)
+        first, last = (told_table(catalog, name).id for name in (start, end))
+        return [join_detail(edge) for edge in catalog.path(first, last)]
 
     @app.get("/api/families")
     def families(
@@ -215,6 +253,13 @@ def _add_state(app: FastAPI, live: LiveCatalog, metrics: Metrics) -> None:
         """Whether the server answers; needs no token."""
         live.current()
         return {"status": "ok"}
+
+    @app.get("/api/about")
+    def about(request: Request) -> About:
+        """How questions are asked here, and some to begin with."""
+        catalog = _catalog(live, request)
+        settings = catalog.settings
+        return About(app.version, bool(settings.llm), settings.breadth, examples(catalog))
 
     @app.get("/api/stats")
     def stats(request: Request) -> Stats:
@@ -234,11 +279,14 @@ def _add_state(app: FastAPI, live: LiveCatalog, metrics: Metrics) -> None:
         return Response(generate_latest(metrics.registry), media_type="text/plain; version=0.0.4")
 
 
-def _stages(catalog: Catalog, question: str) -> Iterator[str]:
+def _stages(catalog: Catalog, asked: Ask) -> Iterator[str]:
+    """Candidates, how they join, and the set: each as soon as it is there."""
     try:
-        candidates = [asdict(ranked_view(one)) for one in catalog.search(question, 16)]
-        yield _event("search", candidates)
-        yield _event("set", asdict(found_view(catalog, catalog.ask(question))))
+        candidates = catalog.search(asked.question, asked.k or _CANDIDATES)
+        yield _event("search", [asdict(ranked_view(one)) for one in candidates])
+        joins = joins_among(catalog, (one.table for one in candidates))
+        yield _event("joins", [asdict(join) for join in joins])
+        yield _event("set", asdict(found_detail(catalog, catalog.ask(**asked.model_dump()))))
         yield _event("end", {})
     except DovetailError as error:
         yield _event("problem", problem(_status(error), _told(error, catalog), ""))

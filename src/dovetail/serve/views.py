@@ -15,6 +15,7 @@ from dovetail.answer.answer import Answer, plain_rows
 from dovetail.api.ask_result import AskResult
 from dovetail.api.catalog import Catalog
 from dovetail.domain import Candidate, Column, JoinEdge, Table
+from dovetail.errors import NotFoundError
 from dovetail.markdown import cut, one_line
 
 # How much of anything is told: columns of a table, examples of a column, characters of a cell.
@@ -56,29 +57,38 @@ class TableView:
     name: str
     source: str
     rows: int
-    columns: list[ColumnView]
+    columns: Sequence[ColumnView]
     truncated: bool
     also: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenView:
-    """A table of a set: why it is there, and how surely it is needed (0 to 1)."""
+    """A table of a set: why it is there, and how surely it is needed (0 to 1).
+
+    `stage` is where it came in: `connect` for a table that only connects the others.
+    """
 
     id: str
     name: str
     source: str
     score: float
+    stage: str
     reason: str
     also: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class AlternativeView:
-    """Another set that the question could mean, and the F1 to expect of it."""
+    """Another set that the question could mean, and the F1 to expect of it.
+
+    `probability` is that of this reading of the question, `reason` what speaks for it.
+    """
 
     tables: list[str]
     confidence: float
+    probability: float
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,7 @@ class FoundView:
     question: str
     nothing_fits: bool
     tables: list[ChosenView]
-    joins: list[JoinView]
+    joins: Sequence[JoinView]
     connected: bool
     confidence: float | None
     alternatives: list[AlternativeView]
@@ -127,10 +137,24 @@ def table_view(catalog: Catalog, table: Table) -> TableView:
         name=one_line(table.name),
         source=one_line(table.id.source),
         rows=table.rows,
-        columns=[_column(column) for column in table.columns[:MOST_COLUMNS]],
+        columns=[column_view(column) for column in table.columns[:MOST_COLUMNS]],
         truncated=len(table.columns) > MOST_COLUMNS,
         also=also(catalog, table),
     )
+
+
+def told_table(catalog: Catalog, name: str) -> Table:
+    """The table that a program means: by a name, or by an id as it was told to it.
+
+    What is told of a hostile name has its marks broken up, so it is no name of the catalog.
+    """
+    try:
+        return catalog[name]
+    except NotFoundError:
+        for table in catalog.ids:
+            if name in (one_line(str(table)), one_line(table.name)):
+                return catalog[table]
+        raise
 
 
 def also(catalog: Catalog, table: Table) -> list[str]:
@@ -164,6 +188,7 @@ def found_view(catalog: Catalog, found: AskResult) -> FoundView:
             name=one_line(chosen.name),
             source=one_line(chosen.table.source),
             score=round(chosen.relevance, 4),
+            stage=chosen.stage,
             reason=one_line(chosen.reason),
             also=also(catalog, table),
         )
@@ -177,7 +202,12 @@ def found_view(catalog: Catalog, found: AskResult) -> FoundView:
         connected=found.connected,
         confidence=found.confidence,
         alternatives=[
-            AlternativeView([one_line(str(table)) for table in other.tables], other.confidence)
+            AlternativeView(
+                [one_line(str(table)) for table in other.tables],
+                other.confidence,
+                other.probability,
+                one_line(other.reason),
+            )
             for other in found.alternatives
         ],
         nearest=[one_line(table) for table in found.table_set.nearest],
@@ -216,7 +246,8 @@ def sample_view(table: Table, limit: int) -> RowsView:
     )
 
 
-def _column(column: Column) -> ColumnView:
+def column_view(column: Column) -> ColumnView:
+    """A column with a few of its values."""
     profile = column.profile
     return ColumnView(
         name=one_line(column.name),

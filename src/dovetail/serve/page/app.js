@@ -1,0 +1,54 @@
+// The page: which view is shown, and what all of them share.
+
+import { Problem, get, onMissingToken } from "./api.js";
+import { AskView } from "./ask_view.js";
+import { count, replace } from "./dom.js";
+import { read } from "./link.js";
+import { problemNotice } from "./problem_notice.js";
+import { TableView } from "./table_view.js";
+import { setUpTheme } from "./theme.js";
+import { askForToken } from "./token_dialog.js";
+
+const VIEWS = { ask: AskView, table: TableView };
+const main = document.getElementById("main");
+const made = new Map();
+let about = null;
+let shown = null;
+
+async function start() {
+  try {
+    const [known, stats] = await Promise.all([get("about"), get("stats")]);
+    about = known;
+    document.getElementById("counts").textContent = `${count(stats.tables, "table")} · ${count(stats.columns, "column")} · ${count(stats.sources, "source")}`;
+    route();
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    replace(main, problemNotice(error, start));
+  }
+}
+
+function route() {
+  if (about === null) return;
+  const link = read();
+  const name = link.view in VIEWS ? link.view : "ask";
+  if (!made.has(name)) made.set(name, new VIEWS[name](about));
+  const view = made.get(name);
+  if (view !== shown) {
+    shown?.hide?.();
+    replace(main, view.element);
+    scrollTo(0, 0);
+  }
+  shown = view;
+  for (const entry of document.querySelectorAll("#nav a")) {
+    const own = entry.getAttribute("href").slice(2);
+    if (own === name || (name === "table" && own === "pile")) entry.setAttribute("aria-current", "page");
+    else entry.removeAttribute("aria-current");
+  }
+  view.show(link);
+}
+
+onMissingToken(askForToken);
+setUpTheme(document.getElementById("theme"), () => shown?.themed?.());
+document.getElementById("skip").addEventListener("click", () => main.focus());
+addEventListener("hashchange", route);
+start();

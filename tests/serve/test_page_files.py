@@ -1,0 +1,59 @@
+"""The page's files: served to anybody, with a policy that lets nothing else in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from dovetail.serve import page_files
+from dovetail.serve.access import Access, Caller
+from dovetail.serve.guarded import Guarded, Metrics, RequestLimits
+from dovetail.serve.page_files import add_page, is_page
+
+FOLDER = Path(page_files.__file__).parent / "page"
+
+
+def client() -> TestClient:
+    app = FastAPI(openapi_url=None)
+    add_page(app)
+    access = Access({"0" * 64: Caller("reader")})
+    app.add_middleware(Guarded, access=access, limits=RequestLimits(), metrics=Metrics(), log=False)
+    return TestClient(app)
+
+
+def test_the_page_needs_no_token_and_its_policy_is_strict() -> None:
+    asked = client()
+    reply = asked.get("/")
+    assert reply.status_code == 200
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy
+    assert asked.get("/page/app.js").headers["content-type"].startswith("text/javascript")
+    again = asked.get(
+        "/page/app.js", headers={"if-none-match": asked.get("/page/app.js").headers["etag"]}
+    )
+    assert again.status_code == 304
+
+
+def test_nothing_beside_the_page_is_served() -> None:
+    asked = client()
+    for path in ("/page/../rest_app.py", "/page/%2e%2e/rest_app.py", "/page/", "/page/none.js"):
+        assert asked.get(path).status_code in (401, 404), path
+    assert not is_page("/pages")
+    assert asked.get("/api/tables").status_code == 401
+
+
+def test_every_file_that_is_named_is_there_and_nothing_comes_from_elsewhere() -> None:
+    for file in FOLDER.iterdir():
+        text = file.read_text("utf-8").replace("http://www.w3.org/", "")
+        assert not re.search(r"https?://|innerHTML|outerHTML|insertAdjacentHTML|\beval\(", text), (
+            file
+        )
+        for named in re.findall(r'from "\./([\w.]+)"|(?:href|src)="page/([\w.]+)"', text):
+            assert (FOLDER / "".join(named)).is_file(), (file.name, named)
+    page = (FOLDER / "index.html").read_text("utf-8")
+    assert not re.search(r"<script(?![^>]* src=)|<style| style=| on\w+=", page)
