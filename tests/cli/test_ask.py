@@ -59,6 +59,20 @@ def test_a_catalog_is_asked(shop: Path) -> None:
     assert found.question == QUESTION
 
 
+def test_what_decided_is_told_in_words(shop: Path) -> None:
+    shown = ask(shop, "--explain")
+    lines = shown.stdout.splitlines()
+    (products,) = [line for line in lines if line.startswith("shop.sqlite::products (")]
+    assert re.search(r"\(0\.\d\d\): .*\(without: 0\.\d\d\)", products)
+    assert any(line.startswith("not taken: shop.sqlite::") for line in lines)
+    told = dovetail.open(shop, WORDS).ask(QUESTION, explain=True)
+    assert told.explanation is not None
+    assert told.to_dict()["trace"][-1]["explanation"] == told.explanation
+    assert dovetail.open(shop, WORDS).ask(QUESTION).explanation is None
+    other = ask(shop, "--explain", "--selector", "search", "--json")
+    assert "explanation" not in other.stdout
+
+
 def test_nothing_fits_is_an_answer(shop: Path) -> None:
     with endpoint(says('{"tables": []}')) as server:
         shown = ask(shop, "--llm", "openai:terse", "--run", **server.environ)

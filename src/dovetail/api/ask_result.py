@@ -13,6 +13,7 @@ from dovetail.domain import Alternative, Chosen, JoinEdge, Table, TableId, Table
 from dovetail.markdown import cut, fenced
 from dovetail.ports import Json
 from dovetail.prompts import read_prompt
+from dovetail.retrieve.trace import EXPLANATION
 from dovetail.transforms import said
 
 # Characters of the question in a `repr`, and tables named there.
@@ -120,6 +121,16 @@ class AskResult:
     def trace(self) -> tuple[Mapping[str, object], ...]:
         """One JSON-ready entry per stage: what went in, what came out, what it cost."""
         return self.table_set.trace
+
+    @property
+    def explanation(self) -> Mapping[str, object] | None:
+        """What decided over each table, and why the next one stayed out, as JSON has it.
+
+        None unless it was asked for (`ask(…, explain=True)`) and `graph` chose.
+        """
+        last = self.trace[-1] if self.trace else {}
+        found = last.get(EXPLANATION)
+        return found if isinstance(found, Mapping) else None
 
     def ddl(self) -> str:
         """A compact schema of the tables: example values in comments, and how they join."""

@@ -25,6 +25,7 @@ from dovetail.notes.edges import noted_graph
 from dovetail.notes.marks import marked_families
 from dovetail.notes.notes import NO_NOTES, Notes
 from dovetail.ports import LLM
+from dovetail.retrieve.graph.explain import explained
 from dovetail.retrieve.opening import open_model
 from dovetail.retrieve.registry import GROUPED, open_selector
 from dovetail.search.opening import open_searcher
@@ -170,6 +171,7 @@ class Catalog(CatalogReader):
         prompt: str = GROUPED,
         breadth: float | None = None,
         sources: str | Iterable[str] | None = None,
+        explain: bool = False,
         recall: float | None = None,
     ) -> AskResult:
         """The set of tables that a question needs, and how they join.
@@ -183,6 +185,7 @@ class Catalog(CatalogReader):
         from 0 to 1, is for `graph`: how many tables it takes (`recall` is its old name). `sources`
         names the sources, by label or by a folder of them, whose tables are considered; without it
         all are. The set may be empty: a model may say that no table answers the question.
+        With `explain`, the result's `explanation` says what decided, where `graph` chose.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
@@ -211,6 +214,8 @@ class Catalog(CatalogReader):
             searcher=searcher,
         )
         found = retriever.retrieve(question)
+        if explain:
+            found = explained(found, searcher, settings)
         return AskResult(found, tuple(self[table] for table in found.ids))
 
     def answer(self, found: AskResult | str, *, llm: LLM | str | None = None) -> Answer:

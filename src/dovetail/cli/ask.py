@@ -80,6 +80,10 @@ def ask(
     trace: Annotated[
         bool, typer.Option("--trace", help="Show stage by stage how the set came about.")
     ] = False,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="graph: what decided, and why the next one stayed out."),
+    ] = False,
     ddl: Annotated[bool, typer.Option("--ddl", help="Print a slice of schema instead.")] = False,
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
@@ -100,7 +104,13 @@ def ask(
         note("--recall is now called --breadth")
         breadth = recall if breadth is None else breadth
     found = opened.ask(
-        question, k=k, selector=selector, prompt=prompt, breadth=breadth, sources=source
+        question,
+        k=k,
+        selector=selector,
+        prompt=prompt,
+        breadth=breadth,
+        sources=source,
+        explain=explain,
     )
     answer = opened.answer(found) if run and found.tables else None
     written = answer.sql if answer else opened.write_sql(found) if sql and found.tables else ""
@@ -114,7 +124,7 @@ def ask(
     if answer and form.fills_output:
         note(f"ran {' '.join(written.split())}")
     else:
-        _print_found(found, written, trace=trace, as_ddl=ddl)
+        _print_found(found, written, trace=trace, as_ddl=ddl, explain=explain)
     if answer:
         give(answer, form)
     if found.tables or ddl:  # else it is what was printed
@@ -129,7 +139,9 @@ def _exit_if_nothing_fits(found: AskResult) -> None:
         raise typer.Exit(1)
 
 
-def _print_found(found: AskResult, written: str, *, trace: bool, as_ddl: bool) -> None:
+def _print_found(
+    found: AskResult, written: str, *, trace: bool, as_ddl: bool, explain: bool
+) -> None:
     if as_ddl:
         write(found.ddl())
     else:
@@ -139,8 +151,36 @@ def _print_found(found: AskResult, written: str, *, trace: bool, as_ddl: bool) -
             for entry in found.trace:
                 _print_stage(without_former_keys(entry))
         print_set(found)
+    if explain:
+        print_explanation(found)
     if written:
         print_lines(written)
+
+
+def print_explanation(found: AskResult) -> None:
+    """What decided over each table, a line each, and why the next one stayed out."""
+    told: Any = found.explanation
+    if told is None:
+        note("only sets that graph chose are explained; --trace shows what a model was asked")
+        return
+    for one in told["tables"]:
+        print_lines(f"{one['table']}{_probability(one)}: {_because(one['because'])}")
+    if out := told["next"]:
+        print_lines(f"not taken: {out['table']}{_probability(out)}: {out['because']}")
+
+
+def _probability(one: Mapping[str, Any]) -> str:
+    return f" ({one['probability']:.2f})" if "probability" in one else ""
+
+
+def _because(things: Sequence[Mapping[str, Any]]) -> str:
+    """The things that decided, each with the probability that there would be without it."""
+    if not things:
+        return "nothing by itself: each thing that speaks for it could be missing"
+    without = [
+        f" (without: {thing['without']:.2f})" if "without" in thing else "" for thing in things
+    ]
+    return "; ".join(f"{thing['words']}{rest}" for thing, rest in zip(things, without, strict=True))
 
 
 def print_set(found: AskResult) -> None:

@@ -13,6 +13,8 @@ from dovetail.ports import LLM, Completion, Json, Message
 # Characters of a question that a prompt repeats: nobody asks more, and a pasted file would
 # otherwise fill the context and be paid for in every round.
 _LONGEST = 4_000
+# The key under which the stage of `graph` says what decided, where that was asked for.
+EXPLANATION = "explanation"
 # Keys of a trace that have a new name; for one version they stand beside it.
 _FORMER_KEYS = frozenset(
     {"belief", "bridges", "recall", "unsure", "parts", "new_literals", "lone_literals"}

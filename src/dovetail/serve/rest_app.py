@@ -68,6 +68,7 @@ class Ask(BaseModel):
     breadth: float | None = Field(None, ge=0, le=1, description="0 few tables, 1 all that join.")
     selector: str | None = Field(None, max_length=100, description="graph, llm, hybrid, search …")
     k: int | None = Field(None, ge=1, le=100, description="How many candidates.")
+    explain: bool = Field(default=False, description="Say what decided, where graph chose.")
     sources: list[str] | None = Field(None, max_length=100, description="These sources alone.")
 
 

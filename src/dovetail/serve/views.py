@@ -7,9 +7,10 @@ for defaults.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from dovetail.answer.answer import Answer, plain_rows
 from dovetail.api.ask_result import AskResult
@@ -96,6 +97,7 @@ class FoundView:
     """The set of tables for a question. Where `nothing_fits`, it is empty and `nearest` are told.
 
     `ddl` has CREATE TABLE of the set with example values and joins, for whoever writes SQL.
+    `explanation` says what decided, where that was asked for.
     """
 
     question: str
@@ -109,6 +111,7 @@ class FoundView:
     warnings: list[str]
     ddl: str
     truncated: bool
+    explanation: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +217,17 @@ def found_view(catalog: Catalog, found: AskResult) -> FoundView:
         warnings=[one_line(warning) for warning in found.warnings],
         ddl=schema[:_MOST_SCHEMA],
         truncated=len(schema) > _MOST_SCHEMA,
+        explanation=None if found.explanation is None else _on_one_line(found.explanation),
     )
+
+
+def _on_one_line(value: Any) -> Any:
+    """What decided, with each text on one line."""
+    if isinstance(value, Mapping):
+        return {key: _on_one_line(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_on_one_line(part) for part in value]
+    return one_line(value) if isinstance(value, str) else value
 
 
 def ranked_view(candidate: Candidate) -> RankedView:
