@@ -111,7 +111,7 @@ class FoundView:
     warnings: list[str]
     ddl: str
     truncated: bool
-    explanation: dict[str, Any] | None = None
+    explanation: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
