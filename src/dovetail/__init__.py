@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dovetail.api.ask_result import AskResult
     from dovetail.api.building import build, update
     from dovetail.api.catalog import Catalog, open  # noqa: A004 - dovetail.open reads like open
+    from dovetail.api.learning import LearnSummary
     from dovetail.api.update_summary import UpdateSummary
     from dovetail.domain import (
         Alternative,
@@ -50,6 +51,7 @@ __all__ = [
     "JoinEdge",
     "JoinGraph",
     "Kind",
+    "LearnSummary",
     "Progress",
     "Role",
     "Settings",
@@ -83,6 +85,7 @@ _HOMES = {
         "TableId",
         "TableSet",
     ),
+    "dovetail.api.learning": ("LearnSummary",),
     "dovetail.families.family": ("Families", "Family", "FamilyMember", "Role"),
     "dovetail.joins.graph": ("JoinGraph",),
     "dovetail.errors": ("DovetailError",),

@@ -62,6 +62,7 @@ class Settings:
     notes: str | None = None
     use_dbt: bool = True
     dbt: str | None = None
+    use_queries: bool = True
     engine: str = "local"
     ray_address: str | None = None
     workers: int | None = None

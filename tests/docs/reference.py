@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "reference"
 PAGES = {
     "functions": (
         "Building and opening",
-        ("build", "update", "open", "UpdateSummary", "Progress", "Skipped"),
+        ("build", "update", "open", "UpdateSummary", "Progress", "Skipped", "LearnSummary"),
     ),
     "catalog": ("The catalog", ("Catalog",)),
     "results": (

@@ -79,7 +79,7 @@ def test_every_command_is_documented() -> None:
     text = PAGE.read_text("utf-8")
     assert command_names() == [
         "index", "ask", "search", "tables", "show", "families", "joins", "sql", "mcp", "serve",
-        "demo", "feedback", "note", "note pin", "note ban", "note mark", "note define",
+        "demo", "feedback", "learn", "note", "note pin", "note ban", "note mark", "note define",
         "note about", "note remove", "note list", "note suggest", "bench", "bench joins",
         "bench retrieval", "bench ablation", "bench sql", "bench data", "bench import",
         "bench export", "bench report",

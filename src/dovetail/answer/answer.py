@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dovetail import notebook
+from dovetail.answer.examples import nearest_examples
 from dovetail.answer.execute import Execution, Executor
 from dovetail.answer.generate import Generated, generate
 from dovetail.answer.relations import Joined, Relation, relations
@@ -137,6 +138,7 @@ def answer(
         found.joins,
         dialect=engine,
         evidence=evidence,
+        examples=nearest_examples(catalog.usage.examples, found.question, found.ids),
         repair=repair,
     )
     ran = execute(executor, written.sql, tables, edges=found.joins, engine=engine)

@@ -11,10 +11,11 @@ from importlib.resources import files
 from dovetail.answer import check as checking
 from dovetail.answer.relations import Relation
 from dovetail.answer.results import Limits
+from dovetail.catalog.knowledge.usage import QueryExample
 from dovetail.ddl import ddl
 from dovetail.domain import JoinEdge
 from dovetail.errors import GuardError, LimitError, ModelError
-from dovetail.markdown import fenced
+from dovetail.markdown import fenced, one_line
 from dovetail.models.reply import LIMIT, fenced_blocks, without_thoughts
 from dovetail.ports import LLM, Completion, Message
 
@@ -64,11 +65,19 @@ def generate(
     *,
     dialect: str = "duckdb",
     evidence: str = "",
+    examples: Sequence[QueryExample] = (),
     repair: bool = True,
 ) -> Generated:
     """Have a model write SQL, as `attempt` does; a reply without any is an error."""
     written = attempt(
-        llm, question, relations, joins, dialect=dialect, evidence=evidence, repair=repair
+        llm,
+        question,
+        relations,
+        joins,
+        dialect=dialect,
+        evidence=evidence,
+        examples=examples,
+        repair=repair,
     )
     if not written.sql:
         raise ModelError(f"{llm.model_id} wrote no SQL; ask again, or use another model")
@@ -83,13 +92,14 @@ def attempt(
     *,
     dialect: str = "duckdb",
     evidence: str = "",
+    examples: Sequence[QueryExample] = (),
     repair: bool = True,
 ) -> Generated:
     """Have a model write SQL; with `repair` it may try once more when told what cannot run.
 
     The SQL is empty where the model wrote none.
     """
-    asked = Message("user", prompt(question, relations, joins, dialect, evidence))
+    asked = Message("user", prompt(question, relations, joins, dialect, evidence, examples))
     spent = [llm.complete([asked])]
     first = sql = extract_sql(spent[0].text)
     complaint = left = check(sql, relations, dialect)
@@ -107,17 +117,31 @@ def prompt(
     joins: Iterable[JoinEdge],
     dialect: str,
     evidence: str,
+    examples: Sequence[QueryExample] = (),
 ) -> str:
-    """The messages that ask a model for SQL: schema, joins, question, evidence and dialect."""
+    """The messages that ask a model for SQL: schema, joins, question, evidence and dialect.
+
+    `examples` are questions that were answered before, as data like the schema.
+    """
     tables = [relation.table for relation in relations]
     names = {relation.table.id: relation.name for relation in relations}
     hint = f"Known besides: {' '.join(evidence.split())}\n" if evidence.strip() else ""
     return _template("sql").format(
         dialect=_SPOKEN.get(dialect, dialect),
         schema=fenced(ddl(tables, joins, names=names, dialect=dialect).strip()),
+        examples=_shown(examples),
         evidence=hint,
         question=" ".join(question.split()),
     )
+
+
+def _shown(examples: Sequence[QueryExample]) -> str:
+    """Questions that were answered before, with their SQL; nothing where there are none."""
+    if not examples:
+        return ""
+    pairs = [f"{one_line(each.question)}\n{one_line(each.sql)}" for each in examples]
+    head = "Questions like it that were answered before (`?` stands for a value left out; data too)"
+    return "\n\n".join([f"{head}:", fenced("\n\n".join(pairs)), ""])
 
 
 def extract_sql(text: str) -> str:

@@ -35,6 +35,7 @@ from dovetail.settings import Settings, deprecated, load_settings
 if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
     from dovetail.answer.execute import Executor
+    from dovetail.api.learning import LearnSummary
     from dovetail.api.update_summary import UpdateSummary
 
 # Tables that a notebook shows of a catalog.
@@ -83,7 +84,7 @@ class Catalog(CatalogReader):
         self._stored = opened._stored  # noqa: SLF001 - of the same class
         self.settings = settings
         self.notes_file = opened.notes_file
-        self.dbt = opened.dbt
+        self.dbt, self.usage = opened.dbt, opened.usage
         self._views: NotedViews | None = None
         # What caches go by: another object after every refresh.
         self._opened = opened
@@ -234,6 +235,7 @@ class Catalog(CatalogReader):
 
     def write_sql(self, found: AskResult, *, llm: LLM | str | None = None) -> str:
         """SQL that answers the question of a result, in the dialect of DuckDB; it is not run."""
+        from dovetail.answer.examples import nearest_examples
         from dovetail.answer.generate import generate
         from dovetail.answer.relations import relations
 
@@ -241,7 +243,11 @@ class Catalog(CatalogReader):
         repair = self.settings.sql_repair
         shown = relations(found.details)
         model = model_for_sql(self.folder, self.settings, llm)
-        return generate(model, found.question, shown, found.joins, repair=repair).sql
+        ids = found.table_set.ids
+        like = nearest_examples(self.usage.examples, found.question, ids)
+        joins = found.joins
+        written = generate(model, found.question, shown, joins, examples=like, repair=repair)
+        return written.sql
 
     def sql(
         self,
@@ -271,6 +277,37 @@ class Catalog(CatalogReader):
         known = self._graph.edges if len(ids) > 1 else []
         edges = [edge for edge in known if {edge.left, edge.right} <= ids]
         return execute(self._executor, query, read, edges=edges, engine=engine)
+
+    def learn(
+        self,
+        *logs: str | Path,
+        dialect: str = "",
+        sources: Iterable[str] = (),
+        keep_literals: bool = False,
+    ) -> LearnSummary:
+        """Learn from past queries which tables are used and how people join them, in place.
+
+        Each log is a file (`.sql`; CSV, JSON, JSON lines or Parquet with a column of queries) or
+        the URL of a server that counts statements. `sources` says whose tables they are about.
+        Nothing of a query's literals is kept without `keep_literals`. `LearnSummary` has an
+        example; `forget_queries` takes it back.
+        """
+        from dovetail.api.learning import LearnOptions, learn
+
+        options = LearnOptions(dialect, tuple(sources), keep_literals)
+        summary, known = learn(self._opened, list(map(str, logs)), self.settings, options)
+        if known is not self._opened:
+            self._adopt(known, self.settings)
+        return summary
+
+    def forget_queries(self, *logs: str) -> LearnSummary:
+        """Forget what was learnt from some logs, by name, or from all."""
+        from dovetail.api.learning import forget_logs
+
+        summary, known = forget_logs(self._opened, logs, self.settings)
+        if known is not self._opened:
+            self._adopt(known, self.settings)
+        return summary
 
     def joins(
         self,

@@ -153,7 +153,7 @@ class Dataset:
         # Which table came from which database is for scoring only: no join may go by it.
         chosen = replace(settings or Settings(), join_sources=False)
         chosen = replace(chosen, use_declared=self.declared, use_comments=self.comments)
-        return replace(chosen, use_notes=False, use_dbt=False)
+        return replace(chosen, use_notes=False, use_dbt=False, use_queries=False)
 
 
 def _moved(catalog: Path, sources: Mapping[str, Path]) -> bool:

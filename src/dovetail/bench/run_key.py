@@ -23,7 +23,7 @@ from dovetail.settings import Settings
 _APART = (
     "catalog", "sources", "include", "exclude", "views", "engine", "ray_address", "workers",
     "selector", "use_declared", "use_comments", "use_notes", "notes", "use_dbt",
-    "dbt", "query_seconds", "query_memory_mb", "query_rows", "sql_repair",
+    "dbt", "use_queries", "query_seconds", "query_memory_mb", "query_rows", "sql_repair",
 )  # fmt: skip
 # Stands for the gold tables themselves, where a run needs no retriever.
 ORACLE = "oracle"

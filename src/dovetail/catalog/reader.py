@@ -15,6 +15,7 @@ import pyarrow as pa
 from dovetail.catalog.declarations import digest_of, without_declarations
 from dovetail.catalog.knowledge.dbt_overlay import with_dbt
 from dovetail.catalog.knowledge.dbt_project import NO_PROJECT, DbtProject, read_project
+from dovetail.catalog.knowledge.usage import NO_USAGE, Usage, read_usage
 from dovetail.catalog.layout import SEGMENTS, require_plain
 from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.manifest import Manifest, describe, read_manifest
@@ -66,6 +67,8 @@ class CatalogReader:
         # What a dbt project says of the tables, if it is to be used; its keys and descriptions are
         # in the records already.
         self.dbt: DbtProject = NO_PROJECT
+        # How past queries use the tables, if that is to be used.
+        self.usage: Usage = NO_USAGE
         # The records as they are stored, before anything of that is laid over them.
         self._stored = records
 
@@ -158,6 +161,14 @@ class CatalogReader:
         """A digest of the keys that tables declare; empty if none does."""
         return digest_of(self.records.tables["keys"])
 
+    @property
+    def joins_digest(self) -> str:
+        """A digest of what is said of joins: by declared keys, and by past queries; or empty."""
+        told = (self.keys_digest, self.usage.joins_digest)
+        if not told[1]:
+            return told[0]
+        return hashlib.sha256(" ".join(told).encode()).hexdigest()[:12]
+
     @cached_property
     def comments_digest(self) -> str:
         """A digest of the comments on tables and columns; empty if there are none."""
@@ -175,6 +186,7 @@ class CatalogReader:
         known = CatalogReader(self.folder, self.manifest, records, self._segments)
         known._stored = self._stored
         known.dbt = project
+        known.usage = read_usage(self.folder) if settings.use_queries else NO_USAGE
         if settings.use_notes:
             beside = self.folder.absolute().parent / NOTES
             known.notes_file = Path(settings.notes) if settings.notes else beside

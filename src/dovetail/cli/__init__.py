@@ -15,6 +15,7 @@ from dovetail.cli.demo import demo
 from dovetail.cli.families import families
 from dovetail.cli.interrupts import heed_interrupts
 from dovetail.cli.joins import joins
+from dovetail.cli.learn import learn
 from dovetail.cli.mcp import mcp
 from dovetail.cli.note import feedback, note
 from dovetail.cli.output import printable
@@ -38,6 +39,7 @@ app = typer.Typer(
 for command in (index, ask, search, tables, show, families, joins, sql, mcp, serve, demo):
     app.command()(command)
 app.command()(feedback)
+app.command()(learn)
 app.add_typer(note, name="note")
 app.add_typer(bench, name="bench")
 

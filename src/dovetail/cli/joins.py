@@ -18,7 +18,11 @@ from dovetail.errors import NotFoundError
 from dovetail.transforms import said as transform_said
 
 if TYPE_CHECKING:
+    from dovetail.catalog.knowledge.usage import JoinUse, Usage
     from dovetail.domain import JoinEdge
+
+# Characters of a sample query that a line shows.
+_SAMPLE = 120
 
 
 def joins(
@@ -63,27 +67,43 @@ def joins(
     else:
         edges = [edge for edge in graph.edges if edge.score > least]
     if as_json:
-        found = [edge.to_dict() for edge in edges]
+        found = [_json(edge, opened.usage) for edge in edges]
         about = {"catalog": str(opened.folder), "scoring": scoring, "joins": found}
         print_json(about if path is None else {**about, "notes": notes})
         return
     listing = rich_table("score", "join", "kind", "match rate", "why")
     for edge in edges:
         pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
-        cells = [f"{edge.score:.2f}", pairs, edge.cardinality, f"{edge.match_rate:.0%}", _why(edge)]
+        cells = [
+            f"{edge.score:.2f}",
+            pairs,
+            edge.cardinality,
+            f"{edge.match_rate:.0%}",
+            _why(edge, opened.usage),
+        ]
         listing.add_row(*cells)
     console().print(listing)
     for each in notes:
         console().print(printable(f"Note: {each}."), highlight=False)
 
 
-def _why(edge: JoinEdge) -> str:
+def _json(edge: JoinEdge, usage: Usage) -> dict[str, object]:
+    """An edge as JSON has it, with a sample of the queries that made it."""
+    use = _use_of(edge, usage)
+    more = {"example": use.example, "last_queried": use.last or None} if use else {}
+    return {**edge.to_dict(), **more}
+
+
+def _why(edge: JoinEdge, usage: Usage) -> str:
     """The evidence that moved the score most, in a few words."""
     said = edge.evidence
+    use = _use_of(edge, usage)
+    sample = f", e.g. {use.example[:_SAMPLE]}" if use and use.example else ""
     missing = said.get("values_without_partner", 0)
     words = [
         ("pinned" in said, "you pinned this"),
         ("declared" in said, "declared in dbt" if "dbt" in said else "declared"),
+        ("queries" in said, f"joined in {_queries(said.get('queries', 0))}{sample}"),
         (missing > 0, f"{missing:,.0f} value{'s' * (missing != 1)} without a partner"),
         (bool(edge.transform), transform_said(edge.transform)),
         ("names_only" in said, "by name only"),
@@ -98,3 +118,15 @@ def _why(edge: JoinEdge) -> str:
         (said.get("jaccard", 0) >= 0.5, "values overlap"),
     ]
     return ", ".join(word for holds, word in words if holds)
+
+
+def _use_of(edge: JoinEdge, usage: Usage) -> JoinUse | None:
+    if "queries" not in edge.evidence:
+        return None
+    from dovetail.joins.keys.queried import use_of
+
+    return use_of(edge, usage)
+
+
+def _queries(count: float) -> str:
+    return f"{count:,.0f} quer{'ies' if count != 1 else 'y'}"

@@ -38,6 +38,9 @@ def show(
         more["notes"] = [_remark(each) for each in read_notes(opened).remarks_on(found.id)]
         in_dbt = opened.dbt.tables.get(found.id)
         more["dbt"] = in_dbt.to_dict() if in_dbt else None
+        use = opened.usage.tables.get(found.id)
+        more["queries"] = use.queries if use else (0 if opened.usage else None)
+        more["last_queried"] = (use.last or None) if use else None
         print_json(_table_json(found) | more | {"family": family_json(known, found.id)})
         return
     screen = console()
@@ -46,6 +49,7 @@ def show(
     lines += [f"your note: {_remark(each)}" for each in read_notes(opened).remarks_on(found.id)]
     if in_dbt := opened.dbt.tables.get(found.id):
         lines += in_dbt.lines
+    lines += opened.usage.lines(found.id)
     for line in filter(None, [*lines, family_notes(known, found.id)]):
         screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
     told = [*(["key"] if found.keys else []), *(["comment"] if _commented(found) else [])]

@@ -66,7 +66,7 @@ def bring_up_to_date(catalog: CatalogReader, thresholds: Thresholds = DEFAULT_TH
 def _file(catalog: CatalogReader, thresholds: Thresholds) -> Path:
     version = scoring(DEFAULT_SCORING).version
     digest = hashlib.sha256(
-        f"{_VERSION} {version} {thresholds} {catalog.keys_digest}".encode()
+        f"{_VERSION} {version} {thresholds} {catalog.joins_digest}".encode()
     ).hexdigest()[:8]
     return catalog.folder / FOLDER / f"{catalog.contents}-{digest}.json"
 

@@ -1,7 +1,8 @@
-"""The joins of a catalog as everybody uses them: the evidence, and what the sources declare.
+"""The joins of a catalog as everybody uses them: the evidence, declared keys, and past queries.
 
-Declared keys are laid over stored evidence, which stays as it is: to use them or to leave them out
-reads no source again. What comes of it is stored beside, under a digest of both.
+Declared keys and joins of queries are laid over stored evidence, which stays as it is: to use them
+or to leave them out reads no source again. What comes of it is stored beside, under a digest of
+both.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ def known_edges(
 ) -> Sequence[JoinEdge]:
     """The edges of a catalog by some scoring, the surest first; evidence not yet there is made.
 
-    The default scoring knows of the keys that the catalog's tables declare, where there are any.
+    The default scoring knows of the keys that the catalog's tables declare, and of the joins that
+    past queries made, where there are any.
     """
-    if scoring(name).name != DEFAULT_SCORING or not catalog.keys_digest:
+    if scoring(name).name != DEFAULT_SCORING or not catalog.joins_digest:
         return _evidence(catalog, name, thresholds)
     file = declared_file(catalog, thresholds)
     stored = edges_in(file, catalog)
@@ -34,18 +36,23 @@ def known_edges(
         return stored
     # Only who makes edges needs what works them out: to load it takes longer than a question.
     from dovetail.joins.keys.declared import with_declared
+    from dovetail.joins.keys.queried import with_queries
     from dovetail.joins.snapshot import write_edges
 
-    edges = with_declared(catalog, _evidence(catalog, name, thresholds))
+    edges: Sequence[JoinEdge] = _evidence(catalog, name, thresholds)
+    if catalog.keys_digest:
+        edges = with_declared(catalog, edges)
+    if catalog.usage.joins_digest:
+        edges = with_queries(catalog, edges, catalog.usage)
     with suppress(OSError):  # a catalog that cannot be written to is read all the same
         write_edges(file, edges)
     return edges
 
 
 def declared_file(catalog: CatalogReader, thresholds: Thresholds) -> Path:
-    """The file of the edges with declared keys, named by the evidence and by the keys."""
+    """The file of the edges with declared keys and joins of queries, named by all of these."""
     evidence = evidence_file(catalog, scoring(DEFAULT_SCORING), thresholds, None)
-    return evidence.with_name(f"{evidence.stem}-{catalog.keys_digest}.parquet")
+    return evidence.with_name(f"{evidence.stem}-{catalog.joins_digest}.parquet")
 
 
 def bring_up_to_date(

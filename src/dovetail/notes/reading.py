@@ -12,9 +12,9 @@ from pathlib import Path
 
 from dovetail.catalog.lookup import SEPARATOR, find_table, matches
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import JoinEdge, Table, TableId
+from dovetail.domain import Table, TableId
 from dovetail.errors import NotFoundError, TableNotFoundError
-from dovetail.joins.column_arrays import found_in
+from dovetail.joins.keys.stated import stated_edge
 from dovetail.notes.file import ABOUT, JOINS, QUESTIONS, TABLES, TERMS, Entry, Problem, read_entries
 from dovetail.notes.notes import (
     CANONICAL,
@@ -133,10 +133,11 @@ class _Reader:
         if len(tables) > 1:
             raise ValueError(f"{key!r} joins more than two tables; make it several entries")
         if verdict == "ban":
-            columns = {frozenset(((a.id, x), (b.id, y))) for (a, x), (b, y) in pairs}
-            return "bans", Ban(frozenset(next(iter(tables))), frozenset(columns))
+            banned = {frozenset(((a.id, x), (b.id, y))) for (a, x), (b, y) in pairs}
+            return "bans", Ban(frozenset(next(iter(tables))), frozenset(banned))
         left, right = pairs[0][0][0], pairs[0][1][0]
-        return "pins", self._pinned(left, right, tuple((x, y) for (_, x), (_, y) in pairs))
+        columns = tuple((x, y) for (_, x), (_, y) in pairs)
+        return "pins", stated_edge(self._catalog, left, right, columns, {PINNED: 1.0})
 
     def _whole(self, one: str, other: str) -> tuple[TableId, TableId] | None:
         """Two tables as a whole, where both sides name one."""
@@ -147,29 +148,6 @@ class _Reader:
                 return None
             found.append(find_table(near, side))
         return found[0], found[1]
-
-    def _pinned(self, left: Table, right: Table, columns: tuple[tuple[str, str], ...]) -> JoinEdge:
-        """The edge of a pinned join: rows of the side that is not unique refer to the other."""
-        unique = [
-            all(table.column(name).profile.unique for name in names)
-            for table, names in zip((left, right), zip(*columns, strict=True), strict=True)
-        ]
-        if unique[0] and not unique[1]:
-            left, right = right, left
-            columns = tuple((b, a) for a, b in columns)
-            unique.reverse()
-        kinds = {(False, True): "n:1", (True, True): "1:1", (False, False): "n:m"}
-        rate = min(self._match_rate(left, right, pair) for pair in columns)
-        return JoinEdge(
-            left.id, right.id, columns, 1.0, kinds[unique[0], unique[1]], rate, {PINNED: 1.0}
-        )
-
-    def _match_rate(self, left: Table, right: Table, pair: tuple[str, str]) -> float:
-        own = [column.name for column in left.columns].index(pair[0])
-        other = [column.name for column in right.columns].index(pair[1])
-        held = found_in(self._catalog.hashes(left.id, own), self._catalog.hashes(right.id, other))
-        matched = int(self._catalog.counts(left.id, own)[held].sum())
-        return round(matched / left.rows, 6) if left.rows else 0.0
 
     def _mark(self, key: str, value: str) -> tuple[str, object]:
         table = self._table(key)

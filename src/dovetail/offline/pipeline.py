@@ -82,17 +82,39 @@ def update(
                 summary = replace(summary, purposes=purposes)
 
         if search:
-            inputs, note = index_inputs(catalog, settings)
-            if not has_index(catalog, inputs):
-                with clock.stage("embeddings"):
-                    done = _counter("embed", notify)
-                    embeddings = embed_catalog(catalog, inputs, done)
-                with clock.stage("search_index"):
-                    notify(Progress("index", 0, 1))
-                    save_index(make_index(catalog, inputs, embeddings), catalog, inputs)
-            remove_other_indexes(catalog, inputs)
+            note = _search_index(catalog, settings, clock, notify)
             summary = replace(summary, note=note)
     return replace(summary, stages=tuple(clock.times))
+
+
+def apply_knowledge(folder: str | Path, settings: Settings) -> CatalogReader:
+    """Bring what depends on past queries up to date: joins, families and search index.
+
+    No source is read. Returned is the catalog as it is known now.
+    """
+    path = Path(folder)
+    clock = StageClock()
+    with _told_as_catalog_error(path):
+        with writing(path):
+            catalog = CatalogReader.open(path).knowing(settings)
+            _joins_and_families(catalog, settings, clock, _ignore)
+        _search_index(catalog, settings, clock, _ignore)
+    return catalog
+
+
+def _search_index(
+    catalog: CatalogReader, settings: Settings, clock: StageClock, notify: ProgressCallback
+) -> str:
+    """Have the search index ready; what search has to go without is told, if anything."""
+    inputs, note = index_inputs(catalog, settings)
+    if not has_index(catalog, inputs):
+        with clock.stage("embeddings"):
+            embeddings = embed_catalog(catalog, inputs, _counter("embed", notify))
+        with clock.stage("search_index"):
+            notify(Progress("index", 0, 1))
+            save_index(make_index(catalog, inputs, embeddings), catalog, inputs)
+    remove_other_indexes(catalog, inputs)
+    return note
 
 
 def _joins_and_families(

@@ -124,8 +124,8 @@ def remove_other_indexes(catalog: CatalogReader, inputs: IndexInputs) -> None:
 
 def _path(catalog: CatalogReader, inputs: IndexInputs) -> Path:
     key = inputs.key
-    if catalog.keys_digest or catalog.comments_digest:
-        told = f"{key} {catalog.keys_digest} {catalog.comments_digest}"
+    if catalog.joins_digest or catalog.comments_digest:
+        told = f"{key} {catalog.joins_digest} {catalog.comments_digest}"
         key = hashlib.sha256(told.encode()).hexdigest()[:12]
     return catalog.folder / FOLDER / f"{catalog.contents}-{key}"
 

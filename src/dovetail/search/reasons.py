@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from dovetail.catalog.knowledge.usage import queries
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table
 from dovetail.markdown import cut
@@ -39,6 +40,8 @@ def reasons(
             own += _said(table, query, plain, notes.remarks_on(table.id))
         if own and (told := catalog.dbt.tables.get(catalog.ids[place])):
             own += told.reasons
+        if own and (use := catalog.usage.tables.get(catalog.ids[place])):
+            own.append(f"stands in {queries(use.queries)}")
         found.append(own)
     return found
 

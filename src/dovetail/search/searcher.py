@@ -44,6 +44,7 @@ from dovetail.search.query import Query
 from dovetail.search.query_terms import query_words
 from dovetail.search.question_spans import spans
 from dovetail.search.reasons import reasons
+from dovetail.search.use_prior import use_prior
 from dovetail.search.value_linking import ValueLinker
 
 NO_EMBEDDER = "this needs an embedder; index with one (the setting embedder)"
@@ -78,6 +79,7 @@ class Searcher:
         self.notes = NO_NOTES
         self._whole = open_index(catalog, inputs, on_progress)
         self._bounds = np.asarray(catalog.records.bounds)
+        self._use = use_prior(catalog)
         self._embed = lru_cache(maxsize=_VECTORS_KEPT)(self._embedded)
         self._view(None)
 
@@ -275,6 +277,8 @@ class Searcher:
             "name": weights.name * cover.names[tables],
             "neighbour": weights.gain * cover.gain(tables, self._index.joined),
         }
+        if self._use is not None:
+            signals["use"] = self._use[tables]
         near = within_reach(signals, k, weights.column)
         signals = {name: signal[near] for name, signal in signals.items()}
         tables = tables[near]

@@ -9,11 +9,13 @@ from threading import Lock
 from dovetail.api.catalog import Catalog
 from dovetail.api.catalog import open as open_catalog
 from dovetail.api.narrowed import narrowed
+from dovetail.catalog.knowledge.stored import FOLDER
 from dovetail.catalog.manifest import FILE
 from dovetail.settings import Settings
 
-# What tells one generation of a catalog from the next: inode, time and size of its manifest.
-_Stamp = tuple[int, int, int]
+# What tells one state of a catalog from the next: inode, time and size of its manifest, and of what
+# is known of it besides.
+_Stamp = tuple[tuple[int, int, int], ...]
 
 
 class LiveCatalog:
@@ -52,7 +54,8 @@ class LiveCatalog:
 
     def _now(self) -> _Stamp | None:
         try:
-            status = (self.folder / FILE).stat()
+            known = sorted((self.folder / FOLDER).glob("*.json"))
+            found = [file.stat() for file in (self.folder / FILE, *known)]
         except OSError:
             return None
-        return status.st_ino, status.st_mtime_ns, status.st_size
+        return tuple((one.st_ino, one.st_mtime_ns, one.st_size) for one in found)

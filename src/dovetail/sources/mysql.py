@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -97,6 +97,15 @@ _WHOLE = {
 }  # fmt: skip
 
 
+# The queries that the server has counted: the more often, the sooner.
+_STATEMENTS = """
+SELECT digest_text, count_star, CAST(last_seen AS CHAR) AS last
+FROM performance_schema.events_statements_summary_by_digest
+WHERE schema_name = database() AND digest_text IS NOT NULL
+ORDER BY count_star DESC, digest_text
+"""
+
+
 class MysqlSource:
     """One MySQL or MariaDB database."""
 
@@ -181,6 +190,12 @@ class MysqlSource:
         with self._server.explained():
             rows = self._server.ask(_DECLARED)
         return declarations(tables, (Row.of((self._database, *row)) for row in rows))
+
+    def statements(self, most: int) -> Iterator[tuple[str, int, str]]:
+        """The statements that the performance schema has counted for this database."""
+        with self._server.explained():
+            rows = self._server.ask(f"{_STATEMENTS} LIMIT {int(most)}")
+        yield from rows
 
     def close(self) -> None:
         self._batches.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from dovetail.errors import SourceError
@@ -145,6 +145,19 @@ class PostgresSource:
                 sql.DECLARED.format(kinds=self._kinds, most=4 * LONGEST_COMMENT)
             )
         return declarations(tables, map(Row.of, rows))
+
+    def statements(self, most: int) -> Iterator[tuple[str, int, str]]:
+        """The statements that `pg_stat_statements` has counted here, each with how often it ran."""
+        with self._server.explained():
+            homes = self._server.ask(sql.STATISTICS)
+        if not homes:
+            raise SourceError(
+                "the server counts no statements; CREATE EXTENSION pg_stat_statements makes it"
+            )
+        view = f"{duck.identifier(homes[0][0])}.pg_stat_statements"
+        with self._server.explained():
+            rows = self._server.ask(sql.STATEMENTS.format(view=view, most=most))
+        yield from ((query, calls, "") for query, calls in rows)
 
     def close(self) -> None:
         self._batches.close()

@@ -154,3 +154,14 @@ FROM wanted w JOIN pg_description d ON d.objoid = w.oid AND d.classoid = 'pg_cla
 LEFT JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum = d.objsubid AND d.objsubid > 0
 WHERE d.objsubid = 0 OR NOT a.attisdropped
 """
+
+# Where the extension that counts statements stands, and the queries it has counted in this database.
+STATISTICS = """
+SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+WHERE e.extname = 'pg_stat_statements'
+"""
+STATEMENTS = """
+SELECT left(s.query, 50001) AS query, sum(s.calls)::bigint AS calls FROM {view} s
+WHERE s.dbid = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {most}
+"""

@@ -1,0 +1,250 @@
+"""How tables are used in past queries: what each log counted, and all of them together.
+
+The counts of every log are kept apart, so that a log that grew takes the place of its older self
+and one can be forgotten. Of a query nothing is kept but one sample for each join, without its
+literals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from dovetail.catalog.files import DAMAGE
+from dovetail.catalog.knowledge.stored import read_stored, remove_stored, write_stored
+from dovetail.domain import TableId
+from dovetail.ports import Json
+
+KIND = "queries"
+_VERSION = 1
+
+Columns = tuple[tuple[str, str], ...]
+Join = tuple[TableId, TableId, Columns]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinUse:
+    """In how many queries two tables are joined by some columns, the lesser table first.
+
+    `example` is one of them without its literals, `last` when the latest ran, if the log says so.
+    """
+
+    left: TableId
+    right: TableId
+    columns: Columns
+    queries: int
+    example: str = ""
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TableUse:
+    """In how many queries a table stands, and when the latest ran, if a log says so."""
+
+    queries: int
+    last: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryExample:
+    """A question with the SQL that answered it, and the tables which that reads."""
+
+    question: str
+    sql: str
+    tables: tuple[TableId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LearntLog:
+    """What one log counted. `content` is a digest of it, `known` one of the tables it was held
+    against; `queries` were read in full, `others` are no queries or about other tables, and
+    `broken` could not be parsed."""
+
+    name: str
+    content: str
+    known: str
+    queries: int
+    others: int
+    broken: int
+    tables: Mapping[TableId, TableUse] = field(default_factory=dict)
+    joins: tuple[JoinUse, ...] = ()
+    together: Mapping[tuple[TableId, TableId], int] = field(default_factory=dict)
+    examples: tuple[QueryExample, ...] = ()
+
+    def to_dict(self) -> Json:
+        """The log as JSON has it; tables are numbered by their place in a list of their own."""
+        ids = sorted({*self.tables, *(t for pair in self.together for t in pair)})
+        ids = sorted({*ids, *(t for join in self.joins for t in (join.left, join.right))})
+        ids = sorted({*ids, *(t for one in self.examples for t in one.tables)})
+        at = {table: place for place, table in enumerate(ids)}
+        return {
+            "name": self.name,
+            "content": self.content,
+            "known": self.known,
+            "counts": [self.queries, self.others, self.broken],
+            "ids": [[table.source, table.name] for table in ids],
+            "tables": [[at[table], use.queries, use.last] for table, use in self.tables.items()],
+            "joins": [
+                [
+                    at[j.left],
+                    at[j.right],
+                    [list(p) for p in j.columns],
+                    j.queries,
+                    j.example,
+                    j.last,
+                ]
+                for j in self.joins
+            ],
+            "together": [[at[a], at[b], count] for (a, b), count in self.together.items()],
+            "examples": [[e.question, e.sql, [at[t] for t in e.tables]] for e in self.examples],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Json) -> LearntLog:
+        """The log that `to_dict` wrote."""
+        ids = [TableId(str(source), str(name)) for source, name in data["ids"]]
+        read, others, broken = map(int, data["counts"])
+        return cls(
+            str(data["name"]),
+            str(data["content"]),
+            str(data["known"]),
+            read,
+            others,
+            broken,
+            {ids[at]: TableUse(int(count), str(last)) for at, count, last in data["tables"]},
+            tuple(
+                JoinUse(
+                    ids[a],
+                    ids[b],
+                    tuple((str(x), str(y)) for x, y in columns),
+                    int(n),
+                    str(sql),
+                    last,
+                )
+                for a, b, columns, n, sql, last in data["joins"]
+            ),
+            {(ids[a], ids[b]): int(count) for a, b, count in data["together"]},
+            tuple(
+                QueryExample(str(question), str(sql), tuple(ids[at] for at in tables))
+                for question, sql, tables in data["examples"]
+            ),
+        )
+
+
+@dataclass(frozen=True)
+class Usage:
+    """All that was learnt from past queries."""
+
+    logs: tuple[LearntLog, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.logs)
+
+    @cached_property
+    def tables(self) -> dict[TableId, TableUse]:
+        """How often each table stands in a query, the tables in order."""
+        counts: Counter[TableId] = Counter()
+        last: dict[TableId, str] = {}
+        for table, use in (item for log in self.logs for item in log.tables.items()):
+            counts[table] += use.queries
+            last[table] = max(last.get(table, ""), use.last)
+        return {table: TableUse(counts[table], last[table]) for table in sorted(counts)}
+
+    @cached_property
+    def joins(self) -> dict[Join, JoinUse]:
+        """The joins that queries made, with how often they did."""
+        found: dict[Join, JoinUse] = {}
+        for use in (join for log in self.logs for join in log.joins):
+            key = (use.left, use.right, use.columns)
+            known = found.get(key)
+            if known is not None:
+                queries, last = known.queries + use.queries, max(known.last, use.last)
+                use = JoinUse(*key, queries, known.example or use.example, last)
+            found[key] = use
+        return found
+
+    @cached_property
+    def together(self) -> Counter[tuple[TableId, TableId]]:
+        """In how many queries two tables stand together, the lesser first."""
+        counts: Counter[tuple[TableId, TableId]] = Counter()
+        for log in self.logs:
+            counts.update(log.together)
+        return counts
+
+    @property
+    def examples(self) -> tuple[QueryExample, ...]:
+        """The questions with their SQL."""
+        return tuple(example for log in self.logs for example in log.examples)
+
+    @cached_property
+    def joins_digest(self) -> str:
+        """A digest of the joins and how often they were made; empty if there are none."""
+        if not self.joins:
+            return ""
+        told = sorted((*key, use.queries) for key, use in self.joins.items())
+        return hashlib.sha256(repr(told).encode()).hexdigest()[:12]
+
+    def share(self, table: TableId) -> float:
+        """How much a table is used, from 0 for never to 1 for the most used one, by digits."""
+        use = self.tables.get(table)
+        return use.queries.bit_length() / self._most.bit_length() if use and self._most else 0.0
+
+    @cached_property
+    def _most(self) -> int:
+        return max((use.queries for use in self.tables.values()), default=0)
+
+    def lines(self, table: TableId) -> list[str]:
+        """What there is to know of the use of a table, in a line each."""
+        use = self.tables.get(table)
+        if use is None:
+            others = len(self.tables)
+            return [f"never queried, while {others:,} other tables are"] if others else []
+        when = f", last {use.last}" if use.last else ""
+        said = [f"in {queries(use.queries)}{when}"]
+        beside = {
+            pair[pair[0] == table]: count for pair, count in self.together.items() if table in pair
+        }
+        most = sorted(beside.items(), key=lambda item: (-item[1], item[0]))[:5]
+        if most:
+            listed = ", ".join(f"{other.name} ({count:,})" for other, count in most)
+            said.append(f"queried together with {listed}")
+        return said
+
+
+NO_USAGE = Usage()
+
+
+def queries(count: int) -> str:
+    """So many queries, in words."""
+    return f"{count:,} quer{'ies' if count != 1 else 'y'}"
+
+
+def read_usage(folder: Path) -> Usage:
+    """What was learnt beside a catalog; nothing where nothing usable is stored."""
+    stored = read_stored(folder, KIND, _VERSION)
+    if stored is None:
+        return NO_USAGE
+    try:
+        return Usage(tuple(map(LearntLog.from_dict, stored["logs"])))
+    except DAMAGE:
+        return NO_USAGE
+
+
+def write_usage(folder: Path, logs: Sequence[LearntLog]) -> None:
+    """Keep what was learnt beside a catalog; nothing is kept of no logs."""
+    if not logs:
+        remove_stored(folder, KIND)
+        return
+    write_stored(folder, KIND, _VERSION, {"logs": [log.to_dict() for log in logs]})
+
+
+def digest_of_tables(tables: Iterable[TableId]) -> str:
+    """A digest of which tables there are: a log that was held against others may say more now."""
+    digest = hashlib.sha256()
+    for table in tables:
+        digest.update(f"{table}\0".encode(errors="replace"))
+    return digest.hexdigest()[:16]

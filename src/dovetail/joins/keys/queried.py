@@ -1,0 +1,88 @@
+"""Joins of past queries over the other edges: who wrote a query knew which columns belong together.
+
+A join that queries made gains nats with how often they did; one that nothing else speaks for
+becomes an edge. Where not one value of the two columns is shared, the data contradicts the queries,
+and the edge says so by its score and its match rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from dovetail.catalog.knowledge.usage import Join, JoinUse, Usage
+from dovetail.catalog.reader import CatalogReader
+from dovetail.domain import JoinEdge
+from dovetail.errors import NotFoundError
+from dovetail.joins.edges import in_order
+from dovetail.joins.keys.stated import stated_edge
+
+# Evidence: in how many queries the join was made.
+QUERIES = "queries"
+# Nats that one query is worth, and at most: a query may be wrong, a hundred are not.
+_FIRST, _MOST = 2.0, 6.0
+# Nats against a join of columns that share no value.
+_NO_VALUE = 4.0
+_LEAST = 1e-6
+
+
+def with_queries(catalog: CatalogReader, edges: Iterable[JoinEdge], usage: Usage) -> list[JoinEdge]:
+    """The edges with those that past queries made among them, all in order."""
+    wanted = {_key(use.left, use.right, use.columns): use for use in usage.joins.values()}
+    found, known = [], set()
+    for edge in edges:
+        key = _key(edge.left, edge.right, edge.columns)
+        use = wanted.get(key)
+        found.append(edge if use is None else _raised(edge, use, 0.0))
+        known.add(key)
+    found += _new(catalog, (use for key, use in wanted.items() if key not in known))
+    return in_order(found)
+
+
+def _new(catalog: CatalogReader, uses: Iterable[JoinUse]) -> Iterator[JoinEdge]:
+    for use in uses:
+        if use.left not in catalog or use.right not in catalog:
+            continue
+        try:
+            left, right = catalog[use.left], catalog[use.right]
+            edge = stated_edge(catalog, left, right, use.columns, {})
+        except (NotFoundError, ValueError):  # a column that the table has no more
+            continue
+        against = _NO_VALUE if not edge.match_rate and left.rows and right.rows else 0.0
+        evidence = {"row_containment": edge.match_rate}
+        evidence |= {"composite": 1.0} if len(edge.columns) > 1 else {}
+        evidence |= {"self": 1.0} if use.left == use.right else {}
+        yield _raised(replace(edge, score=0.5, evidence=evidence), use, against)
+
+
+def _raised(edge: JoinEdge, use: JoinUse, against: float) -> JoinEdge:
+    """An edge with what queries say for it; never less sure than it was."""
+    score = min(max(edge.score, _LEAST), 1 - _LEAST)
+    gain = min(_FIRST + math.log(max(use.queries, 1)), _MOST) - against
+    logit = math.log(score / (1 - score)) + gain
+    raised = round(1 / (1 + math.exp(-logit)), 6)
+    sure = raised if against else max(raised, edge.score)
+    return replace(edge, score=sure, evidence={**edge.evidence, QUERIES: float(use.queries)})
+
+
+def _key(left: object, right: object, columns: Iterable[tuple[str, str]]) -> object:
+    """A join whichever way it is written."""
+    return frozenset(frozenset(((left, a), (right, b))) for a, b in columns)
+
+
+def use_of(edge: JoinEdge, usage: Usage) -> JoinUse | None:
+    """What queries say of an edge, if any made its join."""
+    for left, right, columns in _readings(edge):
+        if use := usage.joins.get((left, right, columns)):
+            return use
+    return None
+
+
+def _readings(edge: JoinEdge) -> Iterator[Join]:
+    turned = tuple((b, a) for a, b in edge.columns)
+    for left, right, columns in (
+        (edge.left, edge.right, edge.columns),
+        (edge.right, edge.left, turned),
+    ):
+        yield left, right, tuple(sorted(columns))

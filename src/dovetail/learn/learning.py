@@ -1,0 +1,223 @@
+"""From query logs to what a catalog knows of how its tables are used.
+
+The same log counts once, however often it is learnt; one that changed takes the place of its older
+self. No source is read, and nothing else of the catalog changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import combinations, islice
+from typing import TypeVar
+
+from sqlglot import exp
+
+from dovetail.answer.parse import parse
+from dovetail.catalog.knowledge.relations import Relations
+from dovetail.catalog.knowledge.usage import (
+    Join,
+    JoinUse,
+    LearntLog,
+    QueryExample,
+    TableUse,
+    digest_of_tables,
+)
+from dovetail.catalog.reader import CatalogReader
+from dovetail.domain import TableId
+from dovetail.errors import GuardError
+from dovetail.learn.query_use import QueryReader
+from dovetail.learn.statements import LONGEST, MOST_STATEMENTS, Statement
+from dovetail.learn.without_literals import literals, masked, without_literals
+
+# What is kept of one log, at most: the most frequent first.
+_MOST_JOINS, _MOST_PAIRS, _MOST_EXAMPLES = 20_000, 50_000, 5_000
+# Characters of a sample, and of the SQL of an example.
+_SAMPLE, _EXAMPLE = 300, 4_000
+# Tables of one query whose pairs are counted: a query over a hundred tables says little of any two.
+_MOST_TABLES = 30
+
+
+_T = TypeVar("_T", Join, tuple[TableId, TableId])
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log to be learnt: its name, the dialects it may be in, and its statements.
+
+    `tables` are those that its names can mean; all of the catalog where none are given.
+    """
+
+    name: str
+    dialects: tuple[str, ...]
+    statements: Iterable[Statement]
+    tables: tuple[TableId, ...] = ()
+
+
+@dataclass(slots=True)
+class _Counts:
+    """What a log comes to, as it is read."""
+
+    queries: int = 0
+    others: int = 0
+    broken: int = 0
+    tables: Counter[TableId] = field(default_factory=Counter)
+    last: dict[object, str] = field(default_factory=dict)
+    joins: Counter[Join] = field(default_factory=Counter)
+    samples: dict[Join, str] = field(default_factory=dict)
+    together: Counter[tuple[TableId, TableId]] = field(default_factory=Counter)
+    examples: dict[str, QueryExample] = field(default_factory=dict)
+
+
+def learn_log(catalog: CatalogReader, log: Log, *, keep_literals: bool = False) -> LearntLog:
+    """What a log says of the tables of a catalog."""
+    ids = log.tables or tuple(catalog.ids)
+    reader = QueryReader(Relations(ids), _columns(catalog))
+    counts, digest = _Counts(), hashlib.sha256()
+    reading = _Reading(reader, counts, log.dialects, keep_literals)
+    digest.update(f"{log.dialects} {keep_literals}\0".encode())
+    with quiet_parser():
+        for statement in islice(log.statements, MOST_STATEMENTS):
+            told = f"{statement.sql}\0{statement.count}\0{statement.last}\0{statement.question}\0"
+            digest.update(told.encode(errors="replace"))
+            if statement.sql:
+                reading.take(statement)
+    return _learnt(log.name, digest.hexdigest()[:16], digest_of_tables(ids), counts)
+
+
+class _Reading:
+    """Takes one statement into the counts."""
+
+    def __init__(
+        self,
+        reader: QueryReader,
+        counts: _Counts,
+        dialects: Sequence[str],
+        keep_literals: bool,
+    ) -> None:
+        self._reader, self._counts = reader, counts
+        self._dialects, self._keep = dialects, keep_literals
+
+    def take(self, statement: Statement) -> None:
+        counts = self._counts
+        if not _is_query(statement.sql):
+            counts.others += 1
+            return
+        tree, dialect = _parsed(statement.sql, self._dialects)
+        if tree is None:
+            counts.broken += 1
+            return
+        use = self._reader.read(tree)
+        if not use.tables:
+            counts.others += 1
+            return
+        counts.queries += 1
+        for table in use.tables:
+            counts.tables[table] += statement.count
+            counts.last[table] = max(counts.last.get(table, ""), statement.last)
+        counts.together.update(
+            dict.fromkeys(combinations(use.tables[:_MOST_TABLES], 2), statement.count)
+        )
+        for join in use.joins:
+            counts.joins[join] += statement.count
+            counts.last[join] = max(counts.last.get(join, ""), statement.last)
+            if join not in counts.samples:
+                counts.samples[join] = self._shown(tree, dialect, use.tables)[:_SAMPLE]
+        if statement.question and use.whole and len(counts.examples) < _MOST_EXAMPLES:
+            sql = self._shown(tree, dialect, use.tables)
+            question = statement.question
+            question = question if self._keep else masked(question, literals(tree))
+            if len(sql) <= _EXAMPLE:
+                counts.examples[question] = QueryExample(question[:1000], sql, use.tables)
+
+    def _shown(self, tree: exp.Expr, dialect: str, tables: Sequence[TableId]) -> str:
+        """The query in one line, without its literals unless they are to be kept."""
+        if self._keep:
+            return " ".join(tree.sql(dialect=dialect, comments=False).split())
+        return without_literals(tree, dialect, self._reader.column_names(tables))
+
+
+def _learnt(name: str, content: str, known: str, counts: _Counts) -> LearntLog:
+    joins = [
+        JoinUse(*join, count, counts.samples[join], counts.last[join])
+        for join, count in _most(counts.joins, _MOST_JOINS)
+    ]
+    return LearntLog(
+        name,
+        content,
+        known,
+        counts.queries,
+        counts.others,
+        counts.broken,
+        {t: TableUse(n, counts.last[t]) for t, n in sorted(counts.tables.items())},
+        tuple(joins),
+        dict(_most(counts.together, _MOST_PAIRS)),
+        tuple(counts.examples.values()),
+    )
+
+
+def _most(counted: Counter[_T], most: int) -> list[tuple[_T, int]]:
+    return sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:most]
+
+
+def _is_query(sql: str) -> bool:
+    """Whether a text begins as a query does; what writes or sets is none of ours."""
+    head = sql[:2000]
+    while head.startswith(("--", "/*", "(")) or head[:1].isspace():
+        if head.startswith("--"):
+            head = head.partition("\n")[2]
+        elif head.startswith("/*"):
+            head = head.partition("*/")[2]
+        head = head[1:] if head.startswith("(") else head.lstrip()
+    return head[:6].casefold() == "select" or head[:4].casefold() in ("with", "from")
+
+
+def _parsed(sql: str, dialects: Sequence[str]) -> tuple[exp.Expr | None, str]:
+    """A query as the first dialect that can reads it, with that; None where none can."""
+    if len(sql) > LONGEST:
+        return None, ""
+    for dialect in dialects:
+        try:
+            return parse(sql, dialect), dialect
+        except GuardError:
+            continue
+    return None, ""
+
+
+@contextmanager
+def quiet_parser() -> Iterator[None]:
+    """Keep the parser's warnings about strange queries from whoever learns them."""
+    logger = logging.getLogger("sqlglot")
+    before = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def _columns(catalog: CatalogReader) -> dict[TableId, dict[str, str]]:
+    """The columns of every table by their names, whatever the case."""
+    names = catalog.records.columns["name"].to_pylist()
+    bounds = catalog.records.bounds.tolist()
+    return {
+        table: {name.casefold(): name for name in reversed(names[bounds[row] : bounds[row + 1]])}
+        for row, table in enumerate(catalog.ids)
+    }
+
+
+def merged(known: Sequence[LearntLog], new: LearntLog) -> tuple[list[LearntLog], bool]:
+    """The logs with a new one among them, and whether that says anything new.
+
+    A log of the same name is replaced; the same contents under another name count once.
+    """
+    for place, log in enumerate(known):
+        if log.content == new.content:
+            if log.known == new.known:
+                return list(known), False
+            return [*known[:place], replace(new, name=log.name), *known[place + 1 :]], True
+    return [*(log for log in known if log.name != new.name), new], True
