@@ -155,7 +155,7 @@ LEFT JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum = d.objsubid AND d.o
 WHERE d.objsubid = 0 OR NOT a.attisdropped
 """
 
-# Where the extension that counts statements stands, and the queries it has counted in this database.
+# Where the extension that counts statements stands, and the queries that it has counted here.
 STATISTICS = """
 SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
 WHERE e.extname = 'pg_stat_statements'
