@@ -4,8 +4,9 @@
 
 REPLIES has a folder of recorded replies (`--llm replay:FOLDER`) for each corpus, by its name; DATA
 is a corpus and SHARE the part of its questions that the replies are for, such as `bird_dev:1/15`.
-Prompts are the same in all three rows, so each question is answered once. Prints F1 @ PR in
-percent and the mean number of tables, a row for each adjustment.
+Prompts are the same in all three rows, so each question is answered once. A question whose prompt
+has changed since the replies were recorded has none, and is left out. Prints F1 @ PR in percent and
+the mean number of tables, a row for each adjustment.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from dovetail.bench.datasets import open_dataset
 from dovetail.bench.question_filter import QuestionFilter
-from dovetail.bench.retrieval import bench_retrieval
+from dovetail.bench.retrieval import Experiment
 from dovetail.bench.run_config import RunConfig
 from dovetail.ports import Json
 from dovetail.settings import Settings
@@ -33,8 +34,18 @@ def measure(data: str, share: Fraction, llm: str, runs: Path) -> Json:
     """Run the three adjustments over a corpus, by replies that were recorded."""
     config = RunConfig(runs, Settings(llm=llm), corpus=data)
     dataset = open_dataset(data)
-    wanted = QuestionFilter(share=share)
-    return bench_retrieval(dataset, list(ROWS.values()), [CANDIDATES], wanted, config)
+    experiment = Experiment.of(dataset, QuestionFilter(share=share), config)
+    ran = [
+        (name, one)
+        for name in ROWS.values()
+        for one in experiment.found(experiment.key(name), [CANDIDATES])
+    ]
+    return {
+        "dataset": dataset.name,
+        "questions": len(ran[0][1].records),
+        "asked": len(experiment.questions),
+        "results": [experiment.row(name, one) for name, one in ran],
+    }
 
 
 def cell(row: Json) -> str:
@@ -57,7 +68,8 @@ def main() -> None:
         found.append(measure(data, Fraction(share), llm, given.runs))
     print(f"| adjustment | {' | '.join(one['dataset'] for one in found)} |")
     print("|---" * (len(found) + 1) + "|")
-    print(f"| questions | {' | '.join(str(one['questions']) for one in found)} |")
+    counts = [f"{one['questions']} of {one['asked']}" for one in found]
+    print(f"| questions | {' | '.join(counts)} |")
     for place, name in enumerate(ROWS):
         cells = " | ".join(cell(one["results"][place]) for one in found)
         print(f"| `{name}` | {cells} |")

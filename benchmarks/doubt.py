@@ -10,7 +10,7 @@ Questions of each corpus are also asked over every other corpus that does not ho
 where hardly a table fits them. `AUC` is the probability that a question of the corpus seems more
 answerable than such a stranger, `at 5%` the share of strangers refused where a bound refuses 5% of
 the corpus's own. The last columns are the shares of both that are refused at the setting
-`refuse_below`, and those below the confidence at which `hybrid` asks a model. What decides was
+`refuse_below`, and those below a confidence of 0.7. What decides was
 fitted on MMQA and Spider's training set (fit_answerable.py); the other corpora are out of sample.
 """
 
@@ -25,7 +25,6 @@ from dovetail.bench.datasets import Dataset, database_of, open_dataset
 from dovetail.bench.measures import area_under_curve
 from dovetail.retrieve.graph.connect import ConnectedSet
 from dovetail.retrieve.graph.selector import BREADTH, GraphRetriever
-from dovetail.retrieve.hybrid import ASK_BELOW
 from dovetail.retrieve.opening import searcher_of
 from dovetail.search.embedding_text import spelled
 from dovetail.search.query_terms import query_words
@@ -35,9 +34,10 @@ from dovetail.settings import Settings
 T = TypeVar("T")
 
 REFUSE_BELOW = Settings().refuse_below
+UNSURE = 0.7
 HEADS = (
     "corpus", "short questions", "found", "silent", "AUC", "at 5%", "refused: own", "strangers",
-    "ask_below: own", "strangers",
+    "unsure: own", "strangers",
 )  # fmt: skip
 FORMS = ("{}", "list the {}", "How many {} are there?")
 
@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         bound = sorted(likely)[len(likely) // 20]
         shares = [
             found, silent, _below(unlikely, bound), _below(likely, REFUSE_BELOW),
-            _below(unlikely, REFUSE_BELOW), _below(sure, ASK_BELOW), _below(doubted, ASK_BELOW),
+            _below(unlikely, REFUSE_BELOW), _below(sure, UNSURE), _below(doubted, UNSURE),
         ]  # fmt: skip
         percent = [f"{100 * share:.1f}" for share in shares]
         auc = f"{area_under_curve(likely, unlikely):.3f}"

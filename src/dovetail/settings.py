@@ -70,7 +70,7 @@ class Settings:
     embedded_text: str = "schema"
     selector: str = "auto"
     breadth: float = 0.62
-    ask_below: float = 0.7
+    ask_below: float = 0.95
     refuse_below: float = 0.03
     use_sources: bool = True
     llm: str | None = None
