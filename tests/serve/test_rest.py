@@ -163,6 +163,10 @@ def test_a_table_outside_a_tokens_list_is_invisible_on_every_path(live: LiveCata
         client.get("/api/tables"),
         client.get("/api/joins", params={"least": 0}),
         client.get("/api/families"),
+        client.get("/api/pile"),
+        client.get("/api/about"),
+        client.post("/api/set", json={"tables": ["orders", "products"]}),
+        client.get("/api/tables", params={"like": "shop"}),
         client.get("/api/path", params={"start": "orders", "end": "products"}),
         client.get("/api/tables/orders"),
         client.get("/api/stats"),
@@ -178,6 +182,7 @@ def test_a_table_outside_a_tokens_list_is_invisible_on_every_path(live: LiveCata
         client.post("/api/answer", json={"sql": "SELECT * FROM customers"}),
         client.post("/api/answer", json={"sql": 'SELECT * FROM "shop::customers"'}),
         client.post("/api/answer", json={"sql": "SELECT 1", "tables": ["customers"]}),
+        client.post("/api/set", json={"tables": ["orders", "customers"]}),
     ):
         assert reply.status_code in (404, 422)
         assert "customer 1" not in reply.text

@@ -47,6 +47,7 @@ from dovetail.serve.examples import examples
 from dovetail.serve.guarded import Guarded, Metrics, RequestLimits, problem
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.page_files import add_page
+from dovetail.serve.pile import Piles, PileView
 from dovetail.serve.views import RankedView, RowsView, answer_view, ranked_view, told_table
 
 # What an error of ours is over HTTP, the first that fits.
@@ -239,6 +240,13 @@ def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
         catalog = _catalog(live, request)
         first, last = (told_table(catalog, name).id for name in (start, end))
         return [join_detail(edge) for edge in catalog.path(first, last)]
+
+    piles = Piles()
+
+    @app.get("/api/pile")
+    def pile(request: Request) -> PileView:
+        """The whole join graph as a drawing: families folded, every table with its place."""
+        return piles.of(_catalog(live, request))
 
     @app.get("/api/families")
     def families(

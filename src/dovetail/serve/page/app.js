@@ -4,12 +4,13 @@ import { Problem, get, onMissingToken } from "./api.js";
 import { AskView } from "./ask_view.js";
 import { count, replace } from "./dom.js";
 import { read } from "./link.js";
+import { PileView } from "./pile_view.js";
 import { problemNotice } from "./problem_notice.js";
 import { TableView } from "./table_view.js";
 import { setUpTheme } from "./theme.js";
 import { askForToken } from "./token_dialog.js";
 
-const VIEWS = { ask: AskView, table: TableView };
+const VIEWS = { ask: AskView, pile: PileView, table: TableView };
 const main = document.getElementById("main");
 const made = new Map();
 let about = null;
@@ -35,6 +36,7 @@ function route() {
   const view = made.get(name);
   if (view !== shown) {
     shown?.hide?.();
+    main.classList.toggle("wide", Boolean(view.wide));
     replace(main, view.element);
     scrollTo(0, 0);
   }
