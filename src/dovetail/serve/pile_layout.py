@@ -132,7 +132,8 @@ def _within(many: int, links: Sequence[tuple[int, int]]) -> Floats:
     points[order] = np.stack([ring * np.cos(angle), ring * np.sin(angle)], axis=1) * 0.75
     if links and 2 < many <= _SPRUNG:
         points = _sprung(points, np.array(links))
-    return points - (points.min(axis=0) + points.max(axis=0)) / 2
+    centred: Floats = points - (points.min(axis=0) + points.max(axis=0)) / 2
+    return centred
 
 
 def _sprung(points: Floats, links: npt.NDArray[np.int64]) -> Floats:
