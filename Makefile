@@ -77,7 +77,8 @@ bench-families: $(VENV)/.dev ## how well families are found, and 100,000 tables 
 bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
 	$(BIN)/python benchmarks/execution.py
 
-soak: $(VENV)/.dev ## half a million hostile statements, 2,000 tampered catalogs; CASES as wished
+soak: $(VENV)/.dev ## half a million hostile statements, 2,000 tampered catalogs, long tests; CASES as wished
+	$(BIN)/pytest $(SPREAD) --soak
 	$(BIN)/python -m benchmarks.soak $(if $(CASES),--cases $(CASES))
 
 bench-data: ## unpack the corpora of the evaluation; with ARCHIVES=folder, from there

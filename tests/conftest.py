@@ -73,8 +73,19 @@ _SLOW = (
 )  # fmt: skip
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests as slow by where they stand; single ones elsewhere are marked by hand."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", action="store_true", help="run the tests marked soak, and only them")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests as slow by where they stand; single ones elsewhere are marked by hand.
+
+    Those marked soak are for `make soak` and left out otherwise.
+    """
+    soak = bool(config.getoption("--soak"))
+    wanted = [item for item in items if bool(item.get_closest_marker("soak")) == soak]
+    config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
+    items[:] = wanted
     here = Path(__file__).parent
     for item in items:
         if item.path.is_relative_to(here) and item.path.relative_to(here).as_posix().startswith(

@@ -69,7 +69,7 @@ class Settings:
     embedder: str = "minilm"
     embedded_text: str = "schema"
     selector: str = "auto"
-    breadth: float = 0.62
+    breadth: float = 0.65
     ask_below: float = 0.95
     refuse_below: float = 0.03
     use_sources: bool = True

@@ -65,7 +65,7 @@ def ask(
             min=0,
             max=1,
             metavar="SHARE",
-            help="graph: how many tables it takes, from 0 (the best one) to 1 (all) [0.62].",
+            help="graph: how many tables it takes, from 0 (the best one) to 1 (all) [0.65].",
         ),
     ] = None,
     recall: Annotated[float | None, typer.Option(min=0, max=1, hidden=True)] = None,

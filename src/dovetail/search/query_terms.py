@@ -5,6 +5,7 @@ Stems are rough on purpose: two forms of a word need only end alike, not read we
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from dovetail.joins.naming.name_words import singular
@@ -26,6 +27,9 @@ _RELATIONS = frozenset(
 )
 _ENDINGS = ("ing", "ed", "er", "or", "ion", "ment", "al")
 _LEAST_STEM = 4
+# What belongs to somebody ("Solberg's office"), and a count ("the number of events"): neither the
+# ending nor the count names anything.
+_NAMES_NOTHING = re.compile(r"(?<=\w)['\u2019]s\b|\bnumbers? (?=of\b)", re.IGNORECASE)
 # A question of more different words is not read to its end.
 _MOST_WORDS = 400
 
@@ -69,10 +73,12 @@ def query_words(question: str) -> dict[str, str]:
 
     >>> query_words("Show the singers of each song, and what they are singing")
     {'sing': 'singers', 'song': 'song'}
+    >>> query_words("Count the number of Solberg's visits, by room number")
+    {'count': 'count', 'solberg': 'solberg', 'visit': 'visits', 'room': 'room', 'numb': 'number'}
     """
     written: dict[str, str] = {}
     meant: dict[str, None] = {}
-    for word in spelled(question).split():
+    for word in spelled(_NAMES_NOTHING.sub("", question)).split():
         written.setdefault(stem(word), word)
         if word not in _STOP_WORDS:
             meant.setdefault(stem(word))

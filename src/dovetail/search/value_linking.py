@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,8 @@ _MOST_DIGITS = 18
 # A bare number is a cell of many columns by chance, and a lone word that is not written as a name
 # is likelier to be speech.
 _NUMBER, _PLAIN_WORD = 0.2, 0.2
+# The words that a name may have which another table keeps in a column each.
+_NAME_WORDS = (2, 3)
 
 
 class ValueLinker:
@@ -57,17 +60,41 @@ class ValueLinker:
 
         Spans come with the longest first, so that the longest values win.
         """
+        holders = self._holders(spans)
+        words = {
+            span.start: held
+            for span, held in zip(spans, holders, strict=True)
+            if span.end - span.start == 1
+        }
         found: dict[str, tuple[Span, Ints]] = {}
         used: set[int] = set()
-        for span, held in zip(spans, self._holders(spans), strict=True):
+        for span, held in zip(spans, holders, strict=True):
             columns = self._of_years(held) if _YEAR.fullmatch(span.text) else held
             taken = range(span.start, span.end)
             if len(columns) and used.isdisjoint(taken):
                 used.update(taken)
+                if span.named and len(taken) in _NAME_WORDS:
+                    columns = self._with_parts(columns, [words.get(at, _NOTHING) for at in taken])
                 found.setdefault(span.text, (span, columns))
         return tuple(
             ValueLink(span, columns, self._term(span, columns)) for span, columns in found.values()
         )
+
+    def _with_parts(self, columns: Ints, words: Sequence[Ints]) -> Ints:
+        """Columns that hold a name, and those of tables that hold its words in a column each.
+
+        A person who is `Ingrid Solberg` in one table has a first and a last name in another.
+        """
+        first, *others = (_by_table(held, self._bounds) for held in words)
+        tables = set(first).intersection(*others)
+        parts = {
+            column
+            for table in tables
+            for split in product(*(word[table] for word in (first, *others)))
+            if len(set(split)) == len(split)
+            for column in split
+        }
+        return np.union1d(columns, np.array(sorted(parts), dtype=np.int64))
 
     def _of_years(self, columns: Ints) -> Ints:
         """The columns where a year can be meant: not those of a key that counts rows."""
@@ -121,6 +148,15 @@ class ValueLinker:
         ]
         place, column = (np.concatenate(part) for part in zip(*held, strict=True))
         return place, column
+
+
+def _by_table(columns: Ints, bounds: Ints) -> dict[int, list[int]]:
+    """Columns by the table that they are of."""
+    found: dict[int, list[int]] = {}
+    tables = np.searchsorted(bounds, columns, side="right") - 1
+    for table, column in zip(tables.tolist(), columns.tolist(), strict=True):
+        found.setdefault(table, []).append(column)
+    return found
 
 
 def readings(texts: Sequence[str], comparison: Comparison) -> Iterator[tuple[Ints, Hashes]]:

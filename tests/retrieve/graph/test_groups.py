@@ -20,7 +20,7 @@ def match(words: list[list[float]]) -> QueryMatch:
     found = np.array(words, dtype=np.float32)
     count, none = found.shape[1], np.zeros(found.shape[1], dtype=np.float32)
     return QueryMatch(
-        scores=none, names=none, columns=none, headers=none, gains=none, words=found,
+        scores=none, names=none, columns=none, headers=none, gains=none, words=found, covers=found,
         word_weights=np.ones(len(found), dtype=np.float32), mass=float(len(found)),
         values=np.zeros((0, count), dtype=np.float32),
         value_weights=np.zeros(0, dtype=np.float32), plain=np.zeros(0, dtype=np.float32),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dovetail.domain import TableId
+from dovetail.domain import JoinEdge, TableId
 
 # Above this score a join or a name link connects two tables. Name links count where a table has too
 # few rows for a join to be proven: without them the sets of Beaver, whose tables are empty, fall
@@ -37,11 +37,15 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class ConnectedSet:
-    """The chosen tables, the connectors between them, and the chosen that no short path reached."""
+    """The chosen tables, the connectors between them, and the chosen that no short path reached.
+
+    `direct` are joins that stand in for connectors (direct.py).
+    """
 
     tables: tuple[TableId, ...]
     connectors: tuple[Connector, ...] = ()
     left_out: tuple[TableId, ...] = ()
+    direct: tuple[JoinEdge, ...] = ()
 
     @property
     def ids(self) -> list[TableId]:

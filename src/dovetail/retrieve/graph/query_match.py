@@ -47,6 +47,7 @@ class QueryMatch:
     values: Floats
     value_weights: Floats
     plain: Floats  # of each value, how likely it is a plain word of speech that no name says
+    covers: Floats  # how far each covers each word, by a name or a value; numbers are left out
     joins: Floats
     dense: Floats  # the search's signals of each: by schema line,
     held: Floats  # by linked values,
@@ -62,6 +63,7 @@ class QueryMatch:
             self,
             scores=scores,
             words=self.words[:, kept],
+            covers=self.covers[:, kept],
             values=self.values[:, kept],
             joins=self.joins[np.ix_(kept, kept)],
             **{name: getattr(self, name)[kept] for name in each},
@@ -92,6 +94,7 @@ class QueryMatcher:
         words, columns = self._match(query.terms, tables)
         best = {term.text: row for term, row in zip(query.terms, words.max(axis=1), strict=True)}
         inside = _inside_names(query.links)
+        held = self._held(query.links, tables)
         damped = [_IN_VALUE if term.text in inside else 1.0 for term in query.terms]
         return QueryMatch(
             scores=_scores(candidates),
@@ -102,9 +105,10 @@ class QueryMatcher:
             words=words,
             word_weights=_floats([term.weight for term in query.terms]) * _floats(damped),
             mass=query.mass,
-            values=self._held(query.links, tables),
+            values=held,
             value_weights=_floats([link.term.weight for link in query.links]),
             plain=_plain(query.links, best),
+            covers=_covers(query, words, held),
             joins=self._searcher.joined(tables),
             dense=_signal(candidates, "dense", 1.0),
             held=_signal(candidates, "value", 1.0),
@@ -159,6 +163,20 @@ class QueryMatcher:
         said = [*comment_words(known), *(word for text in told for word in query_words(text))]
         level = dict.fromkeys(said, IN_COMMENT) | level
         return _Vocabulary(level, tuple(plain))
+
+
+def _covers(query: Query, words: Floats, held: Floats) -> Floats:
+    """How far each candidate covers each word: by its names, or by a value that has the word."""
+    found = words.copy()
+    rows = {term.text: row for row, term in enumerate(query.terms)}
+    for link, holders in zip(query.links, held, strict=True):
+        for word in stems(link.span.text):
+            if word in rows:
+                found[rows[word]] = np.maximum(found[rows[word]], holders)
+    for word, row in rows.items():
+        if word.isdigit():
+            found[row] = 0
+    return found
 
 
 def _inside_names(links: Sequence[ValueLink]) -> set[str]:

@@ -33,8 +33,10 @@ from dovetail.retrieve.graph.alternatives import Reading, Reasons, alternatives
 from dovetail.retrieve.graph.answerable import answerable, uncovered_words
 from dovetail.retrieve.graph.belonging import Belonging, Pairs
 from dovetail.retrieve.graph.connect import ConnectedSet, Connector, LinkGraph
+from dovetail.retrieve.graph.direct import without_needless
 from dovetail.retrieve.graph.features import FEATURES, features
 from dovetail.retrieve.graph.groups import Group, groups
+from dovetail.retrieve.graph.home import stay_home, system_of
 from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
 from dovetail.retrieve.graph.set_features import SetInput, set_input
 from dovetail.retrieve.graph.set_scorer import SetScorer, shipped
@@ -61,7 +63,9 @@ WEIGHTS = {
     "plain_values": 1.30,
 }
 BIAS = -2.11
-BREADTH, CANDIDATES = 0.62, 16
+BREADTH, CANDIDATES = 0.65, 16
+# How much likelier tables must be that come in together with connectors: these cost precision too.
+_CONNECTED = 2.0
 # Tables that are named as the nearest where a question is refused.
 _NEAREST = 3
 # Features under the names that traces had before.
@@ -177,6 +181,7 @@ class GraphRetriever:
         self._searcher = searcher
         self._matcher = QueryMatcher(searcher)
         self._belonging = Belonging(searcher, use_sources=use_sources)
+        self._use_sources = use_sources
         self._breadth = breadth
         self._k = k
         self._refuse_below = refuse_below
@@ -207,8 +212,10 @@ class GraphRetriever:
                 UNCOVERED: uncovered_words(query, scored.match) if scored.match else [],
             }
             chosen, others = [], ()
+        made = table_set(question, self._searcher.joins, chosen, stages)
         return replace(
-            table_set(question, self._searcher.joins, chosen, stages),
+            made,
+            joins=(*made.joins, *(found.direct if chosen else ())),
             confidence=sure,
             alternatives=others,
             answerable=likely,
@@ -250,11 +257,16 @@ class GraphRetriever:
         """The set at some breadth: the candidates above the cut that are meant, connected."""
         tables, meant = scored.tables, scored.meant
         places = pick(scored.probabilities, breadth) if tables else []
-        chosen = [tables[place] for place in places if place in meant]
+        places = [place for place in places if place in meant]
+        if self._use_sources and scored.match is not None:
+            systems = [system_of(table) for table in tables]
+            places = stay_home(places, systems, scored.match.covers, scored.probabilities)
+        chosen = [tables[place] for place in places]
         best = float(scored.probabilities.max(initial=0))
         # What a narrow cut lets through is sure, and worth connectors that are not.
-        least = min(cut(breadth), cut(BREADTH)) * best
-        return self._links.connect(chosen, scored.by_table, least)
+        least = _CONNECTED * min(cut(breadth), cut(BREADTH)) * best
+        found = self._links.connect(chosen, scored.by_table, least)
+        return without_needless(self._searcher.catalog, self._searcher.joins, found)
 
     def confidence(self, scored: ScoredCandidates, found: ConnectedSet) -> float:
         """The expected F1 of a selected set; connectors count by their probability as well."""
