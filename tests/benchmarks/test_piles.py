@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from benchmarks.piles import PILES, best_score, measure
 
 import dovetail
-from benchmarks.piles import PILES, best_score, measure
 
 
 @pytest.mark.parametrize("name", PILES)
