@@ -72,7 +72,7 @@ def brewery(folder: Path) -> tuple[dovetail.Catalog, list[Asked]]:
     """The brewery's pile, indexed, and its questions."""
     sources = write_brewery(folder)
     catalog = dovetail.build(*(f"{path.name}={path}" for path in sources), into=folder / "catalog")
-    questions = [{**row, "tables": row["gold_tables"]} for row in brewery_questions()]
+    questions: list[Asked] = [{**row, "tables": row["gold_tables"]} for row in brewery_questions()]
     return catalog, questions
 
 
