@@ -13,7 +13,7 @@ CORPORA := .bench/data
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .PHONY: help demo test test-fast setup check lint types imports docs site bench-profile bench-index bench-joins \
-	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-data bench bench-llm soak fit clean
+	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-serve bench-data bench bench-llm soak fit clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -76,6 +76,9 @@ bench-families: $(VENV)/.dev ## how well families are found, and 100,000 tables 
 
 bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
 	$(BIN)/python benchmarks/execution.py
+
+bench-serve: $(VENV)/.dev ## load on dovetail serve beside the same work in a process, and a soak; SOAK=minutes
+	$(BIN)/python -m benchmarks.serving $(if $(SOAK),--soak $(SOAK))
 
 soak: $(VENV)/.dev ## half a million hostile statements, 2,000 tampered catalogs, long tests; CASES as wished
 	$(BIN)/pytest $(SPREAD) --soak

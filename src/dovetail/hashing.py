@@ -82,6 +82,19 @@ def mix(words: Hashes) -> Hashes:
     return words
 
 
+def readable_text(array: pa.Array) -> pa.Array:
+    """Text that is not valid UTF-8, with its offending bytes written as escapes."""
+    if not is_text(array.type):
+        return array
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        raw = array.cast(pa.large_binary()).to_pylist()
+        texts = [None if cell is None else cell.decode("utf-8", "backslashreplace") for cell in raw]
+        return pa.array(texts, pa.large_string())
+    return array
+
+
 Present = npt.NDArray[np.bool_]
 
 

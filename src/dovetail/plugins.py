@@ -6,7 +6,9 @@ A built-in part is a reference `package.module:name`, so nothing is imported bef
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import entry_points
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, cast
 
 from dovetail.errors import UsageError
@@ -64,7 +66,7 @@ def load(group: str, name: str) -> Any:
     """Find a part of a group by name; the error for an unknown name lists those there are."""
     if name in _BUILT_IN[group]:
         return resolve(_BUILT_IN[group][name])
-    offered = {entry.name: entry for entry in entry_points(group=group)}
+    offered = _offered(group, entry_points)
     if name in offered:
         return offered[name].load()
     known = ", ".join(names(group)) or "none"
@@ -73,7 +75,13 @@ def load(group: str, name: str) -> Any:
 
 def names(group: str) -> list[str]:
     """List the names of a group: built in, or offered by another package."""
-    return sorted({*_BUILT_IN[group], *(entry.name for entry in entry_points(group=group))})
+    return sorted({*_BUILT_IN[group], *_offered(group, entry_points)})
+
+
+@cache
+def _offered(group: str, find: Callable[..., Iterable[EntryPoint]]) -> Mapping[str, EntryPoint]:
+    """The parts that other packages offer, found once: it takes a look into every package."""
+    return {entry.name: entry for entry in find(group=group)}
 
 
 def resolve(reference: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -205,7 +205,8 @@ class Catalog(CatalogReader):
         if sources is not None:
             wanted = [sources] if isinstance(sources, str) else sources
             searcher = searcher.among(tables_of_sources(self.ids, wanted))
-        retriever = open_selector(
+        made = partial(
+            open_selector,
             selector,
             self._opened,
             settings=settings,
@@ -214,6 +215,10 @@ class Catalog(CatalogReader):
             llm=model,
             searcher=searcher,
         )
+        if sources is None and model is None:
+            retriever = self._noted.selector((searcher, selector, settings, k, prompt), made)
+        else:
+            retriever = made()
         found = retriever.retrieve(question)
         if explain:
             found = explained(found, searcher, settings)

@@ -25,15 +25,24 @@ class NarrowedCatalog(Catalog):
         some = CatalogReader(whole.folder, whole.manifest, whole.records.take(rows), segments)
         super().__init__(some, whole.settings)
         self._whole = whole
+        # The views of the whole catalog, which change with its notes, and what is left of them.
+        self._searchers: tuple[Searcher, Searcher] | None = None
+        self._graphs: tuple[JoinGraph, JoinGraph] | None = None
 
-    @cached_property
+    @property
     def searcher(self) -> Searcher:
         """Search over the tables that are left."""
-        return self._whole.searcher.among(self.ids)
+        whole = self._whole.searcher
+        if self._searchers is None or self._searchers[0] is not whole:
+            self._searchers = (whole, whole.among(self.ids))
+        return self._searchers[1]
 
-    @cached_property
+    @property
     def _graph(self) -> JoinGraph:
-        return self._whole.join_graph().among(self.ids)
+        whole = self._whole.join_graph()
+        if self._graphs is None or self._graphs[0] is not whole:
+            self._graphs = (whole, whole.among(self.ids))
+        return self._graphs[1]
 
     @cached_property
     def _families(self) -> Families:

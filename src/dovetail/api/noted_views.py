@@ -1,19 +1,23 @@
-"""What is made of a catalog and a person's notes: its searcher and its join graph.
+"""What is made of a catalog and a person's notes: its searcher, its join graph, its selectors.
 
-Both are kept until the notes file changes, since making them takes longer than most questions.
+They are kept until the notes file changes, since making them takes longer than most questions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.joins.graph import JoinGraph
 from dovetail.notes.notes import Notes
 from dovetail.notes.reading import read_notes
+from dovetail.ports import Retriever
 from dovetail.search.searcher import Searcher
+
+# Options that selectors are kept for.
+_SELECTORS_KEPT = 8
 
 
 @dataclass(slots=True)
@@ -24,6 +28,7 @@ class NotedViews:
     notes: Notes
     _searcher: Searcher | None = None
     _graph: JoinGraph | None = None
+    _selectors: dict[Hashable, Retriever] = field(default_factory=dict)
 
     @classmethod
     def now(cls, earlier: NotedViews | None, catalog: CatalogReader) -> NotedViews:
@@ -38,6 +43,15 @@ class NotedViews:
         if self._searcher is None:
             self._searcher = plain().noted(self.notes)
         return self._searcher
+
+    def selector(self, key: Hashable, made: Callable[[], Retriever]) -> Retriever:
+        """The selector of some options; what it works out of the whole catalog is kept with it."""
+        found = self._selectors.get(key)
+        if found is None:
+            if len(self._selectors) >= _SELECTORS_KEPT:
+                self._selectors.clear()
+            found = self._selectors.setdefault(key, made())
+        return found
 
     def graph(self, made: Callable[[Notes], JoinGraph]) -> JoinGraph:
         """The join graph with pins and bans."""

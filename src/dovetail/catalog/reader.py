@@ -6,7 +6,7 @@ import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,8 @@ from dovetail.settings import Settings
 NOTES = "dovetail.notes.toml"
 _ATTEMPTS = 20
 _CHUNK = 512
+# Tables that stay as objects: making one takes as long as most of what is done with it.
+_TABLES_KEPT = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class CatalogReader:
         self.manifest = manifest
         self.records = records
         self._segments = segments
+        # Of the records alone: a cache that held the reader would keep it alive.
+        self._table_at = lru_cache(maxsize=_TABLES_KEPT)(partial(_table_at, records))
         # Where a person's notes on the catalog stand, if they are to be used.
         self.notes_file: Path | None = None
         # What a dbt project says of the tables, if it is to be used; its keys and descriptions are
@@ -131,7 +135,7 @@ class CatalogReader:
         row = self._row(
             find_table(self.ids, table, self.folder) if isinstance(table, str) else table
         )
-        return self.records.domain_tables(row, row + 1)[0]
+        return self._table_at(row)
 
     def __contains__(self, table: object) -> bool:
         """Whether some table is called that; by a name that several have, too."""
@@ -278,3 +282,7 @@ class CatalogReader:
         if row == len(self.ids) or self.ids[row] != table:
             find_table(self.ids, table, self.folder)  # raises, with names that are near
         return row
+
+
+def _table_at(records: Records, row: int) -> Table:
+    return records.domain_tables(row, row + 1)[0]

@@ -27,6 +27,9 @@ def serve(
     per_minute: Annotated[
         int, typer.Option(metavar="N", min=1, help="Requests of one caller in a minute.")
     ] = 600,
+    at_once: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Requests under way at once, of all callers.")
+    ] = 16,
     catalog: CatalogOption = None,
 ) -> None:
     """Serve a catalog over HTTP, as JSON; it only reads.
@@ -50,7 +53,7 @@ def serve(
         )
     settings = settings_for(catalog)
     live = LiveCatalog(settings.catalog, settings, tables or ())
-    app = rest_app(live, access, RequestLimits(per_minute=per_minute))
+    app = rest_app(live, access, RequestLimits(per_minute=per_minute, at_once=at_once))
     typer.echo(
         f"dovetail serves {len(live.current()):,} tables at http://{host}:{port}/api", err=True
     )

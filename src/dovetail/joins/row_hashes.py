@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import DovetailError, RescanError
-from dovetail.hashing import Comparison, Hashes, drop_missing, hash_values
+from dovetail.hashing import Comparison, Hashes, drop_missing, hash_values, readable_text
 from dovetail.plugins import open_source
 from dovetail.ports import Listing, Source, SourceSpec
 from dovetail.sources.resolve import expand
@@ -96,7 +96,7 @@ class RowReader:
             piece = np.zeros((batch.num_columns, batch.num_rows), dtype=np.uint64)
             for place, (column, array) in enumerate(zip(scan.columns, batch.columns, strict=True)):
                 how = Comparison.COERCED if column.untyped and typed else self._comparison
-                values, present = drop_missing(array, how)
+                values, present = drop_missing(readable_text(array), how)
                 piece[place, slice(None) if present is None else present] = hash_values(values, how)
             pieces.append(piece)
         if not pieces:

@@ -23,6 +23,7 @@ from dovetail.hashing import (
     hash_values,
     is_binary,
     is_text,
+    readable_text,
     text_buffers,
 )
 from dovetail.offline.distinct import HashCounts, count_distinct, count_distinct_columns
@@ -75,7 +76,7 @@ def hash_columns(
 def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[HashedColumn]:
     columns, height = len(arrays), len(arrays[0])
     whole = arrays[0] if columns == 1 else pa.concat_arrays(arrays)
-    values, present = drop_missing(readable(whole), comparison)
+    values, present = drop_missing(readable_text(whole), comparison)
     hashes = hash_values(values, comparison)
     if present is None:
         counts = np.full(columns, height)
@@ -102,19 +103,6 @@ def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[HashedCol
             lengths=lengths[column],
             phrases=found[column],
         )
-
-
-def readable(array: pa.Array) -> pa.Array:
-    """Text that is not valid UTF-8, with its offending bytes written as escapes."""
-    if not is_text(array.type):
-        return array
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid:
-        raw = array.cast(pa.large_binary()).to_pylist()
-        texts = [None if cell is None else cell.decode("utf-8", "backslashreplace") for cell in raw]
-        return pa.array(texts, pa.large_string())
-    return array
 
 
 def _ends(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Range | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from dovetail.families.joins import LogicalJoinGraph
 from dovetail.joins.column_arrays import spans as ranges
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.known_edges import known_edges
+from dovetail.method_cache import method_cache
 from dovetail.notes.edges import noted_graph, noted_scores
 from dovetail.notes.marks import marked_families
 from dovetail.notes.notes import NO_NOTES, Notes
@@ -80,7 +81,7 @@ class Searcher:
         self._whole = open_index(catalog, inputs, on_progress)
         self._bounds = np.asarray(catalog.records.bounds)
         self._use = use_prior(catalog)
-        self._embed = lru_cache(maxsize=_VECTORS_KEPT)(self._embedded)
+        self._embed = lru_cache(maxsize=_VECTORS_KEPT)(partial(_embedded, self.embedder))
         self._view(None)
 
     def among(self, tables: Iterable[TableId]) -> Searcher:
@@ -140,7 +141,7 @@ class Searcher:
         self._noted_terms = NotedTerms(self.notes, self.places, stands)
         # Which tables may be found; None where all may.
         self._allowed = allowed
-        self._analyse = lru_cache(maxsize=_QUERIES_KEPT)(self._analysed)
+        self._analyse = method_cache(self._analysed, _QUERIES_KEPT)
 
     def _is_allowed(self, table: TableId) -> bool:
         return self._allowed is None or bool(self._allowed[self.places[table]])
@@ -215,18 +216,7 @@ class Searcher:
 
     def vectors(self, questions: Sequence[str]) -> Vectors:
         """The vectors of several questions, one per row."""
-        return self._needed.embed_queries(questions)
-
-    def _embedded(self, question: str) -> Vectors:
-        vector: Vectors = self.vectors([question])[0]
-        return vector
-
-    @property
-    def _needed(self) -> Embedder:
-        """The embedder, where nothing goes without one."""
-        if self.embedder is None:
-            raise ModelError(NO_EMBEDDER)
-        return self.embedder
+        return _needed(self.embedder).embed_queries(questions)
 
     def dense(self, question: Query | str, k: int) -> list[Candidate]:
         """The `k` nearest tables by vector alone, the paper's DR; none for no question."""
@@ -391,3 +381,15 @@ class Searcher:
         if self._index.headers is None:
             raise ModelError(NO_EMBEDDER)
         return Dense.build(self._index.headers.of(slice(None)))
+
+
+def _embedded(embedder: Embedder | None, question: str) -> Vectors:
+    vector: Vectors = _needed(embedder).embed_queries([question])[0]
+    return vector
+
+
+def _needed(embedder: Embedder | None) -> Embedder:
+    """The embedder, where nothing goes without one."""
+    if embedder is None:
+        raise ModelError(NO_EMBEDDER)
+    return embedder

@@ -61,6 +61,10 @@ class Metrics:
         self.under_way = Gauge(
             "dovetail_requests_under_way", "Requests under way.", registry=self.registry
         )
+        self.generations = Gauge(
+            "dovetail_catalog_generations", "Generations of the catalog that are held.",
+            registry=self.registry,
+        )  # fmt: skip
 
 
 class Guarded:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from threading import Lock
+from typing import Any
+from weakref import WeakSet
 
 from dovetail.api.catalog import Catalog
 from dovetail.api.catalog import open as open_catalog
 from dovetail.api.narrowed import narrowed
 from dovetail.catalog.knowledge.stored import FOLDER
 from dovetail.catalog.manifest import FILE
+from dovetail.errors import DovetailError
 from dovetail.settings import Settings
 
 # What tells one state of a catalog from the next: inode, time and size of its manifest, and of what
@@ -21,7 +27,8 @@ _Stamp = tuple[tuple[int, int, int], ...]
 class LiveCatalog:
     """Gives the catalog as it is now; whoever holds an older one can go on with it.
 
-    `tables` are patterns of the tables that may be seen; without any, all may.
+    `tables` are patterns of the tables that may be seen; without any, all may. A generation is
+    gone, with its memory and its processes, as soon as nobody holds it.
     """
 
     def __init__(self, folder: str | Path, settings: Settings, tables: Sequence[str] = ()) -> None:
@@ -29,28 +36,62 @@ class LiveCatalog:
         self.settings = settings
         self._tables = tuple(tables)
         self._lock = Lock()
+        self._opening = Lock()
+        self._generations: WeakSet[Catalog] = WeakSet()
+        self._held = 0
         self._stamp = self._now()
         self._narrow: dict[tuple[str, ...], Catalog] = {}
         self._catalog = self._opened()
 
+    @property
+    def generations(self) -> int:
+        """How many generations of the catalog are held: one, or more while requests end."""
+        return len(self._generations)
+
     def current(self, tables: Sequence[str] = ()) -> Catalog:
         """The catalog with the last update that landed, or those of its tables that fit patterns.
 
-        While a new manifest cannot be read, the old catalog stays.
+        Who comes first after an update opens the new generation; who comes meanwhile is given the
+        old one and does not wait. While a new manifest cannot be read, the old catalog stays.
         """
         stamp, wanted = self._now(), tuple(tables)
+        if stamp is not None and stamp != self._stamp and self._opening.acquire(blocking=False):
+            try:
+                self._renew(stamp)
+            finally:
+                self._opening.release()
         with self._lock:
-            if stamp is not None and stamp != self._stamp:
-                self._catalog, self._stamp = self._opened(), stamp
-                self._narrow.clear()
+            self._trim_memory()
             if not wanted:
                 return self._catalog
             if wanted not in self._narrow:
                 self._narrow[wanted] = narrowed(self._catalog, wanted)
             return self._narrow[wanted]
 
+    def _renew(self, stamp: _Stamp) -> None:
+        if stamp == self._stamp:  # another was quicker
+            return
+        opened = self._opened()
+        with suppress(DovetailError):  # whoever searches is told
+            _ = opened.searcher  # made here, so that nobody waits for it
+        with self._lock:
+            self._catalog, self._stamp = opened, stamp
+            self._narrow.clear()
+
+    def _trim_memory(self) -> None:
+        """Give the memory of a generation that is gone back to the system, where the C library can.
+
+        The library keeps what threads have freed in an arena for each of them: with every
+        generation a little more would stay.
+        """
+        held, self._held = self._held, self.generations
+        if self._held < held and (trim := _malloc_trim()) is not None:
+            trim(0)
+
     def _opened(self) -> Catalog:
-        return narrowed(open_catalog(self.folder, self.settings), self._tables)
+        opened = narrowed(open_catalog(self.folder, self.settings), self._tables)
+        self._generations.add(opened)
+        return opened
 
     def _now(self) -> _Stamp | None:
         try:
@@ -59,3 +100,8 @@ class LiveCatalog:
         except OSError:
             return None
         return tuple((one.st_ino, one.st_mtime_ns, one.st_size) for one in found)
+
+
+@cache
+def _malloc_trim() -> Any:
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)

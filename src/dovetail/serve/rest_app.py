@@ -142,6 +142,7 @@ def rest_app(
         redoc_url=None,
     )
     metrics = Metrics()
+    metrics.generations.set_function(lambda: live.generations)
     _add_errors(app)
     _add_asking(app, live)
     _add_tables(app, live)

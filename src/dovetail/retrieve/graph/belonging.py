@@ -12,11 +12,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from dovetail.domain import TableId
+from dovetail.method_cache import method_cache
 from dovetail.search.fusion import Floats
 from dovetail.search.searcher import Searcher
 
@@ -60,7 +61,7 @@ class Belonging:
     def __init__(self, searcher: Searcher, *, use_sources: bool = False) -> None:
         self._searcher = searcher
         self._use_sources = use_sources
-        self._spelled = lru_cache(maxsize=_TABLES_KEPT)(self._spelling)
+        self._spelled = method_cache(self._spelling, _TABLES_KEPT)
 
     def pairs(self, tables: Sequence[TableId]) -> Pairs:
         """What there is between each two of some tables."""

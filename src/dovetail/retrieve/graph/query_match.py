@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
 from dovetail.domain import Candidate, TableId
 from dovetail.joins.naming.name_words import identifies
+from dovetail.method_cache import method_cache
 from dovetail.search.fusion import DEFAULT, Floats
 from dovetail.search.lexical import IN_COMMENT, comment_words
 from dovetail.search.query import Query, QueryTerm, ValueLink
@@ -86,7 +86,7 @@ class QueryMatcher:
 
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher
-        self._vocabulary = lru_cache(maxsize=_TABLES_KEPT)(self._read)
+        self._vocabulary = method_cache(self._read, _TABLES_KEPT)
 
     def match(self, query: Query, candidates: Sequence[Candidate]) -> QueryMatch:
         """How a query matches its candidates, of which there is at least one."""

@@ -1,0 +1,100 @@
+"""Generations of a catalog in a server: taken up, held while they are in use, and let go."""
+
+from __future__ import annotations
+
+import gc
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from dovetail.serve.live_catalog import LiveCatalog
+from dovetail.settings import Settings
+from tests.support.scripted import write_shop
+
+QUESTION = "Which customers ordered which products?"
+NO_MODELS = Settings(embedder="none")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    shop = write_shop(tmp_path / "shop.sqlite")
+    dovetail.build(f"shop={shop}", into=tmp_path / "catalog", settings=NO_MODELS)
+    return tmp_path
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """Only what nobody refers to goes; the collector of reference cycles does not help."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def land_an_update(place: Path, number: int) -> None:
+    with closing(sqlite3.connect(place / "shop.sqlite")) as file, file:
+        file.execute(f"CREATE TABLE added_{number} (a TEXT)")
+    dovetail.build(into=place / "catalog", settings=NO_MODELS)
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_a_generation_is_gone_when_its_last_request_ends(place: Path) -> None:
+    live = LiveCatalog(place / "catalog", NO_MODELS)
+    first = live.current()
+    narrow = live.current(["customers", "orders"])
+    assert first.ask(QUESTION)
+    assert len(narrow.ask(QUESTION)) == 2
+    assert len(first.sql("SELECT 1 AS one FROM orders LIMIT 1").rows) == 1
+    seen = [weakref.ref(first), weakref.ref(first.searcher), weakref.ref(narrow)]
+    land_an_update(place, 1)
+    assert "added_1" in live.current()
+    assert "added_1" not in first  # a request that is under way ends on what it began with
+    assert live.generations == 2
+    del first, narrow
+    assert [ref() for ref in seen] == [None, None, None]
+    assert live.generations == 1
+    for number in range(2, 5):
+        land_an_update(place, number)
+        assert live.current().ask(QUESTION)
+        assert live.generations == 1
+
+
+def test_who_comes_while_a_generation_is_opened_does_not_wait(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live = LiveCatalog(place / "catalog", NO_MODELS)
+    land_an_update(place, 1)
+    opening, go_on = threading.Event(), threading.Event()
+    opened = live._opened
+
+    def slowly() -> dovetail.Catalog:
+        opening.set()
+        assert go_on.wait(60)
+        return opened()
+
+    monkeypatch.setattr(live, "_opened", slowly)
+    found: list[dovetail.Catalog] = []
+    first = threading.Thread(target=lambda: found.append(live.current()))
+    first.start()
+    assert opening.wait(60)
+    assert "added_1" not in live.current()
+    go_on.set()
+    first.join(60)
+    assert "added_1" in found[0]
+    assert live.current() is found[0]
+
+
+def test_notes_count_for_narrowed_views_as_well(place: Path) -> None:
+    live = LiveCatalog(place / "catalog", NO_MODELS)
+    some = ["customers", "orders", "products"]
+    assert live.current(some).joins("orders")
+    assert live.current(some).ask(QUESTION)
+    notes = '[tables]\n"customers" = "ignore"\n[joins]\n"orders = customers" = "ban"\n'
+    (place / "dovetail.notes.toml").write_text(notes)
+    assert "customers" not in live.current(some).ask(QUESTION)
+    assert not live.current(some).joins("customers")
