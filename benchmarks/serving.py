@@ -181,7 +181,7 @@ async def post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, quest
 
 def in_process(catalog: dovetail.Catalog, texts: Sequence[str], seconds: float) -> tuple[int, Json]:
     """The same work called in this process for some seconds: answered, as JSON, one by one."""
-    took = []
+    took: list[float] = []
     cpu_before, until = time.process_time(), time.perf_counter() + seconds
     while (began := time.perf_counter()) < until:
         question = texts[len(took) % len(texts)]

@@ -50,7 +50,9 @@ def test_a_generation_is_gone_when_its_last_request_ends(place: Path) -> None:
     assert first.ask(QUESTION)
     assert len(narrow.ask(QUESTION)) == 2
     assert len(first.sql("SELECT 1 AS one FROM orders LIMIT 1").rows) == 1
-    seen = [weakref.ref(first), weakref.ref(first.searcher), weakref.ref(narrow)]
+    seen: list[weakref.ref[object]] = [
+        weakref.ref(thing) for thing in (first, first.searcher, narrow)
+    ]
     land_an_update(place, 1)
     assert "added_1" in live.current()
     assert "added_1" not in first  # a request that is under way ends on what it began with
