@@ -206,19 +206,12 @@ class Catalog(CatalogReader):
             wanted = [sources] if isinstance(sources, str) else sources
             searcher = searcher.among(tables_of_sources(self.ids, wanted))
         made = partial(
-            open_selector,
-            selector,
-            self._opened,
-            settings=settings,
-            k=k,
-            prompt=prompt,
-            llm=model,
-            searcher=searcher,
-        )
-        if sources is None and model is None:
-            retriever = self._noted.selector((searcher, selector, settings, k, prompt), made)
-        else:
-            retriever = made()
+            open_selector, selector, self._opened,
+            settings=settings, k=k, prompt=prompt, llm=model, searcher=searcher,
+        )  # fmt: skip
+        lasting = sources is None and model is None
+        key = (searcher, selector, settings, k, prompt)
+        retriever = self._noted.selector(key, made) if lasting else made()
         found = retriever.retrieve(question)
         if explain:
             found = explained(found, searcher, settings)
