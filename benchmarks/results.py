@@ -22,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from benchmarks.pages import PAGES, write_chapters, write_headlines
+from benchmarks.paper import write as write_paper
 
 import dovetail
 from dovetail.bench.datasets import SAMPLE, Dataset, open_dataset
@@ -135,6 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_chapters(given.pages, chapters)
     if given.pages == PAGES:
         write_headlines()
+        write_paper()
     print(write_report(make_report(files), given.report)[0])
 
 

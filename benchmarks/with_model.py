@@ -23,7 +23,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
-from benchmarks.pages import PAGES, WITH, write_chapters, write_headlines
+from benchmarks.pages import ONE_DATABASE, PAGES, WITH, write_chapters, write_headlines
+from benchmarks.paper import write as write_paper
 from benchmarks.results import chapter_text, print_rows, run_files
 from benchmarks.setups import SETUPS, Setup, System
 
@@ -147,7 +148,14 @@ def chapters(found: Sequence[tuple[Setup, Measured]], model: str) -> Iterator[tu
         if measured.rows:
             (chapter,) = make_report(run_files(measured.rows)).chapters
             text = f"{setup.about}\n\n{chapter_text(chapter, SHOWN)}"
-            yield f"{chapter.dataset}{WITH}{model}{setup.suffix}", text + not_measured(measured)
+            name = f"{chapter.dataset}{WITH}{model}{setup.suffix}{_restricted(chapter.dataset)}"
+            yield name, text + not_measured(measured)
+
+
+def _restricted(dataset: str) -> str:
+    """What a heading says of a corpus that is asked about some of its databases alone."""
+    sources = CHOICES[dataset].sources if dataset in CHOICES else ()
+    return f", {ONE_DATABASE} ({', '.join(sources)})" if sources else ""
 
 
 def not_measured(measured: Measured) -> str:
@@ -199,6 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_chapters(given.pages, dict(chapters(found, model)))
     if given.pages == PAGES:
         write_headlines()
+        write_paper()
     files = [file for found in made.values() for _, m in found for file in run_files(m.rows)]
     if files:
         print(write_report(make_report(files), given.report)[0])

@@ -13,6 +13,7 @@ from dovetail.bench.reporting.comparison import paired_f1, reference, strata
 from dovetail.bench.reporting.costs import (
     Price,
     cost,
+    per_question,
     prompt_lengths,
     tertiles,
     times,
@@ -182,6 +183,41 @@ def test_ablation(folder: Path) -> None:
     assert (row["adjust PR"], row["adjust tables"]) == (75, 1.75)
 
 
+def test_the_ablation_of_hybrid_covers_what_the_model_was_not_asked(tmp_path: Path) -> None:
+    """The model chose for q1; for the others graph did, from candidates of its own."""
+    scored = [{"table": f"db::{name}", "probability": 0.5} for name in "abcd"]
+    chosen = [{"stage": "search"}, {"stage": "select", "confidence": 0.9, "candidates": scored}]
+    traces: dict[str, Stages] = {"q1": TRACES["q1"], **dict.fromkeys(("q2", "q3", "q4"), chosen)}
+    records = [record(name, tables) for name, tables in STAGED.items()]
+    write_run(tmp_path, "hybrid", QUESTIONS, records, traces=traces)
+    row = values(ablation(measured(tmp_path)), "hybrid@4")
+    assert (row["search PR"], row["search tables"]) == (100, 4)
+    # After selection q1 lacks b; what graph chose stays as it is, adjusted or not.
+    assert row["select F1"] == about(100 * (2 / 3 + 2 / 3 + 0.8 + 1) / 4)
+    assert row["adjust F1"] == about(100 * (1 + 2 / 3 + 0.8 + 1) / 4)
+    assert row["adjust tables"] == 1.75
+
+
+def test_a_row_says_which_part_a_published_system_runs_without(tmp_path: Path) -> None:
+    records = [record(name, tables) for name, tables in RANKED.items()]
+    for name in ("jar", "rear", "rear:some/cross-encoder", "core-t:paper", "dense"):
+        write_run(tmp_path, name, QUESTIONS, records, embedder="minilm")
+    labels = [one.label for one in measured(tmp_path)]
+    assert labels == [
+        "core-t:paper@4, no purposes",
+        "dense@4",
+        "jar@4, no sub-questions",
+        "rear@4, no cross-encoder, no purposes",
+        "rear:some/cross-encoder@4, no purposes",
+    ]
+
+
+def test_what_a_question_costs_is_one_table(folder: Path) -> None:
+    row = values(per_question(measured(folder)), "core-t@4")
+    assert (row["questions"], row["calls"], row["tokens in"], row["tokens out"]) == (4, 1, 250, 10)
+    assert row["ms"] >= 0
+
+
 def test_gold_tables_dropped_and_recovered(folder: Path) -> None:
     row = values(recovery(measured(folder)), "core-t@4")
     assert list(row.values())[1:] == [50, 2, 4, 100, 50]
@@ -322,7 +358,7 @@ def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
     for embedder in ("minilm", "none"):
         write_run(tmp_path, "dense", QUESTIONS[:1], [record("q1", "ab")], embedder=embedder)
     labels = [one.label for one in measured(tmp_path)]
-    assert labels == ["dense@4, embedder minilm", "dense@4, embedder none"]
+    assert labels == ["dense@4, embedder minilm", "dense@4, no embedder, embedder none"]
 
 
 def test_execution_accuracy(folder: Path) -> None:

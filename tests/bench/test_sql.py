@@ -196,6 +196,23 @@ def test_every_class_of_error_by_hand(tmp_path: Path, scripted: Start) -> None:
     assert (row["ex_pr"], row["ex_given_pr"]) == (row["ex_all"], row["ex_all"])
 
 
+def test_nothing_is_the_gold_s_nothing_only_in_as_many_columns(
+    tmp_path: Path, scripted: Start
+) -> None:
+    gold = "SELECT id FROM Food WHERE id < 0"
+    asked = [question(name, name, ["Food"], sql=gold) for name in ("same", "wider", "rows")]
+    folder = write_corpus(tmp_path / "farms", asked)
+    scripted(
+        {
+            "same": "SELECT id FROM Food WHERE 1 = 0",
+            "wider": "SELECT id, name FROM Food WHERE 1 = 0",
+            "rows": "SELECT id FROM Food",
+        }
+    )
+    measure(open_dataset(folder), tmp_path / "runs", "oracle")
+    assert verdicts(tmp_path / "runs") == {"same": "", "wider": "result", "rows": "result"}
+
+
 def test_what_retrieval_misses_counts_against_the_answers(
     folder: Path, tmp_path: Path, scripted: Start
 ) -> None:

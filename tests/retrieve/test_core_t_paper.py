@@ -165,3 +165,11 @@ def test_a_reply_that_is_no_json_leaves_all_candidates(shop: Searcher) -> None:
     found = asked(shop, options_of("paper+unadjusted", 5, 16_384), says("I would take them all."))
     assert len(found.ids) == 5
     assert found.trace[1]["fallback"] == 1
+
+
+def test_damaged_json_is_mended_by_ours_and_not_by_the_paper_s(shop: Searcher) -> None:
+    torn = says('{"groups": [{"group_index": 1, "table_indices": [1, 2]')
+    found = asked(shop, options_of("paper+unadjusted", 5, 16_384), torn)
+    assert (len(found.ids), found.trace[1]["fallback"]) == (5, 1)
+    found = asked(shop, options_of("unadjusted", 5, 16_384), torn)
+    assert (len(found.ids), found.trace[1].get("fallback", 0)) == (2, 0)

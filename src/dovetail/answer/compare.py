@@ -67,7 +67,10 @@ def order_of(sql: str, dialect: str = "sqlite") -> Order:
 def same_result(
     gold: Sequence[Sequence[Any]], found: Sequence[Sequence[Any]], order: Order = ANY_ORDER
 ) -> bool:
-    """Whether a result is the gold one."""
+    """Whether a result is the gold one.
+
+    Rows alone cannot tell the widths of two results without any: who has them compares them first.
+    """
     if len(gold) != len(found):
         return False
     if not gold:

@@ -13,12 +13,8 @@ from dovetail.bench.measures import Pair, joinability
 from dovetail.domain import JoinEdge
 from dovetail.joins.cache import work_out
 from dovetail.joins.column_arrays import ColumnArrays, Thresholds
-from dovetail.joins.edges import edges_of
-from dovetail.joins.inclusion.candidates import candidates_between, concatenate
 from dovetail.joins.keys.declared import with_declared
-from dovetail.joins.scoring.foreign_key import local_scores
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
-from dovetail.joins.scoring.scored_pairs import ScoredPairs
 from dovetail.models.vectors import CachedEmbedder
 from dovetail.offline.progress import ProgressCallback
 from dovetail.plugins import open_embedder
@@ -53,14 +49,13 @@ def bench_joins(
     arrays = ColumnArrays.of(catalog)
     gold = declared(dataset, arrays)
     live = int((arrays.rows > 0).sum())
-    weak = scoring(name).name == DEFAULT_SCORING
+    ours = scoring(name).name == DEFAULT_SCORING
     shown = {}
-    if weak:
+    if ours:
         seen = work_out(catalog, name, Thresholds(sources=True))
-        shown["by_source"] = _measured(arrays, gold, seen, weak=True)
-    if weak and catalog.keys_digest:
-        known = with_declared(catalog, edges)
-        shown["declared"] = _measured(arrays, gold, known, weak=True)
+        shown["by_source"] = _measured(arrays, gold, seen)
+    if ours and catalog.keys_digest:
+        shown["declared"] = _measured(arrays, gold, with_declared(catalog, edges))
     return {
         "dataset": dataset.name,
         "scoring": name,
@@ -70,21 +65,19 @@ def bench_joins(
         "empty_tables": len(arrays.ids) - live,
         "columns": len(arrays),
         "seconds": round(seconds, 3),
-        **_measured(arrays, gold, edges, weak=weak),
+        **_measured(arrays, gold, edges),
         **shown,
     }
 
 
 def _measured(
-    arrays: ColumnArrays, gold: dict[Pair, ColumnPairs], edges: Sequence[JoinEdge], *, weak: bool
+    arrays: ColumnArrays, gold: dict[Pair, ColumnPairs], edges: Sequence[JoinEdge]
 ) -> dict[str, Any]:
     """How edges do over all pairs of tables with rows, and over those of one database.
 
-    `weak`: of declared keys without an edge, the best columns are looked up all the same.
+    A declared key between tables without an edge has no best columns, whatever the scoring.
     """
     scores, best = best_pairs(arrays, edges)
-    if weak:
-        best |= _weak_pairs(arrays, set(gold) - set(best))
     live = [table for table, rows in enumerate(arrays.rows.tolist()) if rows]
     owners = Counter(database_of(arrays.ids[table]) for table in live)
 
@@ -131,17 +124,6 @@ def best_pairs(
                 frozenset((_column(left, a), _column(right, b))) for a, b in edge.columns
             )
     return scores, best
-
-
-def _weak_pairs(arrays: ColumnArrays, pairs: set[Pair]) -> dict[Pair, ColumnPairs]:
-    """The best columns of table pairs whose evidence is too weak for `foreign_key` to count."""
-    found = {pair: candidates_between(arrays, *pair) for pair in sorted(pairs)}
-    found = {pair: candidates for pair, candidates in found.items() if len(candidates)}
-    if not found:
-        return {}
-    together = concatenate(list(found.values()))
-    scores = local_scores(arrays, together)
-    return best_pairs(arrays, edges_of(arrays, ScoredPairs(together, scores, scores, {})))[1]
 
 
 def _column(table: int, name: str) -> str:

@@ -118,6 +118,9 @@ def without_gold(record: Record, reason: str) -> tuple[Record, Trace]:
 def _difference(ran: Execution, gold: Gold) -> str:
     if ran.truncated:
         return f"it returns more than {ran.rows.num_rows:,} rows"
+    if ran.rows.num_columns != gold.width:
+        # Of results without rows, this is all that can be told apart.
+        return f"it has {ran.rows.num_columns} columns, the gold SQL {gold.width}"
     if same_result(gold.rows, ran.tuples(), gold.order):
         return ""
     return f"its {ran.rows.num_rows:,} rows are not the {len(gold.rows):,} of the gold SQL"

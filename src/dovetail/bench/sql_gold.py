@@ -25,10 +25,11 @@ _RUNS = ("", "ok", "empty")
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """The rows of a gold query, and whether their order counts."""
+    """The rows of a gold query, whether their order counts, and of how many columns they are."""
 
     rows: list[tuple[Any, ...]]
     order: Order
+    width: int
 
 
 class GoldResults:
@@ -68,7 +69,7 @@ class GoldResults:
         )
         if ran.truncated:
             raise DatasetError(f"it returns more than {ran.rows.num_rows:,} rows")
-        return Gold(ran.tuples(), order_of(question.sql, dialect))
+        return Gold(ran.tuples(), order_of(question.sql, dialect), ran.rows.num_columns)
 
 
 def unusable(question: Question) -> str:

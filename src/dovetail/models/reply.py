@@ -57,17 +57,17 @@ def fenced_blocks(text: str) -> list[tuple[str, str]]:
     return blocks
 
 
-def parse_json(text: str) -> Container | None:
+def parse_json(text: str, *, mend: bool = True) -> Container | None:
     """The JSON object or array in a reply, or None if there is none; never raises.
 
     What is valid as it stands comes first: the whole reply, or one of its fenced parts. In prose an
-    object goes before an array and a longer value before a shorter one; a damaged object is mended.
-    A reply that is longer than `LIMIT` holds none.
+    object goes before an array and a longer value before a shorter one; a damaged object is mended,
+    unless `mend` is off. A reply that is longer than `LIMIT` holds none.
 
     >>> parse_json('Sure! ```json\\n{"group": [1, 2]}\\n```')
     {'group': [1, 2]}
-    >>> parse_json('{"group": [1, 2')
-    {'group': [1, 2]}
+    >>> parse_json('{"group": [1, 2'), parse_json('{"group": [1, 2', mend=False)
+    ({'group': [1, 2]}, None)
     """
     if len(text) > LIMIT:
         return None
@@ -76,7 +76,7 @@ def parse_json(text: str) -> Container | None:
         found = _load(part)
         if found is not None:
             return found
-    values = list(_values(text))
+    values = list(_values(text, mend=mend))
     return max(values, key=lambda value: (isinstance(value[1], dict), value[0]), default=(0, None))[
         1
     ]
@@ -90,7 +90,7 @@ def _load(text: str) -> Container | None:
     return value if isinstance(value, dict | list) else None
 
 
-def _values(text: str) -> Iterator[tuple[int, Container]]:
+def _values(text: str, *, mend: bool) -> Iterator[tuple[int, Container]]:
     """The values in a text with their lengths, up to the first object that is damaged."""
     decoder = json.JSONDecoder()
     at = damaged = 0
@@ -106,7 +106,7 @@ def _values(text: str) -> Iterator[tuple[int, Container]]:
             damaged += 1
             last = opening[0] == "{" or damaged == _DAMAGED
             at = len(text) if last else opening.end()
-            if mended := _mend(text[opening.start() :]):
+            if mend and (mended := _mend(text[opening.start() :])):
                 yield 0, mended
 
 

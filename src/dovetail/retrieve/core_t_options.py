@@ -7,9 +7,10 @@
     adjustment      auto: where it is needed        additive: always (Equations 5 to 9)
 
 `core-t` alone is the full prompt, our search and joins, and additive adjustment. `core-t:paper` is
-the whole right column; a word beside it takes its part over, `core-t:paper+grouped`. Three words
-are in neither column: `compact` is the earlier prompt of ours, a line for a table and one for a
-join, `dense` searches by the vector of the schema line, `unadjusted` leaves the selection as it is.
+the whole right column, and falls back where a reply is damaged JSON or the call itself fails; a
+word beside it takes its part over, `core-t:paper+grouped`. Three words are in neither column:
+`compact` is the earlier prompt of ours, a line for a table and one for a join, `dense` searches by
+the vector of the schema line, `unadjusted` leaves the selection as it is.
 """
 
 from __future__ import annotations
@@ -79,16 +80,18 @@ def options_of(argument: str, k: int, context: int, *, use_sources: bool = False
     `context` is how many tokens the model takes in and writes together; `use_sources`: a prompt
     may tell which tables are of one source.
     """
-    words = core_t_words(argument)
+    words, paper = core_t_words(argument), PAPER in argument.split("+")
     threshold, adjustment = words.get("threshold"), words.get("adjustment", ADDITIVE)
     return CoreTOptions(
         k=k,
         index=words.get("index", FUSED),
-        select=SelectOptions(words.get("prompt", FULL), context, use_sources=use_sources),
+        select=SelectOptions(
+            words.get("prompt", FULL), context, use_sources=use_sources, strict=paper
+        ),
         adjustment=NONE if adjustment == "unadjusted" else adjustment,
         adjust=AdjustOptions(float(threshold)) if threshold else AdjustOptions(),
         compatibility=words.get("compatibility", FOREIGN_KEY),
-        pass_over_failure=PAPER in argument.split("+"),
+        pass_over_failure=paper,
     )
 
 

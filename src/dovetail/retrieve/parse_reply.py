@@ -42,8 +42,8 @@ class Selection:
         return not (self.reason or set(self.dropped) - {REPEATED})
 
 
-def parse_selection(reply: str, count: int) -> Selection:
-    """Return what a reply selects from a list of `count` tables.
+def parse_selection(reply: str, count: int, *, strict: bool = False) -> Selection:
+    """Return what a reply selects from a list of `count` tables; a `strict` reader mends nothing.
 
     >>> parse_selection('{"tables": [3, 1, 3, 9]}', 4).tables
     (3, 1)
@@ -52,7 +52,7 @@ def parse_selection(reply: str, count: int) -> Selection:
     >>> parse_selection('{"tables": []}', 4).nothing_fits
     True
     """
-    said = parse_json(reply)
+    said = parse_json(reply, mend=not strict)
     if said is None:
         return Selection(reason="it is empty" if not reply.strip() else "there is no JSON in it")
     dropped: Counter[str] = Counter()

@@ -79,7 +79,8 @@ class SelectOptions:
 
     `context` is how many tokens it takes in and writes together, `reply` how many it may write;
     `structured` asks the endpoint to hold it to the shape of the reply. `use_sources`: the prompt
-    may tell which tables are of one source.
+    may tell which tables are of one source. With `strict`, a reply whose JSON is damaged cannot be
+    used; else it is mended where that can be done.
     """
 
     prompt: str = FULL
@@ -87,6 +88,7 @@ class SelectOptions:
     reply: int = 1_024
     structured: bool = True
     use_sources: bool = False
+    strict: bool = False
 
     def __post_init__(self) -> None:
         check_prompt(self.prompt)
@@ -125,7 +127,7 @@ class LLMSelector:
             schema=form.schema if self.options.structured else None,
             max_tokens=self.options.reply,
         )
-        selection = parse_selection(completion.text, shown.count)
+        selection = parse_selection(completion.text, shown.count, strict=self.options.strict)
         stage.facts |= {
             "reply": escape(cut(completion.text, _REPLY_KEPT)),
             "groups": {str(number): list(group) for number, group in selection.groups.items()},

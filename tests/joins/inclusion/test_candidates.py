@@ -9,13 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import dovetail
-from dovetail.domain import TableId
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in
-from dovetail.joins.graph import JoinGraph
 from dovetail.joins.inclusion import candidates, count_shared, grouping
-from dovetail.joins.inclusion.candidates import candidates_between, find_candidates
-from dovetail.joins.scoring.foreign_key import local_scores
+from dovetail.joins.inclusion.candidates import find_candidates
 from tests.support.column_arrays import COLUMNS, arrays_of, as_dict
 
 
@@ -85,16 +81,3 @@ def test_counts_of_rows_beyond_single_precision_are_exact() -> None:
         patch.setattr(count_shared, "_BUSY", 1)
         found = find_candidates(arrays, np.zeros(2, dtype=np.bool_))
     assert as_dict(found) == {(0, 1): (2, 2**24 + 1)}
-
-
-def test_what_was_not_looked_at_can_be_asked_for(sample: dovetail.Catalog) -> None:
-    """Silent names and ids 1..n: no edge, but the pair can still be weighed."""
-    arrays = ColumnArrays.of(sample)
-    one, other = (arrays.ids.index(TableId("exports", name)) for name in ("lnk", "titles"))
-    assert JoinGraph.of(sample).between(arrays.ids[one], arrays.ids[other]) == []
-    found = candidates_between(arrays, one, other)
-    pairs = {
-        (arrays.name[c], arrays.name[p]) for c, p in zip(found.child, found.parent, strict=True)
-    }
-    assert ("a_id", "title_no") in pairs
-    assert local_scores(arrays, found).max() < 0.5

@@ -7,8 +7,9 @@ from dataclasses import replace
 from dovetail.bench.in_sample import MARKS, NOTES, mark_of
 from dovetail.bench.reporting.tabular import Cell, Row, Table
 
-# The columns that name systems, in the tables that have one.
-_NAMES = ("system", "systems", "pair")
+# The columns that name systems or scorings, in the tables that have one.
+_SCORING = "scoring"
+_NAMES = ("system", "systems", "pair", _SCORING)
 
 
 def marked(table: Table, dataset: str) -> Table:
@@ -16,15 +17,17 @@ def marked(table: Table, dataset: str) -> Table:
     places = [place for place, column in enumerate(table.columns) if column.name in _NAMES]
     if not places:
         return table
-    rows = tuple(_marked(row, places[0], dataset) for row in table.rows)
+    # A scoring of joins may be called as a retriever that goes by it.
+    kind = f"{_SCORING} " if table.columns[places[0]].name == _SCORING else ""
+    rows = tuple(_marked(row, places[0], kind, dataset) for row in table.rows)
     used = {row.cells[places[0]].mark for row in rows if not row.published}
     notes = [NOTES[kind] for kind, mark in MARKS.items() if mark in used]
     return replace(table, rows=rows, note=" ".join([*([table.note] if table.note else []), *notes]))
 
 
-def _marked(row: Row, place: int, dataset: str) -> Row:
+def _marked(row: Row, place: int, kind: str, dataset: str) -> Row:
     cell = row.cells[place]
     if row.published or not isinstance(cell.value, str):
         return row
-    mark = Cell(cell.value, mark_of(cell.value, dataset))
+    mark = Cell(cell.value, mark_of(kind + cell.value, dataset))
     return replace(row, cells=(*row.cells[:place], mark, *row.cells[place + 1 :]))

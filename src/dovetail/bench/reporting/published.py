@@ -19,7 +19,7 @@ def published_rows(analysis: str, dataset: str, columns: Sequence[Column]) -> tu
 
     The first column is the system.
     """
-    section = _figures()[analysis]
+    section = figures()[analysis]
     wanted = _DATASETS.get(dataset, dataset)
     rows: list[Row] = []
     for models, datasets in section.items():
@@ -33,6 +33,7 @@ def published_rows(analysis: str, dataset: str, columns: Sequence[Column]) -> tu
 
 
 @cache
-def _figures() -> dict[str, Any]:
+def figures() -> dict[str, Any]:
+    """Every figure of the paper's tables: by analysis, models, corpus and system."""
     text = files("dovetail.bench.reporting").joinpath("published.toml").read_text("utf-8")
     return tomllib.loads(text)

@@ -19,6 +19,8 @@ from dovetail.ports import Json
 
 # Where rankings are cut: for most tables, and to see how deep they go.
 USUAL, DEPTHS = (5, 10), (5, 8, 10, 15)
+# Systems that go by vectors alone.
+_BY_VECTORS = ("dense", "jar", "arm", "react", "rear")
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,7 @@ def _name(one: ScoredRun) -> tuple[str, str, int, bool]:
 def _label(one: ScoredRun, alike: Sequence[ScoredRun]) -> str:
     parts = [one.retriever if one.retriever == ORACLE else f"{one.retriever}@{one.k}"]
     parts += ["evidence"] if one.run.made.get("evidence") else []
+    parts += lacking(one.retriever, one.settings, one.command)
     varied = varying(alike)
     parts += [f"{name} {one.settings.get(name)}" for name in varied]
     twins = [
@@ -177,6 +180,26 @@ def _label(one: ScoredRun, alike: Sequence[ScoredRun]) -> str:
     if len(twins) > 1:
         parts.append(f"run {one.number}")
     return ", ".join(parts)
+
+
+def lacking(retriever: str, settings: Json, command: str) -> list[str]:
+    """What a published system needs and runs without, so that no row hides it.
+
+    >>> lacking("rear", {"embedder": "minilm"}, "dovetail bench retrieval d --purposes")
+    ['no cross-encoder']
+    >>> lacking("jar", {"embedder": "minilm", "llm": "openai:m"}, "")
+    []
+    """
+    system, _, argument = retriever.partition(":")
+    told = bool(settings.get("llm") or settings.get("subquestions"))
+    paper = "paper" in argument.split("+")
+    found = {
+        "no sub-questions": system == "jar" and not told,
+        "no cross-encoder": system == "rear" and not argument,
+        "no purposes": (system in ("rear", "react") or paper) and "--purposes" not in command,
+        "no embedder": system in _BY_VECTORS and settings.get("embedder") == "none",
+    }
+    return [part for part, missing in found.items() if missing]
 
 
 def varying(measured: Sequence[ScoredRun]) -> list[str]:

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, firsts, found_in, spans
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, firsts, spans
 from dovetail.joins.inclusion.bottom_k import SketchIndex
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
@@ -77,20 +76,6 @@ def find_candidates(
         chosen = np.flatnonzero(able)
         found.append(search.counted(child[chosen], parent[chosen]))
     return concatenate(found)
-
-
-def candidates_between(arrays: ColumnArrays, one: int, other: int) -> Candidates:
-    """All candidates between two tables, whatever their names and values say."""
-    mine = {table: np.flatnonzero(arrays.table == table).tolist() for table in (one, other)}
-    found = []
-    for left, right in ((one, other), (other, one)):
-        for child, parent in product(mine[left], mine[right]):
-            if arrays.key[parent] and arrays.filled[child]:
-                held = found_in(arrays.value_hashes[child], arrays.value_hashes[parent])
-                rows = int(arrays.counts[child][held].sum())
-                if rows >= arrays.thresholds.rows * arrays.filled[child]:
-                    found.append((child, parent, int(np.count_nonzero(held)), rows))
-    return Candidates(*np.array(found, dtype=np.int64).reshape(-1, 4).T)
 
 
 class _CandidateSearch:

@@ -20,10 +20,9 @@ from dataclasses import fields
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints
 from dovetail.joins.inclusion.candidates import (
     BoundCheck,
-    Candidates,
     concatenate,
     find_candidates,
 )
@@ -107,12 +106,3 @@ def score_foreign_keys(
     able = logit > weights.least
     edges = score_jointly(arrays, counted.take(able), found.take(able), logit[able], weights)
     return edges, CountedPairs(counted, rarity)
-
-
-def local_scores(
-    arrays: ColumnArrays, found: Candidates, weights: Weights = DEFAULT_WEIGHTS
-) -> Floats:
-    """The scores of candidates each by itself, without a look at their competitors."""
-    features = PairFeatures(arrays, value_information(arrays, weights)).of(found)
-    scores: Floats = 1 / (1 + np.exp(-local_logits(features, weights)))
-    return scores
