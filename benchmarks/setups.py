@@ -53,6 +53,7 @@ OURS = Setup(
         System(ORACLE),
         System("graph"),
         System("core-t"),
+        System("core-t:grouped"),
         System("core-t:compact"),
         *_COMPARED,
         System("graph:0.4"),

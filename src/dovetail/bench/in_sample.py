@@ -12,7 +12,7 @@ from importlib.resources import files
 FITTED, CHOSEN = "fitted", "chosen"
 MARKS = {FITTED: "\N{DAGGER}", CHOSEN: "\N{DOUBLE DAGGER}"}
 # Words of `core-t`: the paper's in all parts, and those that put a part of ours in.
-_PAPER, _OURS = "paper", {"compact", "fused", "foreign_key", "auto"}
+_PAPER, _OURS = "paper", {"compact", "grouped", "fused", "foreign_key", "auto"}
 KINDS = {mark: kind for kind, mark in MARKS.items()}
 NOTES = {
     FITTED: f"{MARKS[FITTED]} in-sample: its weights were fitted on questions of this corpus.",
