@@ -186,7 +186,7 @@ def test_ablation(folder: Path) -> None:
 def test_the_ablation_of_hybrid_covers_what_the_model_was_not_asked(tmp_path: Path) -> None:
     """The model chose for q1; for the others graph did, from candidates of its own."""
     scored = [{"table": f"db::{name}", "probability": 0.5} for name in "abcd"]
-    chosen = [{"stage": "search"}, {"stage": "select", "confidence": 0.9, "candidates": scored}]
+    chosen = sure(0.9, candidates=scored)
     traces: dict[str, Stages] = {"q1": TRACES["q1"], **dict.fromkeys(("q2", "q3", "q4"), chosen)}
     records = [record(name, tables) for name, tables in STAGED.items()]
     write_run(tmp_path, "hybrid", QUESTIONS, records, traces=traces)
