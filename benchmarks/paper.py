@@ -105,7 +105,7 @@ PARTS = (
     }),
     Part("tertiles", "Prompt-length tertiles", "Prompt-length tertiles"),
     Part("recovery", "Gold tables dropped and recovered", "Gold-table drop and recovery"),
-    Part("connectors", "Connector tables dropped and recovered", "Connector-table drop and recovery"),
+    Part("connectors", "Connectors dropped and recovered", "Connector-table drop and recovery"),
     Part("errors", "Errors on Bird", reason="not comparable: the paper counts by patterns of "
          "SQLite's messages where the SQL uses exactly the gold tables; our classes over all "
          "answers stand on the pages of the corpora (Error classes of SQL)"),
