@@ -87,6 +87,8 @@ def test_a_term_means_the_tables_it_is_defined_by(shop: dovetail.Catalog) -> Non
     why = {chosen.name: chosen.reason for chosen in found}
     assert list(why)[:2] == ["invoice", "ledger"]  # and what joins them may follow
     assert why["invoice"] == why["ledger"] == "your notes define DSO as days sales outstanding"
+    narrow = shop.ask("What is our DSO per client?", breadth=0)
+    assert {"invoice", "ledger"} <= {chosen.name for chosen in narrow}  # whatever is likelier
 
 
 def test_a_synonym_is_the_other_word(shop: dovetail.Catalog) -> None:

@@ -35,6 +35,7 @@ def drawn(seed: int) -> QueryMatch:
         gains=some(count),
         words=rng.choice(levels, (words, count)),
         covers=np.zeros((words, count), dtype=np.float32),
+        defined=np.zeros(count, dtype=np.float32),
         word_weights=some(words),
         mass=0.1 + float(some(1)[0]),
         values=rng.integers(0, 2, (values, count)).astype(np.float32),

@@ -24,7 +24,7 @@ def match(words: list[list[float]]) -> QueryMatch:
         word_weights=np.ones(len(found), dtype=np.float32), mass=float(len(found)),
         values=np.zeros((0, count), dtype=np.float32),
         value_weights=np.zeros(0, dtype=np.float32), plain=np.zeros(0, dtype=np.float32),
-        joins=np.eye(count, dtype=np.float32), dense=none, held=none, neighbours=none,
+        joins=np.eye(count, dtype=np.float32), defined=none, dense=none, held=none, neighbours=none,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ stays, since the catalog itself is disconnected there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dovetail.domain import JoinEdge, TableId
@@ -93,14 +93,20 @@ class LinkGraph:
                     todo.append(other)
 
     def connect(
-        self, chosen: Sequence[TableId], probabilities: Probabilities, least: float = 0.0
+        self,
+        chosen: Sequence[TableId],
+        probabilities: Probabilities,
+        least: float = 0.0,
+        *,
+        needed: Collection[TableId] = (),
     ) -> ConnectedSet:
         """The chosen tables, the most probable first, connected wherever a short path allows.
 
         Each component of the whole graph is connected by itself: around the part of the set that
         holds its most probable table, part by part. Parts that no path of one or two connectors
         reaches are left out, and so are those that are not worth their connectors: the tables that
-        would come in together must have a mean probability of `least`.
+        would come in together must have a mean probability of `least`. Those that are `needed` stay
+        in any case.
         """
         parts_of: dict[TableId, list[list[TableId]]] = {}
         for part in self.components(chosen):
@@ -126,6 +132,7 @@ class LinkGraph:
                 waiting.remove(part)
                 reached += [*part, *path.tables]
                 connectors += path.connectors
+        left_out.difference_update(needed)
         kept = tuple(table for table in chosen if table not in left_out)
         dropped = tuple(table for table in chosen if table in left_out)
         return ConnectedSet(kept, tuple(connectors), dropped)

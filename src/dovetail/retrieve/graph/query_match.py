@@ -48,6 +48,7 @@ class QueryMatch:
     value_weights: Floats
     plain: Floats  # of each value, how likely it is a plain word of speech that no name says
     covers: Floats  # how far each covers each word, by a name or a value; numbers are left out
+    defined: Floats  # 1 for those that a person's notes say a word means
     joins: Floats
     dense: Floats  # the search's signals of each: by schema line,
     held: Floats  # by linked values,
@@ -58,7 +59,7 @@ class QueryMatch:
         kept = list(places)
         scores = self.scores[kept]
         scores[0] = scores.max()
-        each = ("names", "columns", "headers", "gains", "dense", "held", "neighbours")
+        each = ("names", "columns", "headers", "gains", "defined", "dense", "held", "neighbours")
         return replace(
             self,
             scores=scores,
@@ -109,6 +110,7 @@ class QueryMatcher:
             value_weights=_floats([link.term.weight for link in query.links]),
             plain=_plain(query.links, best),
             covers=_covers(query, words, held),
+            defined=_defined(query.terms, words),
             joins=self._searcher.joined(tables),
             dense=_signal(candidates, "dense", 1.0),
             held=_signal(candidates, "value", 1.0),
@@ -176,6 +178,13 @@ def _covers(query: Query, words: Floats, held: Floats) -> Floats:
     for word, row in rows.items():
         if word.isdigit():
             found[row] = 0
+    return found
+
+
+def _defined(terms: Sequence[QueryTerm], words: Floats) -> Floats:
+    """Which candidates a defined term means."""
+    rows = [row for row, term in enumerate(terms) if term.defined]
+    found: Floats = (words[rows].max(axis=0, initial=0) > 0).astype(np.float32)
     return found
 
 

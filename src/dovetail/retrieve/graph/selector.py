@@ -258,6 +258,9 @@ class GraphRetriever:
         tables, meant = scored.tables, scored.meant
         places = pick(scored.probabilities, breadth) if tables else []
         places = [place for place in places if place in meant]
+        # What a person's notes name is meant, however unlikely.
+        noted = [] if scored.match is None else np.flatnonzero(scored.match.defined).tolist()
+        places += [place for place in noted if place not in places]
         if self._use_sources and scored.match is not None:
             systems = [system_of(table) for table in tables]
             places = stay_home(places, systems, scored.match.covers, scored.probabilities)
@@ -265,7 +268,8 @@ class GraphRetriever:
         best = float(scored.probabilities.max(initial=0))
         # What a narrow cut lets through is sure, and worth connectors that are not.
         least = _CONNECTED * min(cut(breadth), cut(BREADTH)) * best
-        found = self._links.connect(chosen, scored.by_table, least)
+        needed = {tables[place] for place in noted}
+        found = self._links.connect(chosen, scored.by_table, least, needed=needed)
         return without_needless(self._searcher.catalog, self._searcher.joins, found)
 
     def confidence(self, scored: ScoredCandidates, found: ConnectedSet) -> float:
