@@ -96,12 +96,13 @@ class Lexical:
             np.save(folder / f"{name}.npy", getattr(self, name))
         (folder / f"{_WORDS}.txt").write_text("".join(f"{w}\n" for w in self.words), "utf-8")
 
-    def term(self, word: str) -> QueryTerm:
+    def term(self, word: str, also: Iterable[tuple[str, float]] = ()) -> QueryTerm:
         """A stem of a question as a term: the tables that have it, or a word that it expands to.
 
-        A word that no table has weighs most.
+        `also` are more words of the index that it may mean, and how well each fits. A word that no
+        table has weighs most.
         """
-        expansions = tuple(self._expand(word))
+        expansions = tuple(_best([*self._expand(word), *also]))
         numbers = [self.words[other] for other, _ in expansions]
         parts = [slice(int(self.starts[n]), int(self.starts[n + 1])) for n in numbers]
         shares = [share for _, share in expansions]
@@ -180,6 +181,14 @@ class Lexical:
         whole = np.bincount(self.table, idf, minlength=len(self.lengths))
         share: Floats = (idf / np.maximum(whole[self.table], 1e-9)).astype(np.float32)
         return share
+
+
+def _best(expansions: Iterable[tuple[str, float]]) -> Iterable[tuple[str, float]]:
+    """Each expansion once, with the better of its shares, in the order they came."""
+    found: dict[str, float] = {}
+    for word, share in expansions:
+        found[word] = max(share, found.get(word, 0.0))
+    return found.items()
 
 
 def comment_words(table: Table) -> list[str]:

@@ -7,7 +7,7 @@ like a name (quoted, or with a capital inside the sentence) is likelier meant as
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from string import digits
@@ -51,8 +51,11 @@ class Span:
         return self.text[0] in digits and self.text[-1] in digits
 
 
-def spans(question: str) -> Iterator[Span]:
-    """The spans of a question, the longest first, and equally long ones from left to right."""
+def spans(question: str, stop_words: Container[str] = ()) -> Iterator[Span]:
+    """The spans of a question, the longest first, and equally long ones from left to right.
+
+    `stop_words` are those of the question's language, beside the English ones.
+    """
     # A lone surrogate is no text that a cell could hold; in its place comes a question mark.
     question = question.encode("utf-8", "replace").decode("utf-8")
     words = [found.span() for found in islice(_WORD.finditer(question), _MOST_READ)]
@@ -61,7 +64,7 @@ def spans(question: str) -> Iterator[Span]:
         for start in range(len(words) - size + 1):
             begin, end = words[start][0], words[start + size - 1][1]
             text = question[begin:end]
-            if size == 1 and _says_nothing(text):
+            if size == 1 and (_says_nothing(text) or text.lower() in stop_words):
                 continue
             quoted = begin > 0 and question[begin - 1] in _QUOTES
             # The capital at the beginning of a sentence says nothing about a lone word.

@@ -42,8 +42,8 @@ from dovetail.search.lexical import Lexical
 from dovetail.search.logical import LogicalTables
 from dovetail.search.noted_terms import NotedTerms
 from dovetail.search.query import Query
-from dovetail.search.query_terms import query_words
 from dovetail.search.question_spans import spans
+from dovetail.search.question_words import QuestionWords
 from dovetail.search.reasons import reasons
 from dovetail.search.use_prior import use_prior
 from dovetail.search.value_linking import ValueLinker
@@ -82,6 +82,7 @@ class Searcher:
         self._bounds = np.asarray(catalog.records.bounds)
         self._use = use_prior(catalog)
         self._embed = lru_cache(maxsize=_VECTORS_KEPT)(partial(_embedded, self.embedder))
+        self._question_words = QuestionWords(self._whole.lexical.words)
         self._view(None)
 
     def among(self, tables: Iterable[TableId]) -> Searcher:
@@ -196,9 +197,8 @@ class Searcher:
         return question if isinstance(question, Query) else self._analyse(question)
 
     def _analysed(self, question: str) -> Query:
-        words, terms = self._noted_terms.apply(
-            question, query_words(question), self._index.lexical.term
-        )
+        spoken = self._question_words.read(question, self._index.lexical)
+        words, terms = self._noted_terms.apply(question, spoken.words, spoken.look_up)
         meant = self._noted_terms.expanded(question)
         folded = " ".join(question.split()).casefold()
         return Query(
@@ -206,7 +206,7 @@ class Searcher:
             folded=folded,
             words=words,
             terms=terms,
-            links=self._linker.link(tuple(spans(question))),
+            links=self._linker.link(tuple(spans(question, spoken.stop_words))),
             vector=self.vector(meant) if self.embedder is not None and folded else None,
         )
 

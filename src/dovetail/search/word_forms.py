@@ -1,0 +1,96 @@
+"""What the words of a question in another language mean in the words of a catalog.
+
+The index keeps one kind of stems, whatever language names are in. A word of a question in German
+also means the index's words with the same German stem, those that it begins or ends as part of a
+compound, and, where it is a compound itself that the catalog does not have, the parts of it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+
+from dovetail.search.compounds import LINKS, split
+from dovetail.search.languages import Language, plain
+from dovetail.search.query_terms import stem
+
+# A word that is part of a compound against one that is equal.
+_PART = 0.6
+_LEAST_PART = 4
+# The least that must be left of a compound beside a word in it.
+_LEAST_REST = 3
+_LONGEST_ENDING = 3
+_WORDS_KEPT = 4096
+
+Expansion = tuple[str, float]
+
+
+class WordForms:
+    """The words of an index by their stems in one language."""
+
+    def __init__(self, language: Language, vocabulary: Iterable[str]) -> None:
+        self.language = language
+        self._by_key: dict[str, list[str]] = defaultdict(list)
+        self._plain: dict[str, str] = {}
+        for word in vocabulary:
+            if not word.isdigit():
+                self._plain[plain(word)] = word
+                for key in language.keys(word):
+                    self._by_key[key].append(word)
+        self.expansions = lru_cache(maxsize=_WORDS_KEPT)(self._expansions)
+
+    def words(self, question: str) -> dict[str, str]:
+        """The stems of a question's words, each as written; compounds as their parts.
+
+        Words that any question may use count only where the catalog has them.
+        """
+        found: dict[str, str] = {}
+        for key, written in self.language.words(question).items():
+            if self._forms(written):
+                found.setdefault(key, written)
+            elif written not in self.language.generic:
+                for part in self._parts(written) or (key,):
+                    found.setdefault(part, written)
+        return found
+
+    def _forms(self, written: str) -> list[str]:
+        """The words of the index that are forms of a word."""
+        keys = self.language.keys(written)
+        return sorted({word for key in keys for word in self._by_key.get(key, ())})
+
+    def _parts(self, written: str) -> tuple[str, ...]:
+        """The words of the index that a compound is made of; none where it is none of theirs."""
+        if not self.language.compounds:
+            return ()
+        parts = split(written, lambda part: bool(self._forms(part)), links=LINKS)
+        return tuple(self._forms(part)[0] for part in parts)
+
+    def _expansions(self, written: str) -> tuple[Expansion, ...]:
+        """The words of the index that a word may mean, and how well each fits."""
+        found = dict.fromkeys(self._forms(written), 1.0)
+        if self.language.compounds:
+            keys = self.language.keys(written)
+            # The words of the index have lost English endings as well.
+            for key in sorted(keys | {stem(key) for key in keys}):
+                for word in self._compounds_with(key):
+                    found.setdefault(word, _PART)
+        return tuple(found.items())
+
+    def _compounds_with(self, key: str) -> list[str]:
+        """The words of the index that begin or end with a stem, and say something beside it."""
+        if len(key) < _LEAST_PART:
+            return []
+        least = len(key) + _LEAST_REST
+        return [
+            word
+            for text, word in self._plain.items()
+            if key in text
+            and len(text) >= least
+            and (text.startswith(key) or self._ends_with(text, key))
+        ]
+
+    def _ends_with(self, text: str, key: str) -> bool:
+        """Whether a form of a stem ends a text: the stem of a compound need not end in its own."""
+        tail = text[text.rindex(key) :]
+        return len(tail) <= len(key) + _LONGEST_ENDING and key in self.language.keys(tail)
