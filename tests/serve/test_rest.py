@@ -274,7 +274,8 @@ def test_the_command_serves_logs_and_ends(folder: Path) -> None:
     finally:
         process.kill()
     lines = told.splitlines()
-    assert lines[0] == f"dovetail serves 7 tables at http://127.0.0.1:{port}/api"
+    here = f"http://127.0.0.1:{port}"
+    assert lines[0] == f"dovetail serves 7 tables at {here}/ (the page) and {here}/api"
     logged = json.loads(lines[-1])
     assert (logged["path"], logged["status"], logged["method"]) == ("/api/health", 200, "GET")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from functools import cached_property
 
 from dovetail.api.catalog import Catalog
 from dovetail.catalog.reader import CatalogReader
@@ -12,6 +11,7 @@ from dovetail.domain import TableId
 from dovetail.errors import NotFoundError
 from dovetail.families.family import Families, Family
 from dovetail.joins.graph import JoinGraph
+from dovetail.notes.notes import Notes
 from dovetail.search.searcher import Searcher
 
 
@@ -28,6 +28,21 @@ class NarrowedCatalog(Catalog):
         # The views of the whole catalog, which change with its notes, and what is left of them.
         self._searchers: tuple[Searcher, Searcher] | None = None
         self._graphs: tuple[JoinGraph, JoinGraph] | None = None
+        self._known_families: tuple[JoinGraph, Families] | None = None
+
+    @property
+    def whole(self) -> Catalog:
+        """The catalog that these tables are of."""
+        return self._whole
+
+    @property
+    def notes(self) -> Notes:
+        """What a person says of these tables alone; search, joins and families know the rest."""
+        noted, own = self._whole.notes, set(self.ids)
+        return Notes(
+            remarks=tuple(one for one in noted.remarks if one.table in own),
+            answered=tuple(one for one in noted.answered if one.tables and set(one.tables) <= own),
+        )
 
     @property
     def searcher(self) -> Searcher:
@@ -44,9 +59,14 @@ class NarrowedCatalog(Catalog):
             self._graphs = (whole, whole.among(self.ids))
         return self._graphs[1]
 
-    @cached_property
-    def _families(self) -> Families:
+    def families(self) -> Families:
         """The families of what is left; the first member stands where the canonical one is gone."""
+        whole = self._whole.join_graph()  # as notes change it, they change the families
+        if self._known_families is None or self._known_families[0] is not whole:
+            self._known_families = (whole, self._families_left())
+        return self._known_families[1]
+
+    def _families_left(self) -> Families:
         left = set(self.ids)
         found = []
         for family in self._whole.families():

@@ -30,10 +30,14 @@ def serve(
     at_once: Annotated[
         int, typer.Option(metavar="N", min=1, help="Requests under way at once, of all callers.")
     ] = 16,
+    notes: Annotated[
+        bool, typer.Option("--notes", help="Let notes be written: corrections, for everybody.")
+    ] = False,
     catalog: CatalogOption = None,
 ) -> None:
-    """Serve a catalog over HTTP, as JSON; it only reads.
+    """Serve a catalog over HTTP: a page for people at /, JSON for programs at /api.
 
+    It only reads, unless --notes lets notes be written.
     Beyond this machine it needs tokens: a file, or DOVETAIL_TOKENS (name=sha256,name=sha256).
     """
     try:
@@ -53,9 +57,15 @@ def serve(
         )
     settings = settings_for(catalog)
     live = LiveCatalog(settings.catalog, settings, tables or ())
-    app = rest_app(live, access, RequestLimits(per_minute=per_minute, at_once=at_once))
+    # Without tokens it is for this machine: nobody comes by another name with good reason.
+    hosts = frozenset() if access.callers else frozenset(("localhost", "127.0.0.1", "::1", host))
+    limits = RequestLimits(per_minute=per_minute, at_once=at_once)
+    app = rest_app(live, access, limits, hosts=hosts, notes=notes)
+    shown = f"[{host}]" if ":" in host else host
     typer.echo(
-        f"dovetail serves {len(live.current()):,} tables at http://{host}:{port}/api", err=True
+        f"dovetail serves {len(live.current()):,} tables at http://{shown}:{port}/ "
+        f"(the page) and http://{shown}:{port}/api",
+        err=True,
     )
     uvicorn.run(
         app, host=host, port=port, log_level="warning", access_log=False,

@@ -6,12 +6,14 @@ than a word. Everything else in the file (blank lines, comments) is the person's
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import stat
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -125,31 +127,50 @@ def _entry(line: str) -> tuple[str, str] | str:
 
 def put_entry(file: Path, section: str, key: str, value: str) -> bool:
     """Write an entry into the file, in place of one with the same key; True if that is a change."""
-    lines = _lines(file)
     wanted = f"{_key(key)} = {_quoted(value)}"
     _require_entry(wanted)
-    start, end, found = _place(lines, section, key)
-    if found is not None:
-        if lines[found].strip() == wanted:
-            return False
-        lines[found] = wanted
-    elif start is None:
-        lines += [*([""] if lines and lines[-1].strip() else []), f"[{section}]", wanted]
-    else:
-        lines.insert(end, wanted)
-    _write(file, lines)
+    with _alone(file):
+        lines = _lines(file)
+        start, end, found = _place(lines, section, key)
+        if found is not None:
+            if lines[found].strip() == wanted:
+                return False
+            lines[found] = wanted
+        elif start is None:
+            lines += [*([""] if lines and lines[-1].strip() else []), f"[{section}]", wanted]
+        else:
+            lines.insert(end, wanted)
+        _write(file, lines)
     return True
 
 
 def remove_entry(file: Path, section: str, key: str) -> bool:
     """Take an entry out of the file; False if there is none."""
-    lines = _lines(file)
-    _, _, found = _place(lines, section, key)
-    if found is None:
-        return False
-    del lines[found]
-    _write(file, lines)
+    with _alone(file):
+        lines = _lines(file)
+        _, _, found = _place(lines, section, key)
+        if found is None:
+            return False
+        del lines[found]
+        _write(file, lines)
     return True
+
+
+@contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """Keep every other writer waiting, of this process or another: none loses another's note.
+
+    The folder is locked rather than the file, which each writer replaces.
+    """
+    try:
+        folder = os.open(file.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}") from None
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def _lines(file: Path) -> list[str]:

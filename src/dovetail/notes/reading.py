@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dovetail.catalog.lookup import SEPARATOR, find_table, matches
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import Table, TableId
+from dovetail.domain import JoinEdge, Table, TableId
 from dovetail.errors import NotFoundError, TableNotFoundError
 from dovetail.joins.keys.stated import stated_edge
 from dovetail.notes.file import ABOUT, JOINS, QUESTIONS, TABLES, TERMS, Entry, Problem, read_entries
@@ -54,6 +54,34 @@ def notes_of(
     return _Reader(catalog).read(entries, [*problems])
 
 
+def tables_of_entries(
+    entries: Iterable[Entry], catalog: CatalogReader
+) -> dict[Entry, frozenset[TableId]]:
+    """The tables that each entry is about, of those entries that can be used."""
+    reader = _Reader(catalog)
+    found = {}
+    for entry in entries:
+        try:
+            _, note = reader.note(entry)
+        except (NotFoundError, ValueError):
+            continue
+        found[entry] = _tables_of(note)
+    return found
+
+
+def _tables_of(note: object) -> frozenset[TableId]:
+    match note:
+        case JoinEdge():
+            return frozenset((note.left, note.right))
+        case Ban() | Definition() | Answered():
+            return frozenset(note.tables)
+        case Mark():
+            return frozenset((note.table, note.of or note.table))
+        case Remark():
+            return frozenset((note.table,))
+    raise TypeError(f"{note!r} is no note")
+
+
 class _Reader:
     """Resolves entries against the tables of one catalog."""
 
@@ -68,6 +96,18 @@ class _Reader:
 
     def read(self, entries: Iterable[Entry], problems: list[Problem]) -> Notes:
         found: dict[str, list[object]] = {}
+        for entry in entries:
+            try:
+                kind, note = self.note(entry)
+                found.setdefault(kind, []).append(note)
+            except (NotFoundError, ValueError) as error:
+                problems.append(Problem(entry.line, str(error)))
+        known = {kind: tuple(notes) for kind, notes in found.items()}
+        ordered = tuple(sorted(problems, key=lambda problem: problem.line))
+        return Notes(problems=ordered, **known)  # type: ignore[arg-type]
+
+    def note(self, entry: Entry) -> tuple[str, object]:
+        """What an entry says, and which kind of note that is."""
         read: dict[str, Callable[[str, str], tuple[str, object]]] = {
             JOINS: self._join,
             TABLES: self._mark,
@@ -75,15 +115,7 @@ class _Reader:
             ABOUT: self._remark,
             QUESTIONS: self._question,
         }
-        for entry in entries:
-            try:
-                kind, note = read[entry.section](entry.key, entry.value)
-                found.setdefault(kind, []).append(note)
-            except (NotFoundError, ValueError) as error:
-                problems.append(Problem(entry.line, str(error)))
-        known = {kind: tuple(notes) for kind, notes in found.items()}
-        ordered = tuple(sorted(problems, key=lambda problem: problem.line))
-        return Notes(problems=ordered, **known)  # type: ignore[arg-type]
+        return read[entry.section](entry.key, entry.value)
 
     def _table(self, name: str) -> TableId:
         name = name.strip().strip('"')

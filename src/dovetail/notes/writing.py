@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from dovetail.catalog.reader import CatalogReader
@@ -20,10 +21,10 @@ def note(catalog: CatalogReader, section: str, key: str, value: str) -> Path:
     return file
 
 
-def forget(catalog: CatalogReader, key: str) -> list[str]:
+def forget(catalog: CatalogReader, key: str, sections: Sequence[str] = SECTIONS) -> list[str]:
     """Take the entries of a key out of the file; returns the sections they stood in."""
     file = file_of(catalog)
-    gone = [section for section in SECTIONS if remove_entry(file, section, key)]
+    gone = [section for section in sections if remove_entry(file, section, key)]
     if not gone:
         known = ", ".join(repr(entry.key) for entry in read_entries(file)[0][:8]) or "none"
         raise UsageError(f"{file.name} has no entry {key!r}; there are: {known}")

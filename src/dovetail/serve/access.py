@@ -22,10 +22,14 @@ class UnauthorizedError(DovetailError):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: a name for logs and limits, and the patterns of the tables to be seen."""
+    """Who asks: a name for logs and limits, and the patterns of the tables to be seen.
+
+    `notes` is whether notes may be written, where the server allows it at all.
+    """
 
     name: str
     tables: tuple[str, ...] = ()
+    notes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ def read_access(file: Path | None, environ: Mapping[str, str]) -> Access:
     """The tokens of a file, or of the variable DOVETAIL_TOKENS (`name=sha256,name=sha256`).
 
     A file is TOML: `[[tokens]]` with `name`, `sha256` and, if the token may not see every table,
-    `tables`, a list of patterns.
+    `tables`, a list of patterns; `notes = false` where it may write no notes.
     """
     if file is None:
         entries = [
@@ -88,5 +92,8 @@ def _callers(entries: object, where: str) -> dict[str, Caller]:
                 f"{where}: the sha256 of token {name!r} must be 64 hexadecimal digits: "
                 "printf %s TOKEN | sha256sum"
             )
-        callers[digest.lower()] = Caller(name, tuple(tables or ()))
+        notes = entry.get("notes", True) if isinstance(entry, dict) else True
+        if not isinstance(notes, bool):
+            raise UsageError(f"{where}: notes of token {name!r} is true or false")
+        callers[digest.lower()] = Caller(name, tuple(tables or ()), notes)
     return callers

@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -71,9 +72,17 @@ class Guarded:
     """Lets a request through to the app, or answers it with a problem."""
 
     def __init__(
-        self, app: App, access: Access, limits: RequestLimits, metrics: Metrics, *, log: bool
+        self,
+        app: App,
+        access: Access,
+        limits: RequestLimits,
+        metrics: Metrics,
+        *,
+        hosts: frozenset[str] = frozenset(),
+        log: bool,
     ) -> None:
         self._app = app
+        self._hosts = hosts
         self._access = access
         self._limits = limits
         self._metrics = metrics
@@ -124,6 +133,10 @@ class Guarded:
     ) -> tuple[int, str, dict[str, str]] | None:
         """Why a request is not let through: status, detail and headers."""
         headers = {name.decode("latin1").lower(): value for name, value in scope["headers"]}
+        named = urlsplit("//" + headers.get("host", b"").decode("latin1")).hostname
+        if self._hosts and named not in self._hosts:
+            # A page elsewhere may have its own name lead to this machine, and so read what is here.
+            return 421, "this server is asked by the name it listens at", {}
         if scope["path"] in _OPEN or is_page(scope["path"]):
             return None
         host = (scope.get("client") or ("unknown",))[0]
@@ -200,8 +213,9 @@ async def _answer(
 
 
 _TITLES = {
-    400: "Bad request", 401: "Unauthorized", 404: "Not found", 405: "Method not allowed",
-    413: "Too large", 422: "Cannot be processed", 429: "Too many requests", 500: "Server error",
+    400: "Bad request", 401: "Unauthorized", 403: "Forbidden", 404: "Not found",
+    405: "Method not allowed", 413: "Too large", 421: "Misdirected request",
+    422: "Cannot be processed", 429: "Too many requests", 500: "Server error",
     502: "Model failed", 503: "Busy",
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 from dovetail.api.catalog import Catalog
 from dovetail.api.catalog import open as open_catalog
-from dovetail.api.narrowed import narrowed
+from dovetail.api.narrowed import NarrowedCatalog, narrowed
 from dovetail.catalog.knowledge.stored import FOLDER
 from dovetail.catalog.manifest import FILE
 from dovetail.errors import DovetailError
@@ -67,6 +67,11 @@ class LiveCatalog:
             if wanted not in self._narrow:
                 self._narrow[wanted] = narrowed(self._catalog, wanted)
             return self._narrow[wanted]
+
+    def whole(self) -> Catalog:
+        """All tables of the catalog, whoever may see them: what notes are held against."""
+        catalog = self.current()
+        return catalog.whole if isinstance(catalog, NarrowedCatalog) else catalog
 
     def _renew(self, stamp: _Stamp) -> None:
         if stamp == self._stamp:  # another was quicker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from dovetail.errors import (
@@ -24,7 +24,6 @@ try:
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import JSONResponse, Response, StreamingResponse
     from prometheus_client import generate_latest
-    from pydantic import BaseModel, Field
     from starlette.exceptions import HTTPException
 except ImportError as missing:
     raise MissingExtraError("the REST server", "server") from missing
@@ -46,97 +45,42 @@ from dovetail.serve.details import (
 from dovetail.serve.examples import examples
 from dovetail.serve.guarded import Guarded, Metrics, RequestLimits, problem
 from dovetail.serve.live_catalog import LiveCatalog
+from dovetail.serve.notes_paths import add_notes, may_write
 from dovetail.serve.page_files import add_page
 from dovetail.serve.pile import Piles, PileView
-from dovetail.serve.views import RankedView, RowsView, answer_view, ranked_view, told_table
+from dovetail.serve.rest_models import About, Answering, AnswerView, Ask, Given, Listed, Stats
+from dovetail.serve.views import RankedView, answer_view, ranked_view, told_table
 
 # What an error of ours is over HTTP, the first that fits.
 _STATUS: tuple[tuple[type[DovetailError], int], ...] = (
     (AmbiguousTableError, 400), (UsageError, 400), (NotFoundError, 404), (GuardError, 422),
     (QueryError, 422), (ModelError, 502), (CatalogError, 503),
 )  # fmt: skip
-_MOST_ROWS = 1_000
 # Candidates of a search that nobody gave a number for: as many as `graph` looks at.
 _CANDIDATES = 16
 Text = Annotated[str, Query(min_length=1, max_length=4_000)]
 Name = Annotated[str, Query(min_length=1, max_length=1_000)]
 
 
-class Ask(BaseModel):
-    """A question, and how it is asked."""
-
-    question: str = Field(min_length=1, max_length=4_000, examples=["Who ordered what?"])
-    breadth: float | None = Field(None, ge=0, le=1, description="0 few tables, 1 all that join.")
-    selector: str | None = Field(None, max_length=100, description="graph, llm, hybrid, search …")
-    k: int | None = Field(None, ge=1, le=100, description="How many candidates.")
-    explain: bool = Field(default=False, description="Say what decided, where graph chose.")
-    sources: list[str] | None = Field(None, max_length=100, description="These sources alone.")
-
-
-class Given(BaseModel):
-    """Tables that somebody names as the set for a question."""
-
-    question: str = Field("", max_length=4_000)
-    tables: list[str] = Field(min_length=1, max_length=50, examples=[["orders", "customers"]])
-
-
-class Answering(BaseModel):
-    """A query to run, or a question that a language model writes one for."""
-
-    sql: str | None = Field(None, max_length=100_000, examples=["SELECT count(*) FROM orders"])
-    question: str | None = Field(None, max_length=4_000)
-    tables: list[str] | None = Field(None, max_length=100, description="The only tables to read.")
-    limit: int = Field(100, ge=1, le=_MOST_ROWS)
-
-
-@dataclass(frozen=True)
-class AnswerView:
-    """The SQL that ran and its rows."""
-
-    sql: str
-    result: RowsView
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Some of the tables, and how many there are."""
-
-    total: int
-    tables: list[str]
-
-
-@dataclass(frozen=True)
-class About:
-    """What a page needs to know of the server: how questions are asked, and some to begin with."""
-
-    version: str
-    language_model: bool
-    breadth: float
-    examples: list[str]
-
-
-@dataclass(frozen=True)
-class Stats:
-    """What the catalog holds."""
-
-    tables: int
-    sources: int
-    columns: int
-    rows: int
-    families: int
-    generation: int
-
-
 def rest_app(
-    live: LiveCatalog, access: Access, limits: RequestLimits | None = None, *, log: bool = True
+    live: LiveCatalog,
+    access: Access,
+    limits: RequestLimits | None = None,
+    *,
+    hosts: frozenset[str] = frozenset(),
+    notes: bool = False,
+    log: bool = True,
 ) -> FastAPI:
-    """The application; `access` says who may ask, `limits` how much."""
+    """The application; `access` says who may ask, `limits` how much, `notes` whether to write some.
+
+    `hosts` are the names that it answers to; without any, all are.
+    """
     from dovetail import __version__
 
     app = FastAPI(
         title="dovetail",
         version=__version__,
-        description="Which few tables answer a question, and how they join. It only reads.",
+        description="Which few tables answer a question, and how they join.",
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
@@ -147,9 +91,15 @@ def rest_app(
     _add_asking(app, live)
     _add_tables(app, live)
     _add_state(app, live, metrics)
+    add_notes(app, live, writable=notes)
     add_page(app)
     app.add_middleware(
-        Guarded, access=access, limits=limits or RequestLimits(), metrics=metrics, log=log
+        Guarded,
+        access=access,
+        limits=limits or RequestLimits(),
+        metrics=metrics,
+        hosts=hosts,
+        log=log,
     )
     return app
 
@@ -269,7 +219,13 @@ def _add_state(app: FastAPI, live: LiveCatalog, metrics: Metrics) -> None:
         """How questions are asked here, and some to begin with."""
         catalog = _catalog(live, request)
         settings = catalog.settings
-        return About(app.version, bool(settings.llm), settings.breadth, examples(catalog))
+        return About(
+            version=app.version,
+            language_model=bool(settings.llm),
+            notes_writable=may_write(request),
+            breadth=settings.breadth,
+            examples=examples(catalog),
+        )
 
     @app.get("/api/stats")
     def stats(request: Request) -> Stats:

@@ -4,13 +4,14 @@ import { Problem, get, onMissingToken } from "./api.js";
 import { AskView } from "./ask_view.js";
 import { count, replace } from "./dom.js";
 import { read } from "./link.js";
+import { NotesView } from "./notes_view.js";
 import { PileView } from "./pile_view.js";
 import { problemNotice } from "./problem_notice.js";
 import { TableView } from "./table_view.js";
 import { setUpTheme } from "./theme.js";
 import { askForToken } from "./token_dialog.js";
 
-const VIEWS = { ask: AskView, pile: PileView, table: TableView };
+const VIEWS = { ask: AskView, notes: NotesView, pile: PileView, table: TableView };
 const main = document.getElementById("main");
 const made = new Map();
 let about = null;

@@ -2,28 +2,36 @@
 
 import { Problem, post } from "./api.js";
 import { h, say } from "./dom.js";
+import { to } from "./link.js";
 
+const NONE = { join: null, table: () => null, set: () => null };
+
+export async function writeNote(section, key, value, said) {
+  try {
+    await post("notes", { section, key, value });
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    say(error.message);
+    return false;
+  }
+  say(said);
+  return true;
+}
+
+// `done` shows anew what the note has changed.
 export function noteActions(about, done) {
-  if (!about.notes_writable) return { join: null, table: () => null };
-  const note = async (section, key, value, said) => {
-    try {
-      await post("notes", { section, key, value });
-      say(said);
-      done();
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      say(error.message);
-    }
-  };
+  if (!about.notes_writable) return NONE;
+  const act = (title, section, key, value, said) =>
+    h("button", { type: "button", class: "small-button", onclick: async () => (await writeNote(section, key, value, said)) && done() }, title);
   return {
     join: (join) => {
       const key = join.columns.map(([a, b]) => `${join.left}.${a} = ${join.right}.${b}`).join(" and ");
-      return h("div", { class: "row" },
-        h("button", { type: "button", onclick: () => note("joins", key, "pin", "Join pinned") }, "Pin this join"),
-        h("button", { type: "button", onclick: () => note("joins", key, "ban", "Join banned") }, "Ban it"));
+      return h("div", { class: "row" }, act("Pin this join", "joins", key, "pin", "Join pinned"), act("Ban this join", "joins", key, "ban", "Join banned"));
     },
     table: (id) => h("div", { class: "row" },
-      h("button", { type: "button", onclick: () => note("tables", id, "canonical", "Noted as canonical") }, "Canonical"),
-      h("button", { type: "button", onclick: () => note("tables", id, "ignore", "It will be ignored") }, "Ignore")),
+      act("Canonical", "tables", id, "canonical", "Noted as canonical"),
+      act("Ignore", "tables", id, "ignore", "It is ignored from now on"),
+      h("a", { class: "button small-button", href: to("notes", { section: "about", key: id }) }, "Say what it is")),
+    set: (question, ids) => act("These are right", "questions", question, ids.join(", "), "Recorded: these tables are right"),
   };
 }

@@ -17,7 +17,7 @@ export function foundSet(found, view) {
         confidence(found)),
       found.instead ? h("p", { class: "notice small" }, "You chose this set instead. ", h("a", { href: to("ask", view.settings()) }, "Back to the one that was found")) : null,
       found.warnings.map((text) => h("p", { class: "notice" }, text)),
-      copies(found)),
+      copies(found, view)),
     h("ol", { class: "chosen" }, found.tables.map((one) => chosenCard(one, view))),
     alternatives(found, view));
 }
@@ -29,11 +29,12 @@ function confidence(found) {
     h("span", { class: "small muted" }, "confidence"), bar(found.confidence, `confidence ${text}`), h("strong", {}, text));
 }
 
-function copies(found) {
+function copies(found, view) {
   const ways = [["Copy schema", found.ddl, "Schema"], ["Copy prompt", found.prompt, "Prompt"], ["Copy SQL", found.sql, "SQL"]];
   return h("div", { class: "row" },
     ways.map(([title, text, what]) => h("button", { type: "button", onclick: () => copy(text, what) }, title)),
-    h("button", { type: "button", onclick: () => copy(location.href, "Link") }, "Copy link"));
+    h("button", { type: "button", onclick: () => copy(location.href, "Link") }, "Copy link"),
+    noteActions(view.about, () => null).set(found.question, found.tables.map((one) => one.id)));
 }
 
 function chosenCard(one, view) {
@@ -89,7 +90,8 @@ function alternatives(found, view) {
 function refusal(found, view) {
   return h("section", { class: "card stack refusal appear", "aria-labelledby": "set-title" },
     h("h2", { id: "set-title" }, "Nothing here seems to answer this"),
-    found.uncovered.length ? h("p", {}, "No table covers: ", found.uncovered.map((word) => [h("span", { class: "tag" }, word), " "])) : null,
+    found.uncovered.length ? h("p", {}, "No table covers: ", found.uncovered.map((word) => [
+      view.about.notes_writable ? h("a", { class: "tag", title: "Say what it means", href: to("notes", { section: "terms", key: word }) }, word) : h("span", { class: "tag" }, word), " "])) : null,
     found.nearest.length ? h("div", { class: "stack" }, h("p", { class: "muted" }, "The nearest tables:"),
       h("ul", { class: "stack" }, found.nearest.map((id) => h("li", {}, h("a", { href: toTable(id) }, idText(id)))))) : null,
     found.nearest.length ? h("p", { class: "small" }, h("a", { href: to("ask", view.settings({ set: found.nearest.join("\n") })) }, "Look at them as a set")) : null,

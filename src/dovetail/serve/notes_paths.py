@@ -1,0 +1,138 @@
+"""Notes over HTTP: read by whoever sees their tables, written where the server allows it.
+
+A note changes what everybody is told, so writing is off unless the server was started for it; and
+who sees some tables alone reads and writes notes on those alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from fastapi import FastAPI, Query, Request
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from dovetail.api.catalog import Catalog
+from dovetail.errors import NotFoundError, UsageError
+from dovetail.markdown import one_line
+from dovetail.notes.file import Entry, read_entries
+from dovetail.notes.reading import notes_of, tables_of_entries
+from dovetail.notes.writing import forget, note
+from dovetail.serve.access import Caller
+from dovetail.serve.live_catalog import LiveCatalog
+
+Section = Literal["joins", "tables", "terms", "about", "questions"]
+
+
+class Noting(BaseModel):
+    """A note: what stands left and right of the `=` in its section of the file."""
+
+    section: Section
+    key: str = Field(min_length=1, max_length=1_000, examples=["orders.client = customers.id"])
+    value: str = Field(min_length=1, max_length=2_000, examples=["pin"])
+
+
+@dataclass(frozen=True, slots=True)
+class NoteView:
+    """An entry of the file of notes."""
+
+    section: str
+    key: str
+    value: str
+
+
+@dataclass(frozen=True)
+class NotesView:
+    """The notes that the caller may see; `problems` are lines of the file that cannot be used."""
+
+    writable: bool
+    notes: list[NoteView]
+    problems: list[str]
+
+
+def may_write(request: Request) -> bool:
+    """Whether the server lets this caller write notes."""
+    caller: Caller = request.state.caller
+    return bool(request.app.state.notes) and caller.notes
+
+
+def add_notes(app: FastAPI, live: LiveCatalog, *, writable: bool) -> None:
+    """Serve the notes of a catalog."""
+    app.state.notes = writable and live.whole().notes_file is not None
+
+    @app.get("/api/notes")
+    def notes(request: Request) -> NotesView:
+        """What people noted: joins, tables, terms, remarks, and questions with their tables."""
+        return _view(request)
+
+    @app.post("/api/notes", responses={403: {"description": "Notes may not be written here."}})
+    def write(request: Request, wanted: Noting) -> NotesView:
+        """Write a note; it counts from the next request on."""
+        _require_writable(request)
+        entry = Entry(0, wanted.section, wanted.key.strip(), wanted.value)
+        _require_own(entry, live.whole(), _seen(request))
+        note(live.whole(), entry.section, entry.key, entry.value)
+        return _view(request)
+
+    @app.delete("/api/notes", responses={403: {"description": "Notes may not be written here."}})
+    def take_back(
+        request: Request,
+        section: Section,
+        key: Annotated[str, Query(min_length=1, max_length=1_000)],
+    ) -> NotesView:
+        """Take a note back."""
+        _require_writable(request)
+        known = {(one.section, one.key) for one in _visible(live.whole(), _seen(request))}
+        if (section, key) not in known:
+            raise NotFoundError(f"there is no note {key!r} in [{section}]")
+        forget(live.whole(), key, [section])
+        return _view(request)
+
+    def _seen(request: Request) -> Catalog:
+        caller: Caller = request.state.caller
+        return live.current(caller.tables)
+
+    def _view(request: Request) -> NotesView:
+        whole, seen = live.whole(), _seen(request)
+        problems = whole.notes.warnings if seen is whole else ()
+        return NotesView(
+            writable=may_write(request),
+            notes=[
+                NoteView(one.section, one_line(one.key), one_line(one.value))
+                for one in _visible(whole, seen)
+            ],
+            problems=[one_line(text) for text in problems],
+        )
+
+
+def _require_writable(request: Request) -> None:
+    if not may_write(request):
+        detail = "notes may not be written here; who runs the server can allow it (--notes)"
+        raise HTTPException(403, detail)
+
+
+def _visible(whole: Catalog, seen: Catalog) -> list[Entry]:
+    """The entries that are about tables which somebody sees: all, if that is the whole catalog."""
+    entries = [] if whole.notes_file is None else read_entries(whole.notes_file)[0]
+    about = tables_of_entries(entries, whole)
+    if seen is whole:
+        return list(about)
+    own = set(seen.ids)
+    return [entry for entry, tables in about.items() if tables and tables <= own]
+
+
+def _require_own(entry: Entry, whole: Catalog, seen: Catalog) -> None:
+    """Refuse a note on what somebody does not see, and tell nothing of it."""
+    if seen is whole:
+        return
+    if (found := notes_of([entry], seen)).problems:
+        raise UsageError(one_line(found.problems[0].text))
+    tables = tables_of_entries([entry], whole).get(entry, frozenset())
+    if not tables or not tables <= set(seen.ids):
+        raise UsageError("name the tables that this note is about, each as source::name")
+    seen_keys = {(one.section, one.key) for one in _visible(whole, seen)}
+    entries = read_entries(whole.notes_file)[0] if whole.notes_file else []
+    hidden = {(one.section, one.key) for one in entries} - seen_keys
+    if (entry.section, entry.key) in hidden:
+        raise UsageError("this cannot be noted; say it in other words")
