@@ -231,7 +231,7 @@ class CatalogReader:
     def key_views(self) -> Iterator[KeyView]:
         """The columns that have views: their values under the transforms that apply to them."""
         listed = self.records.columns["views"].combine_chunks()
-        widths = np.diff(listed.offsets.to_numpy())
+        widths = np.diff(numbers(pa.chunked_array([listed.offsets])))
         names = self._segment_names
         for column in np.flatnonzero(widths).tolist():
             for view in listed[column].as_py():

@@ -7,7 +7,7 @@ first, `dovetail index` or a reader, works it out: from the last snapshot, where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -136,9 +136,11 @@ def bring_up_to_date(
     catalog: CatalogReader,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
     on_progress: Callable[[int, int], None] = _ignored,
-) -> None:
+) -> Sequence[JoinEdge]:
     """Have the evidence of a catalog ready before anybody asks: the default's, and that of every
     scoring that was asked for before. Only the holder of the catalog's lock may do this.
+
+    Returned are the edges of the default scoring.
 
     `on_progress` is called with the steps done, and how many there are.
     """
@@ -154,10 +156,13 @@ def bring_up_to_date(
     except _CONFUSED:  # a stored segment is damaged
         remove_segments(catalog.folder)
         Postings.of(catalog, compact=True)
+    found: Sequence[JoinEdge] = ()
     for done, name in enumerate(wanted, 1):
         on_progress(done, 1 + len(wanted))
-        join_edges(catalog, name, thresholds)
+        edges = join_edges(catalog, name, thresholds)
+        found = edges if name == DEFAULT_SCORING else found
     _remove_others(catalog)
+    return found
 
 
 def _remove_others(catalog: CatalogReader) -> None:

@@ -34,14 +34,19 @@ def known_edges(
     stored = edges_in(file, catalog)
     if stored is not None:
         return stored
+    return _laid_over(catalog, _evidence(catalog, name, thresholds), file)
+
+
+def _laid_over(
+    catalog: CatalogReader, evidence: Sequence[JoinEdge], file: Path
+) -> Sequence[JoinEdge]:
+    """Evidence with what declared keys and past queries say, stored in a file."""
     # Only who makes edges needs what works them out: to load it takes longer than a question.
     from dovetail.joins.keys.declared import with_declared
     from dovetail.joins.keys.queried import with_queries
     from dovetail.joins.snapshot import write_edges
 
-    edges: Sequence[JoinEdge] = _evidence(catalog, name, thresholds)
-    if catalog.keys_digest:
-        edges = with_declared(catalog, edges)
+    edges = with_declared(catalog, evidence) if catalog.keys_digest else evidence
     if catalog.usage.joins_digest:
         edges = with_queries(catalog, edges, catalog.usage)
     with suppress(OSError):  # a catalog that cannot be written to is read all the same
@@ -64,9 +69,10 @@ def bring_up_to_date(
     """
     from dovetail.joins import cache
 
-    cache.bring_up_to_date(catalog, thresholds, on_progress)
-    known_edges(catalog, DEFAULT_SCORING, thresholds)
+    edges = cache.bring_up_to_date(catalog, thresholds, on_progress)
     current = declared_file(catalog, thresholds)
+    if catalog.joins_digest and edges_in(current, catalog) is None:
+        _laid_over(catalog, edges, current)
     evidence = evidence_file(catalog, scoring(DEFAULT_SCORING), thresholds, None)
     with suppress(OSError):
         for file in evidence.parent.glob(f"{evidence.stem}-*.parquet"):

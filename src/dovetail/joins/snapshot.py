@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -107,26 +106,40 @@ def write_edges(
 ) -> None:
     """Write edges, to be read by `stored.edges_in`; a reader sees all of them or nothing."""
     path.parent.mkdir(exist_ok=True)
-    rows = pa.Table.from_pylist([_row(edge) for edge in edges], SCHEMA)
-    rows = rows.replace_schema_metadata(metadata)
+    rows = _columns(list(edges)).replace_schema_metadata(metadata)
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     pq.write_table(rows, beside, compression="zstd")
     beside.replace(path)
 
 
-def _row(edge: JoinEdge) -> dict[str, Any]:
-    return {
-        "left_source": edge.left.source,
-        "left_table": edge.left.name,
-        "right_source": edge.right.source,
-        "right_table": edge.right.name,
-        "columns": edge.columns,
-        "score": edge.score,
-        "cardinality": edge.cardinality,
-        "match_rate": edge.match_rate,
-        "evidence": list(edge.evidence.items()),
-        "transform": edge.transform,
+def _columns(edges: Sequence[JoinEdge]) -> pa.Table:
+    """Edges as a table, column by column: row by row takes three times as long."""
+    ends = [(edge.left, edge.right) for edge in edges]
+    pairs = [pair for edge in edges for pair in edge.columns]
+    names = pa.array([name for pair in pairs for name in pair], pa.string())
+    in_pairs = pa.ListArray.from_arrays(_offsets([2] * len(pairs)), names)
+    said = [item for edge in edges for item in edge.evidence.items()]
+    columns = {
+        "left_source": [left.source for left, _ in ends],
+        "left_table": [left.name for left, _ in ends],
+        "right_source": [right.source for _, right in ends],
+        "right_table": [right.name for _, right in ends],
+        "columns": pa.ListArray.from_arrays(_offsets([len(e.columns) for e in edges]), in_pairs),
+        "score": [edge.score for edge in edges],
+        "cardinality": [edge.cardinality for edge in edges],
+        "match_rate": [edge.match_rate for edge in edges],
+        "evidence": pa.MapArray.from_arrays(
+            _offsets([len(edge.evidence) for edge in edges]),
+            pa.array([name for name, _ in said], pa.string()),
+            pa.array([float(value) for _, value in said], pa.float64()),
+        ),
+        "transform": [edge.transform for edge in edges],
     }
+    return pa.table(columns, schema=SCHEMA)
+
+
+def _offsets(lengths: Sequence[int]) -> pa.Array:
+    return pa.array(np.cumsum([0, *lengths], dtype=np.int32))
 
 
 def read(path: Path) -> Snapshot:

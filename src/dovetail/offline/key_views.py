@@ -26,6 +26,8 @@ Bytes = npt.NDArray[np.uint8]
 FEWEST = 10
 # Longer text is no key.
 _LONGEST = 48
+# Spaces in a value, on average; more of them make a sentence or an address.
+_MOST_SPACES = 2
 # Values that are looked at first, before all are.
 _TRIED = 32
 # A prefix of more letters is a word, and longer numbers do not fit 64 bits.
@@ -174,8 +176,11 @@ class KeyViews:
 
 
 def _like_keys(texts: _Texts) -> bool:
-    """Whether texts may be keys: short, each with a digit or the sign of an e-mail address."""
+    """Whether texts may be keys: short, of few words, with a digit or the sign of an e-mail address
+    in each."""
     if not texts.lengths.all() or int(texts.lengths.max()) > _LONGEST:
+        return False
+    if np.count_nonzero(texts.data == ord(" ")) > _MOST_SPACES * len(texts.lengths):
         return False
     digit = (texts.data >= ord("0")) & (texts.data <= ord("9"))
     return bool(_counts(digit | (texts.data == ord("@")), texts.starts).all())

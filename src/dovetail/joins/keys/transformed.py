@@ -14,7 +14,8 @@ import numpy as np
 
 from dovetail.catalog.reader import KeyView
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
+from dovetail.hashing import Hashes
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints, found_in
 from dovetail.joins.edges import edges_of
 from dovetail.joins.inclusion.candidates import Candidates, find_candidates
 from dovetail.joins.inclusion.count_shared import count_shared
@@ -33,6 +34,8 @@ _LEAST_ROWS, _FEWEST = 0.9, 10
 _SAME = 0.9
 # How much a name, or values, must say.
 _LEAST_NAME, _LEAST_VALUE, _LEAST_SPARSE = 0.55, 0.5, 0.25
+# Bits of a value hash that say at a glance whether a view can have it.
+_BITS = 22
 # A likeness of naming conventions that speaks neither for nor against.
 _NEUTRAL = 0.5
 # A transform must find more rows than this share of them that are found as they are.
@@ -76,8 +79,10 @@ def _viewed(arrays: ColumnArrays, views: Sequence[KeyView], family: tuple[str, .
     own = {view.column: view for view in views}
     numbers = ZEROS in family
     able = (arrays.distinct >= _FEWEST) & (arrays.number if numbers else ~arrays.number)
-    able[list(own)] = True
-    column = np.flatnonzero(able)
+    able[list(own)] = False
+    others = np.flatnonzero(able)
+    sharing = _sharing([arrays.value_hashes[c] for c in others.tolist()], views)
+    column = np.sort(np.append(others[sharing], list(own)))
     of = column.tolist()
     hashes = [own[c].hashes if c in own else arrays.value_hashes[c] for c in of]
     counts = [own[c].counts if c in own else arrays.counts[c] for c in of]
@@ -106,6 +111,23 @@ def _viewed(arrays: ColumnArrays, views: Sequence[KeyView], family: tuple[str, .
         thresholds=replace(thresholds, rows=max(thresholds.rows, _LEAST_ROWS)),
     )
     return _Views(viewed, column, [own[c].transform if c in own else "" for c in of])
+
+
+def _sharing(columns: Sequence[Hashes], views: Sequence[KeyView]) -> Flags:
+    """Which columns have a value in common with some view: no other can match one.
+
+    Most values are ruled out by some of their bits, before they are looked up.
+    """
+    known = np.unique(np.concatenate([view.hashes for view in views]))
+    if not len(columns) or not len(known):
+        return np.zeros(len(columns), dtype=np.bool_)
+    there = np.zeros(1 << _BITS, dtype=np.bool_)
+    there[known >> np.uint64(64 - _BITS)] = True
+    found = np.zeros(len(columns), dtype=np.bool_)
+    for place, hashes in enumerate(columns):
+        maybe = hashes[there[hashes >> np.uint64(64 - _BITS)]]
+        found[place] = bool(len(maybe)) and bool(found_in(maybe, known).any())
+    return found
 
 
 def _edges(
