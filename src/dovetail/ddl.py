@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dovetail.domain import Column, JoinEdge, Kind, Table, TableId
 from dovetail.markdown import cut, one_line
+from dovetail.sql_keywords import RESERVED_WORDS
 from dovetail.transforms import said, transformed_sql
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -91,10 +92,11 @@ def query_names(ids: Iterable[TableId]) -> dict[TableId, str]:
 def quoted(name: str) -> str:
     """A name as SQL takes it; quotes only where they are needed.
 
-    >>> quoted("order_no"), quoted("order no")
-    ('order_no', '"order no"')
+    >>> quoted("order_no"), quoted("order no"), quoted("order")
+    ('order_no', '"order no"', '"order"')
     """
-    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+    plain = _PLAIN.fullmatch(name) and name.lower() not in RESERVED_WORDS
+    return name if plain else '"' + name.replace('"', '""') + '"'
 
 
 def _shown(name: str) -> str:

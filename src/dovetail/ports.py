@@ -223,10 +223,10 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class Economical(Protocol):
-    """An embedder that can also embed at less cost: catalogs of very many columns use that."""
+class QuantizableEmbedder(Protocol):
+    """An embedder that has quantized weights too, at less cost: for catalogs of many columns."""
 
-    def economical(self) -> Embedder:
+    def quantized(self) -> Embedder:
         """An embedder whose vectors are nearly the same; questions are still embedded by this."""
 
 

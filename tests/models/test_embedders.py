@@ -66,8 +66,8 @@ def test_minilm_keeps_the_contract_to_the_bit(minilm: MiniLM) -> None:
 def test_int8_keeps_the_contract_to_the_bit_and_comes_near_single_precision(
     minilm: MiniLM,
 ) -> None:
-    int8 = minilm.economical()
-    assert int8 is minilm.economical()
+    int8 = minilm.quantized()
+    assert int8 is minilm.quantized()
     assert int8.model_id == f"{minilm.model_id}-int8"
     check_embedder(int8, tolerance=0.0)
     cosines = np.sum(int8.embed_documents(TEXTS) * minilm.embed_documents(TEXTS), axis=1)

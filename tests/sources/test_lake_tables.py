@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import deltalake
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 import dovetail
-from dovetail.errors import MissingExtraError
+from dovetail.errors import MissingExtraError, SourceError
 from dovetail.sources import duck
+from dovetail.sources.lake_tables import require_inside
 from tests.support.files import GOOD, names, put, random_bytes, update
 
 FIRST = pa.table({"id": [1, 2, 3], "region": ["a", "b", "a"], "at": [{"x": 1}, {"x": 2}, None]})
@@ -99,6 +102,51 @@ def test_broken_logs_and_missing_files_are_one_line_each(tmp_path: Path) -> None
     assert names(report.catalog) == ["good"]
     assert [skip.table for skip in report.skipped] == ["empty", "garbled", "gone", "ice"]
     assert all(skip.reason.isprintable() for skip in report.skipped)
+
+
+def test_a_log_that_names_files_elsewhere_is_refused(tmp_path: Path) -> None:
+    lake, secret = tmp_path / "lake", tmp_path / "secret.parquet"
+    pq.write_table(pa.table({"id": [7], "region": ["x"], "at": [{"x": 1}]}), secret)
+    put(lake / "good.csv", GOOD)
+    deltalake.write_deltalake(str(lake / "far"), FIRST)
+    deltalake.write_deltalake(str(lake / "up"), FIRST)
+    for name, path in (("far", f"file://{secret}"), ("up", "../../secret.parquet")):
+        (commit,) = (lake / name / "_delta_log").glob("*.json")
+        lines = commit.read_text().splitlines()
+        named = [json.loads(line) for line in lines]
+        for entry in named:
+            if "add" in entry:
+                entry["add"] |= {"path": path, "size": secret.stat().st_size, "stats": None}
+        commit.write_text("\n".join(map(json.dumps, named)) + "\n")
+    put_iceberg(tmp_path / "made")
+    (tmp_path / "made").rename(lake / "moved")
+    report = update(f"lake={lake}", into=tmp_path / "catalog")
+    assert names(report.catalog) == ["good"]
+    reasons = {skip.table: skip.reason for skip in report.skipped}
+    assert sorted(reasons) == ["far", "moved/shop/orders", "up"]
+    for name in ("far", "up"):
+        assert reasons[name].startswith("its log names a file outside of its folder")
+
+
+@pytest.mark.parametrize(
+    ("file", "fits"),
+    [
+        ("/lake/t/part.parquet", True),
+        ("file:///lake/t/a%20b/part.parquet", True),
+        ("/lake/t2/part.parquet", False),
+        ("/lake/t/../u/part.parquet", False),
+        ("/lake/t/%2e%2e/u/part.parquet", False),
+        ("s3://bucket/lake/t/part.parquet", False),
+        ("/lake/t/http%3A//host/x", False),
+        ("part.parquet", False),
+    ],
+)
+def test_which_files_are_inside_of_a_folder(file: str, fits: bool) -> None:
+    if fits:
+        require_inside("/lake/t", [file])
+    else:
+        with pytest.raises(SourceError, match="outside of its folder"):
+            require_inside("/lake/t", [file])
 
 
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])

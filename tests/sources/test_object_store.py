@@ -101,6 +101,24 @@ def test_broken_and_missing_objects(bucket: Any, tmp_path: Path) -> None:
         assert "\n" not in str(raised.value)
 
 
+def test_tables_with_a_log_are_named_and_not_read_as_plain_files(
+    bucket: Any, tmp_path: Path
+) -> None:
+    bucket("logs/cities.csv", GOOD.encode())
+    for folder in ("logs/orders", "alone"):
+        bucket(f"{folder}/part-0.parquet", parquet(id=[1]))
+        bucket(f"{folder}/_delta_log/00000000000000000000.json", b"{}")
+    bucket("logs/ice/data/0.parquet", parquet(id=[1]))
+    bucket("logs/ice/metadata/00000-a.metadata.json", b"{}")
+    report = update("lake=s3://lake/logs", into=tmp_path / "catalog")
+    assert names(report.catalog) == ["cities"]
+    assert [skip.table for skip in report.skipped] == ["ice", "orders"]
+    assert report.skipped[0].reason.startswith("is an Iceberg table, which is read from this")
+    assert report.skipped[1].reason.endswith("copy its folder here")
+    with pytest.raises(SourceError, match="alone: is a Delta Lake table"):
+        update("lake=s3://lake/alone", into=tmp_path / "other")
+
+
 def test_a_login_in_the_url_is_refused(bucket: Any, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="set AWS_ACCESS_KEY_ID") as raised:
         update("s3://key:pass@lake/in", into=tmp_path / "catalog")

@@ -376,7 +376,7 @@ def test_names_of_parts(stem: str, prefix: str | None) -> None:
     assert part_of(stem) == prefix
 
 
-def test_thousands_of_parts_do_not_take_thousands_of_queries(tmp_path: Path) -> None:
+def test_fifteen_hundred_parts_are_one_table(tmp_path: Path) -> None:
     lake = tmp_path / "lake" / "t"
     lake.mkdir(parents=True)
     for number in range(1500):

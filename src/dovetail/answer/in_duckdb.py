@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from dovetail.answer.identifiers import private_name
 from dovetail.answer.results import Limits, Ran, collect
-from dovetail.answer.streams import TableStream, open_stream, type_for
+from dovetail.answer.streams import ListedSource, TableStream, type_for
 from dovetail.errors import DovetailError, LimitError, QueryError, RescanError, SourceError
 from dovetail.plugins import open_source
-from dovetail.ports import Json, Source, SourceSpec
+from dovetail.ports import Json, SourceSpec
 from dovetail.sources import duck
 
 # Tables of so many cells are copied into memory, where DuckDB knows their size when it plans;
@@ -44,19 +44,19 @@ def run(sql: str, relations: list[Json], limits: Limits) -> Ran:
     raise SourceError(_UNSTEADY)
 
 
-def _open(relations: list[Json], limits: Limits, sources: ExitStack) -> dict[str, Source]:
-    opened: dict[str, Source] = {}
+def _open(relations: list[Json], limits: Limits, sources: ExitStack) -> dict[str, ListedSource]:
+    opened: dict[str, ListedSource] = {}
     for relation in relations:
         spec = replace(SourceSpec.from_json(relation["spec"]), seconds=limits.seconds)
         if spec.label not in opened:
             with _named(spec.label):
-                opened[spec.label] = open_source(spec)
+                opened[spec.label] = ListedSource(open_source(spec))
             sources.callback(opened[spec.label].close)
     return opened
 
 
 def _run(
-    sql: str, relations: list[Json], opened: dict[str, Source], limits: Limits
+    sql: str, relations: list[Json], opened: dict[str, ListedSource], limits: Limits
 ) -> tuple[Ran, float]:
     """What the query gave, and when it began itself."""
     connection = _spare.pop() if _spare else _connect()
@@ -115,7 +115,9 @@ def _connect() -> duckdb.DuckDBPyConnection:
     )  # fmt: skip
 
 
-def _provide(connection: duckdb.DuckDBPyConnection, source: Source, relation: Json) -> TableStream:
+def _provide(
+    connection: duckdb.DuckDBPyConnection, source: ListedSource, relation: Json
+) -> TableStream:
     """Give the engine a table: a copy if it is small, else a stream.
 
     The stream goes by a name that no query can know.
@@ -127,7 +129,7 @@ def _provide(connection: duckdb.DuckDBPyConnection, source: Source, relation: Js
     kind = "TABLE" if copied else "VIEW"
     for _ in range(_ATTEMPTS):
         try:
-            stream = open_stream(source, relation["table"])
+            stream = source.stream(relation["table"])
             if len(types) != len(stream.columns):
                 raise SourceError("has other columns than the catalog knows; index again")
             connection.register(raw, stream)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -88,12 +89,24 @@ class TableStream:
             raise
 
 
-def open_stream(source: Source, name: str) -> TableStream:
-    """The stream of a table that a source holds under a name."""
-    for listing in source.tables():
-        if listing.name == name:
-            return TableStream(source, listing)
-    raise SourceError(f"{name} is no longer there; index again")
+class ListedSource:
+    """An open source, whose tables are listed once however many of them a query reads."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    @cached_property
+    def _listings(self) -> dict[str, Listing]:
+        return {listing.name: listing for listing in self._source.tables()}
+
+    def stream(self, name: str) -> TableStream:
+        """The stream of the table that the source holds under a name."""
+        if name not in self._listings:
+            raise SourceError(f"{name} is no longer there; index again")
+        return TableStream(self._source, self._listings[name])
+
+    def close(self) -> None:
+        self._source.close()
 
 
 def type_for(column: Json) -> str:

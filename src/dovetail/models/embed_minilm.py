@@ -88,7 +88,7 @@ class MiniLM:
         self._remember({text: made[text] for text in missing})
         return np.array([made[text] for text in texts], np.float32).reshape(-1, DIMENSION)
 
-    def economical(self) -> MiniLM:
+    def quantized(self) -> MiniLM:
         """The same model with products of whole numbers of eight bits, in half the time."""
         return _open_int8()
 

@@ -15,7 +15,7 @@ from typing import Protocol
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table, TableId
 from dovetail.models.vectors import VectorStore
-from dovetail.ports import Economical, Embedder
+from dovetail.ports import Embedder, QuantizableEmbedder
 from dovetail.search.composed_headers import ComposedHeaders, composed_headers
 from dovetail.search.dense import Vectors
 from dovetail.search.embedding_text import MARKDOWN, markdown_text, table_text
@@ -73,7 +73,7 @@ def embed_catalog(
     if len(headers.texts) > most_with_table:
         like = like_tables(tables, purposes)
         headers = composed_headers(tables, like)
-        embedder = embedder.economical() if isinstance(embedder, Economical) else embedder
+        embedder = embedder.quantized() if isinstance(embedder, QuantizableEmbedder) else embedder
     written = markdown_text if inputs.text == MARKDOWN else table_text
     lines, place = distinct(written(tables[at], purposes.get(tables[at].id, "")) for at in like)
     store = VectorStore(catalog.folder / FOLDER, embedder)

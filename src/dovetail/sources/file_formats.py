@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from dovetail.errors import RescanError, SourceError
 from dovetail.sources import delimited, duck
 from dovetail.sources.arrow_file import write_parquet
-from dovetail.sources.lake_tables import lake_relation
+from dovetail.sources.lake_tables import data_files_query, lake_relation, require_inside
 from dovetail.sources.workbook import read_sheet
 
 # Formats whose values are all text, of a kind that is for us to find out.
@@ -70,6 +70,8 @@ class FileReader:
         if kind in ("delta", "iceberg"):
             duck.load_extension("avro")  # which the lists of an Iceberg table's files are in
             duck.load_extension(kind)
+            named = duck.fetch(data_files_query(files[0], kind))
+            require_inside(files[0], (file for (file,) in named))
             return lake_relation(files[0], kind)
         if kind == "avro":
             duck.load_extension("avro")

@@ -30,6 +30,11 @@ from dovetail.sources.walk import (
 from dovetail.sources.workbook import sheets
 
 _LOCAL = "is of a format that is read from this machine alone; copy it here"
+_LAKE = {
+    kind: f"is {what} table, which is read from this machine alone: in a bucket its log is not "
+    "followed, and its files by themselves hold old versions too; copy its folder here"
+    for kind, what in (("delta", "a Delta Lake"), ("iceberg", "an Iceberg"))
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +106,20 @@ def file_tables(location: str) -> list[FileTable]:
 
 
 def remote_tables(found: list[Found], top: str) -> list[FileTable]:
-    """The tables in files that are not on this machine, each under a name of its own."""
-    together, apart = grouped(found)
+    """The tables in files that are not on this machine, each under a name of its own.
+
+    Of a table with a log only the log is found; it is named, with the reason why it is not read.
+    """
+    logs = [file for file in found if file.lake]
+    together, apart = grouped([file for file in found if not file.lake])
     tables = [FileTable(each.name or top, each.format, each.root, each.parts) for each in together]
     for file in apart:
         kind = table_format(file.path)
         trouble = "" if kind not in ("excel", "arrow") else _LOCAL
         tables.append(FileTable(stem_of(file.below), kind, file.path, trouble=trouble))
+    tables += [
+        FileTable(log.below or top, "log", log.path, trouble=_LAKE[log.lake]) for log in logs
+    ]
     return sorted(_named_apart(tables), key=lambda table: table.name)
 
 

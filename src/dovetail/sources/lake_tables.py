@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
+from urllib.parse import unquote
 
 from dovetail.errors import SourceError
 from dovetail.sources.quoting import literal
@@ -40,6 +42,45 @@ def lake_relation(folder: str, kind: str) -> str:
     """A call of DuckDB that reads the newest version of a table."""
     if kind == "delta":
         return f"delta_scan({literal(folder)})"
+    return f"iceberg_scan({literal(_newest_version(folder))})"
+
+
+def data_files_query(folder: str, kind: str) -> str:
+    """A query for the files that the newest version of a table names, without reading them."""
+    if kind == "delta":
+        return f"SELECT data_file FROM delta_list_files({literal(folder)})"
+    newest = literal(_newest_version(folder))
+    return f"SELECT unnest([manifest_path, file_path]) FROM iceberg_metadata({newest})"
+
+
+def require_inside(folder: str, files: Iterable[str]) -> None:
+    """Refuse a table whose log names files elsewhere: a stranger's log could name any of yours."""
+    tops = {os.path.abspath(folder) + os.sep, os.path.realpath(folder) + os.sep}
+    for file in files:
+        path = file.removeprefix("file://")
+        for read_as in {path, unquote(path)}:
+            if "://" in read_as or not os.path.normpath(read_as).startswith(tuple(tops)):
+                raise SourceError(
+                    "its log names a file outside of its folder, which is not read; "
+                    "write the table anew in one folder, or index the files themselves"
+                )
+
+
+def lakes_below(paths: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """The folders of tables with a log among the paths of files: their format, and a file of it."""
+    found: dict[str, tuple[str, str]] = {}
+    for path in sorted(paths):
+        folder, _, name = path.rpartition("/")
+        above, _, log = folder.rpartition("/")
+        if log == _DELTA_LOG and _DELTA_COMMIT.fullmatch(name):
+            found[above] = ("delta", path)
+        elif log == _ICEBERG_LOG and _ICEBERG_VERSION.fullmatch(name):
+            found[above] = ("iceberg", path)
+    return found
+
+
+def _newest_version(folder: str) -> str:
+    """The file that describes the newest version of an Iceberg table, or the one hinted at."""
     versions = _iceberg_versions(folder)
     if not versions:
         raise SourceError("its folder metadata holds no version of the table any more")
@@ -49,7 +90,7 @@ def lake_relation(folder: str, kind: str) -> str:
         with open(hint, encoding="utf-8", errors="replace") as file:
             hinted = f"v{file.read(20).strip()}.metadata.json"
         newest = hinted if hinted in versions else newest
-    return f"iceberg_scan({literal(os.path.join(folder, _ICEBERG_LOG, newest))})"
+    return os.path.join(folder, _ICEBERG_LOG, newest)
 
 
 def _iceberg_versions(folder: str) -> list[str]:

@@ -10,7 +10,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, partial
 from itertools import count
 from urllib.parse import urlsplit
@@ -20,6 +20,7 @@ from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
 from dovetail.sources.file_formats import UNTYPED, FileReader
 from dovetail.sources.file_tables import FileTable, remote_tables
+from dovetail.sources.lake_tables import lakes_below
 from dovetail.sources.parts_scan import PartsScan
 from dovetail.sources.walk import Found, table_suffix
 
@@ -90,8 +91,15 @@ class ObjectStoreSource:
         base = location.rstrip("/") + "/"
         with duck.explained():
             rows = duck.fetch(f"SELECT file FROM glob({duck.file_pattern(base)[:-1]}**')")
-        found = [Found(file, file.removeprefix(base)) for (file,) in rows]
-        found = [file for file in found if table_suffix(file.path) and not _is_record(file.below)]
+        below = {file.removeprefix(base): file for (file,) in rows}
+        lakes = lakes_below(below)
+        found = [
+            Found(file, path)
+            for path, file in below.items()
+            if table_suffix(file) and not _is_record(path) and not _is_within(path, lakes)
+        ]
+        here = base.rstrip("/").rpartition("/")[2]
+        found += [Found(below[log], at or here, lake=kind) for at, (kind, log) in lakes.items()]
         if not found:
             raise SourceError("holds no table files, or is not there; check bucket and folder")
         return found
@@ -125,6 +133,10 @@ class ObjectStoreSource:
 
 def _is_record(below: str) -> bool:
     return any(name.startswith((".", "_")) for name in below.split("/"))
+
+
+def _is_within(below: str, folders: Iterable[str]) -> bool:
+    return any(not folder or below.startswith(f"{folder}/") for folder in folders)
 
 
 def _make_secret(spec: SourceSpec) -> str:
