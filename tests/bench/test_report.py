@@ -267,12 +267,13 @@ def test_the_committed_figures_are_those_of_a_fresh_run(
 ) -> None:
     committed = committed_figures("sample")
     shown = {label for label in committed["Table-selection performance"] if SLOW not in label}
+    # A label may go on with what a system runs without.
     assert {f"{name}@{k}" for name, ks in WANTED.items() for k in ks if k <= 10} == {
-        *committed["Table-selection performance"]
+        label.partition(", ")[0] for label in committed["Table-selection performance"]
     }, "make bench DATA=sample"
     systems: dict[str, set[int]] = {}
     for label in shown | set(committed["Rankings at several k"]):
-        name, _, k = label.partition("@")
+        name, _, k = label.partition(", ")[0].partition("@")
         systems.setdefault(name, set()).add(int(k))
     config = RunConfig(tmp_path / "runs", Settings())
     for name, ks in systems.items():
