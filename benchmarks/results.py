@@ -45,7 +45,7 @@ WANTED = {
 SCORINGS = ("foreign_key", "paper", "jar")
 # The paper's sample of MMQA: a third of each number of gold tables.
 SHARES = {"mmqa": Fraction(1, 3)}
-SHOWN = ("selection", "depth", "paired", "strata", "joinability", "times")
+SHOWN = ("selection", "depth", "paired", "strata", "per-question", "joinability")
 
 
 def measure(data: str, into: Path, settings: Settings) -> list[Path]:

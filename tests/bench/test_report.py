@@ -191,7 +191,7 @@ def test_published_figures_are_labelled_and_are_no_results(written: Path) -> Non
     assert "<td>published: UAE-Large-V1, Qwen-2.5-7B-Instruct</td>" in page
     (chapter,) = json.loads((written / "figures.json").read_text("utf-8")).values()
     assert [row["system"] for row in chapter["selection"]] == ["dense@4", f"mine:{HOSTILE}@4"]
-    assert "times" not in chapter
+    assert "per-question" not in chapter
 
 
 def test_tables_sort_in_a_browser(written: Path) -> None:

@@ -15,6 +15,10 @@ from dovetail.bench.reporting.tabular import HIGH, LOW, Column, Row, Table, cell
 
 MILLION = 1_000_000
 _UNPAID = "It needs a run of a retriever that asks a language model: core-t, react or arm."
+_COUNTED = (
+    "A ranking is asked once, at its largest k. Times are on the wall and differ from run to run; a "
+    "model's own are in them only where it was asked live, not where its replies were recorded."
+)
 _TERTILES = ("short", "medium", "long")
 
 
@@ -134,51 +138,28 @@ def tertiles(measured: Sequence[ScoredRun]) -> Table:
 
 
 def per_question(measured: Sequence[ScoredRun]) -> Table:
-    """What a question costs with each system: calls, tokens and time in one table."""
+    """What a question costs with each run: calls and tokens of a model, and time."""
     columns = (
         Column("system"), Column("questions"), Column("calls", LOW, 2), Column("tokens in", LOW),
-        Column("tokens out", LOW), Column("ms", LOW), Column("95% ms", LOW),
+        Column("tokens out", LOW), Column("mean ms", LOW), Column("median ms", LOW),
+        Column("95% ms", LOW),
     )  # fmt: skip
     rows: list[Row] = []
-    for one in measured:
+    for one in {one.number: one for one in measured}.values():
         records = list(one.records.values())
         spent = [1000 * record.seconds for record in records]
         means = [
             sum(getattr(record, name) for record in records) / len(records)
             for name in ("llm_calls", "tokens_in", "tokens_out")
         ]
-        late = float(np.quantile(spent, 0.95))
-        values = (*means, float(np.mean(spent)), late)
-        rows.append(Row(cells(one.label, len(records), *values), runs=(one.number,)))
+        times = (float(np.mean(spent)), float(np.median(spent)), float(np.quantile(spent, 0.95)))
+        rows.append(Row(cells(one.label, len(spent), *means, *times), runs=(one.number,)))
     return Table(
         "per-question",
         "Cost per question",
         columns,
         tuple(rows),
-        note="Means per question of choosing tables, SQL not counted. Milliseconds are wall time; "
-        "those of a model are in them only where it was asked live, not where replies were "
-        "recorded. A ranking is asked once, at its largest k.",
-        timed=True,
-    )
-
-
-def times(measured: Sequence[ScoredRun]) -> Table:
-    """Wall time per question; the only figures here that differ from run to run."""
-    columns = (
-        Column("system"), Column("questions"), Column("mean ms", LOW), Column("median ms", LOW),
-        Column("95% ms", LOW),
-    )  # fmt: skip
-    rows: list[Row] = []
-    for one in {one.number: one for one in measured}.values():
-        spent = [1000 * record.seconds for record in one.records.values()]
-        values = (float(np.mean(spent)), float(np.median(spent)), float(np.quantile(spent, 0.95)))
-        rows.append(Row(cells(one.label, len(spent), *values), runs=(one.number,)))
-    return Table(
-        "times",
-        "Time per question",
-        columns,
-        tuple(rows),
-        note="A ranking is asked once, at its largest k.",
+        note=_COUNTED,
         timed=True,
     )
 

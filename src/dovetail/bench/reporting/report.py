@@ -14,7 +14,6 @@ from dovetail.bench.reporting.costs import (
     per_question,
     prompt_lengths,
     tertiles,
-    times,
     tokens,
 )
 from dovetail.bench.reporting.join_quality import JoinResult, joinability, read_join_results
@@ -144,10 +143,9 @@ def _about_sets(every: Sequence[ScoredRun], options: Options) -> list[Table]:
         model_calls(measured),
         errors(measured),
         cases(measured, against),
-        per_question(measured),
+        per_question(every),
         tokens(measured),
         prompt_lengths(measured),
         tertiles(measured),
         cost(measured, options.prices),
-        times(every),
     ]
