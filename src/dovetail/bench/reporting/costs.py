@@ -16,8 +16,8 @@ from dovetail.bench.reporting.tabular import HIGH, LOW, Column, Row, Table, cell
 MILLION = 1_000_000
 _UNPAID = "It needs a run of a retriever that asks a language model: core-t, react or arm."
 _COUNTED = (
-    "A ranking is asked once, at its largest k. Times are on the wall and differ from run to run; a "
-    "model's own are in them only where it was asked live, not where its replies were recorded."
+    "A ranking is asked once, at its largest k. Times are on the wall and differ from run to run; "
+    "a model's own are in them only where it was asked live, not where its replies were recorded."
 )
 _TERTILES = ("short", "medium", "long")
 
