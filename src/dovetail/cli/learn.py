@@ -61,6 +61,8 @@ def learn(
 
 
 def _print(summary: LearnSummary) -> None:
+    from dovetail.catalog.knowledge.usage import queries
+
     screen = console()
     for log in summary.learnt:
         counts = {
@@ -70,8 +72,8 @@ def _print(summary: LearnSummary) -> None:
             "example": len(log.examples),
         }
         parts = [f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items() if count]
-        read = f"{log.queries:,} quer{'ies' if log.queries != 1 else 'y'} over {len(log.tables):,}"
-        line = ", ".join([f"{log.name}: {read} tables", *parts])
+        tables = f"{len(log.tables):,} table{'s' * (len(log.tables) != 1)}"
+        line = ", ".join([f"{log.name}: {queries(log.queries)} over {tables}", *parts])
         screen.print(printable(line), soft_wrap=True)
     for name in summary.unchanged:
         screen.print(printable(f"{name}: learnt before, and counted once"), soft_wrap=True)

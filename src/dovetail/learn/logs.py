@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from sqlglot.dialects import Dialect
+
 from dovetail.catalog.lookup import tables_of_sources
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
@@ -31,6 +33,9 @@ def open_log(
     Without a `dialect`, that of the catalog's sources is tried, and then DuckDB's. `sources` says
     whose tables the log is about.
     """
+    if dialect and dialect not in Dialect.classes:
+        known = ", ".join(sorted(filter(None, Dialect.classes)))
+        raise UsageError(f"the dialect {dialect!r} is not known; there are: {known}")
     spec = next((one for one in catalog.manifest.roots if one.label == place), None)
     if spec is None:
         spec = root(place, Path.cwd())
