@@ -30,6 +30,20 @@ _BUILT_IN = {
         "s3": "dovetail.sources.object_store:ObjectStoreSource",
         "http": "dovetail.sources.object_store:ObjectStoreSource",
         "https": "dovetail.sources.object_store:ObjectStoreSource",
+        **dict.fromkeys(
+            (
+                "snowflake",
+                "bigquery",
+                "databricks",
+                "trino",
+                "flightsql",
+                "mssql",
+                "oracle",
+                "adbc+postgresql",
+                "dbapi+mysql",
+            ),
+            "dovetail.sources.warehouse:WarehouseSource",
+        ),
     },
     ENGINES: {
         "local": "dovetail.engines.local:LocalEngine",

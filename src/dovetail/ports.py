@@ -30,7 +30,8 @@ class SourceSpec:
     `label` is the source's part of every `TableId`; `root` is the label of what the user named
     (a folder, when this is one database in it). `credentials` stay in memory: `stored` leaves
     them out, and nothing else writes a spec down. `seconds` is how long a server may take over
-    one statement, if that is bounded.
+    one statement, if that is bounded. `options` say how a warehouse is read (`sample`,
+    `max_scan_bytes`), where that was told.
     """
 
     label: str
@@ -42,6 +43,7 @@ class SourceSpec:
     exclude: tuple[str, ...] = ()
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
     seconds: float | None = None
+    options: Mapping[str, int] = field(default_factory=dict)
 
     def wants(self, table: str) -> bool:
         """Whether the include and exclude patterns let a table through.
@@ -75,6 +77,7 @@ class SourceSpec:
             "views": self.views,
             "include": list(self.include),
             "exclude": list(self.exclude),
+            **({"options": dict(self.options)} if self.options else {}),
         }
 
     @classmethod
@@ -126,15 +129,35 @@ class ScannedColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnStatistics:
+    """What a source computed of a column: the share of NULLs, distinct values, and the ends."""
+
+    null_share: float
+    distinct: int
+    minimum: str | None
+    maximum: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatistics:
+    """What a source computed of a table of which it gives out some rows: all rows, by column."""
+
+    rows: int
+    columns: tuple[ColumnStatistics, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """A table being read: its columns, and batches whose columns stand in the same order.
 
-    `left_out` maps parts of the table that cannot be read to the reason; the rest is read.
+    `left_out` maps parts of the table that cannot be read to the reason; the rest is read. Where
+    the batches are a sample of the rows, `statistics` are of the whole table.
     """
 
     columns: tuple[ScannedColumn, ...]
     batches: Iterator[pa.RecordBatch]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    statistics: TableStatistics | None = None
 
 
 class Source(Protocol):

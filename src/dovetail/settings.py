@@ -22,6 +22,7 @@ PREFIX = "DOVETAIL_"
 RENAMED = {"recall": "breadth", "unsure": "ask_below"}
 # The least and the greatest value of settings that are numbers.
 BOUNDS: Mapping[str, tuple[float, float]] = {
+    "sample": (0, 1 << 40), "max_scan_bytes": (1, 1 << 60),
     "sample_rows": (0, 1_000), "seed": (0, (1 << 63) - 1), "join_rows": (0, 1),
     "join_unique": (0, 1), "workers": (1, 10_000), "breadth": (0, 1), "ask_below": (0, 1),
     "refuse_below": (0, 1),
@@ -49,6 +50,8 @@ class Settings:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     views: bool = False
+    sample: int = 0
+    max_scan_bytes: int = 10 << 30
     comparison: str = "coerced"
     sample_rows: int = 5
     seed: int = 42

@@ -20,7 +20,11 @@ OURS = {"benchmarks", "dovetail", "tests"}
 # Functions that import by name, or ask whether that could be done.
 IMPORTERS = {"find_spec", "import_module", "importorskip"}
 # Where the module is not called like its package.
-PACKAGES = {"llama_index": "llama-index-core", "faiss": "faiss-cpu"}
+PACKAGES = {
+    "google": "google-cloud-bigquery",
+    "llama_index": "llama-index-core",
+    "faiss": "faiss-cpu",
+}
 
 
 def package(requirement: str) -> str:

@@ -9,19 +9,28 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dovetail.answer import check
 from dovetail.answer.identifiers import private_name, reveal
 from dovetail.answer.pool import Cancelled, Pool, never
-from dovetail.answer.relations import Joined, Relation, private_places, relations
+from dovetail.answer.relations import (
+    Joined,
+    Relation,
+    private_places,
+    relations,
+    warehouse_places,
+)
 from dovetail.answer.results import Limits, python_values
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table, TableId
-from dovetail.errors import DovetailError, NotFoundError, QueryError, UsageError
+from dovetail.errors import DovetailError, GuardError, NotFoundError, QueryError, UsageError
 from dovetail.ports import Json, SourceSpec
 from dovetail.sources.resolve import expand
+from dovetail.sources.warehouse_dialects import DIALECTS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,22 +106,31 @@ class Executor:
     ) -> Execution:
         """Run a query, written in `dialect` (the engine's own unless told), over these tables.
 
-        The query calls them as `relations` names them; a `Relation` has its name already.
+        The query calls them as `relations` names them; a `Relation` has its name already. If they
+        are all in one warehouse the query runs there, unless it cannot be written for it.
         """
         _require_engine(engine)
         chosen = limits or self._limits
         began = time.perf_counter()
-        placed = self._place(relations(tables), engine)
-        checked = check.ask(
+        given = relations(tables)
+        ask = partial(
+            check.ask,
             self._pool,
             sql,
-            placed,
             dialect=dialect or engine,
-            engine=engine,
             limits=chosen,
             find_joins=find_joins,
             cancelled=cancelled,
         )
+        placed = warehouse_places(given, self._spec) if engine == "duckdb" else None
+        checked = None
+        if placed is not None:
+            with suppress(GuardError):
+                language = DIALECTS[self._spec(placed[0].table.id.source).kind].name
+                checked, engine = ask(placed, engine=language), "warehouse"
+        if checked is None or placed is None:
+            placed = self._place(given, engine)
+            checked = ask(placed, engine=engine)
         let_through = time.perf_counter()
         request = self._request(checked, placed, engine, chosen)
         originals = {**private_places(placed), **checked.private}

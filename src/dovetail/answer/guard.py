@@ -34,6 +34,8 @@ _WORDS = re.compile(r"[\w .]*", re.ASCII)
 _NUMBER = re.compile(r"(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|0[xX][0-9a-fA-F]+", re.ASCII)
 # Nodes whose text is quoted when it is written out.
 _QUOTED = (exp.Identifier, exp.JSONPathKey)
+# Dialects whose names without quotes are in upper case.
+_FOLDING = ("snowflake", "oracle")
 # How a table may be given besides by name and alias: not sampled, pivoted, versioned or hinted at.
 _TABLE_PARTS = {"this", "db", "catalog", "alias", "joins"}
 
@@ -103,7 +105,7 @@ def write_out(
     try:
         if adapt is not None:
             tree = adapt(tree, relations)
-        private = rename(tree, relations)
+        private = rename(tree, relations, as_written=engine in _FOLDING)
         writer = sqlglot.Dialect.get_or_raise(engine)
         text = writer.generate(tree, copy=False, comments=False)
         _, again = _checked(text, engine)

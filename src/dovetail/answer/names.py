@@ -79,11 +79,14 @@ def resolved(
     return found
 
 
-def rename(tree: exp.Expr, relations: Sequence[Relation]) -> dict[str, str]:
+def rename(
+    tree: exp.Expr, relations: Sequence[Relation], *, as_written: bool = False
+) -> dict[str, str]:
     """Call every table by its place, and every WITH clause by a private name.
 
     The name that was written stays as an alias, so that columns are found under it. Returned are
-    the private names, with what they stand for.
+    the private names, with what they stand for. The alias has quotes, or with `as_written` those of
+    the query: an engine that folds names to upper case folds both, or neither.
     """
     found = resolved(tree, relations)
     private = {}
@@ -101,7 +104,7 @@ def rename(tree: exp.Expr, relations: Sequence[Relation]) -> dict[str, str]:
             place = meant.place
             if table.args.get("db"):
                 qualified.add((fold(table.db), fold(table.name)))
-            alias = exp.to_identifier(table.name, quoted=True)
+            alias = table.this if as_written else exp.to_identifier(table.name, quoted=True)
         else:
             place = (drawn[id(meant)],)
             alias = table.this

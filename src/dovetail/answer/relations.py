@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dovetail.ddl import query_names
 from dovetail.domain import Table, TableId
+from dovetail.ports import SourceSpec
+from dovetail.sources.warehouse_dialects import DIALECTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +50,24 @@ def relations(tables: Iterable[Table | Relation]) -> tuple[Relation, ...]:
     return named + tuple(
         Relation(table, names[table.id], (names[table.id],)) for table in unnamed.values()
     )
+
+
+def warehouse_places(
+    given: Sequence[Relation], spec_of: Callable[[str], SourceSpec]
+) -> tuple[Relation, ...] | None:
+    """Relations where their warehouse has them; None if they are not all in one.
+
+    A name that needed quotes to be told from another could be read in two ways: None as well.
+    """
+    sources = {relation.table.id.source for relation in given}
+    if len(sources) != 1 or (kind := spec_of(sources.pop()).kind) not in DIALECTS:
+        return None
+    home = DIALECTS[kind].home
+    placed = []
+    for relation in given:
+        schema, dot, name = relation.table.name.rpartition(".")
+        if '"' in relation.table.name or "." in schema:
+            return None
+        above = (schema,) if dot else (home,) if home else ()
+        placed.append(relation.at(*above, name))
+    return tuple(placed)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dovetail.declared_keys import DeclaredKeys
-from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
+from dovetail.domain import Column, ColumnProfile, Estimate, Kind, Table, TableId
 
 TABLES = pa.schema(
     [
@@ -27,6 +27,7 @@ TABLES = pa.schema(
         ("sample", pa.list_(pa.list_(pa.string()))),
         ("keys", pa.string()),
         ("comment", pa.string()),
+        ("estimated", pa.string()),
     ]
 )
 COLUMNS = pa.schema(
@@ -114,6 +115,7 @@ class TableRecord:
     token: str
     sample: tuple[tuple[str | None, ...], ...]
     columns: tuple[ColumnRecord, ...]
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,7 @@ def to_records(records: Sequence[TableRecord]) -> Records:
             "sample": record.sample,
             "keys": "",
             "comment": "",
+            "estimated": record.estimate.to_text() if record.estimate else "",
         }
         for record in records
     ]
@@ -246,6 +249,7 @@ def _table_from(row: dict[str, Any], columns: Sequence[dict[str, Any]]) -> Table
         digest=row["digest"],
         keys=DeclaredKeys.from_text(row["keys"]),
         comment=row["comment"],
+        estimate=Estimate.from_text(row["estimated"]) if row["estimated"] else None,
     )
 
 

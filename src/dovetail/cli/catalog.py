@@ -40,8 +40,8 @@ def index(
         typer.Argument(
             metavar="SOURCE...",
             help="SQLite or DuckDB file; table file (CSV, Excel, …); a folder or glob of them; "
-            "postgresql:// or mysql:// URL. NAME=SOURCE gives it a label. Without any, all sources "
-            "of the catalog are brought up to date.",
+            "URL of a server, warehouse or bucket. NAME=SOURCE gives it a label. Without any, all "
+            "sources of the catalog are brought up to date.",
         ),
     ] = None,
     catalog: CatalogOption = None,
@@ -54,6 +54,18 @@ def index(
         typer.Option(metavar="PATTERN", help="No tables that match the pattern (repeatable)."),
     ] = None,
     views: Annotated[bool | None, typer.Option("--views/--no-views", help="Views too.")] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            min=0, metavar="ROWS", help="Of each table of a warehouse, about so many rows [all]."
+        ),
+    ] = None,
+    max_scan_bytes: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="BYTES", help="Warehouse tables beyond that are sampled [10 GiB]."
+        ),
+    ] = None,
     comparison: Annotated[
         str | None,
         typer.Option(
@@ -100,6 +112,8 @@ def index(
         include=_some(include),
         exclude=_some(exclude),
         views=views,
+        sample=sample,
+        max_scan_bytes=max_scan_bytes,
         dbt=dbt,
         comparison=comparison,
         engine=engine,

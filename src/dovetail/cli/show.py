@@ -45,7 +45,13 @@ def show(
         return
     screen = console()
     title = f"{found.id}  {found.rows:,} rows"
-    lines = [title, found.comment, purpose.text if purpose else "", *_wide_keys(found.keys)]
+    lines = [
+        title,
+        _estimated(found),
+        found.comment,
+        purpose.text if purpose else "",
+        *_wide_keys(found.keys),
+    ]
     lines += [f"your note: {_remark(each)}" for each in read_notes(opened).remarks_on(found.id)]
     if in_dbt := opened.dbt.tables.get(found.id):
         lines += in_dbt.lines
@@ -132,4 +138,11 @@ def _table_json(table: Table) -> dict[str, Any]:
         "keys": table.keys.to_dict(),
         "columns": columns,
         "sample": table.sample,
+        **({"estimate": table.estimate.to_json()} if table.estimate else {}),
     }
+
+
+def _estimated(table: Table) -> str:
+    if table.estimate is None:
+        return ""
+    return f"estimated: {table.rows:,} of about {table.estimate.rows:,} rows were read"

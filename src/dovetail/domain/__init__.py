@@ -12,7 +12,15 @@ from dovetail.domain.table_set import (
     Chosen,
     TableSet,
 )
-from dovetail.domain.tables import Column, ColumnProfile, Kind, Skipped, Table, TableId
+from dovetail.domain.tables import (
+    Column,
+    ColumnProfile,
+    Estimate,
+    Kind,
+    Skipped,
+    Table,
+    TableId,
+)
 
 __all__ = [
     "NEAREST",
@@ -23,6 +31,7 @@ __all__ = [
     "Chosen",
     "Column",
     "ColumnProfile",
+    "Estimate",
     "JoinEdge",
     "Kind",
     "Skipped",

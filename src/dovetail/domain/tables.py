@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from dovetail.declared_keys import NO_KEYS, DeclaredKeys
 from dovetail.errors import ColumnNotFoundError
@@ -87,6 +89,38 @@ class Column:
     comment: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a warehouse says of a table of which only a sample of the rows was read.
+
+    `rows` is how many there are in all; by column, the share of NULLs and about how many distinct
+    values there are.
+
+    >>> Estimate.from_text(Estimate(500, (0.5,), (20,)).to_text())
+    Estimate(rows=500, null_shares=(0.5,), distinct=(20,))
+    """
+
+    rows: int
+    null_shares: tuple[float, ...]
+    distinct: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rows": self.rows,
+            "null_shares": list(self.null_shares),
+            "distinct": list(self.distinct),
+        }
+
+    def to_text(self) -> str:
+        """As the catalog stores it."""
+        return json.dumps(self.to_json(), separators=(",", ":"))
+
+    @classmethod
+    def from_text(cls, text: str) -> Estimate:
+        found = json.loads(text)
+        return cls(found["rows"], tuple(found["null_shares"]), tuple(found["distinct"]))
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Table:
     """A table as the catalog knows it.
@@ -94,6 +128,7 @@ class Table:
     `digest` names the contents: equal digests mean equal columns, values and sample, so
     everything derived from a table (its purpose, its vectors, its joins) is kept by digest.
     `keys` and `comment` are what the source declares and says of it: no part of the contents.
+    Where only some rows were read, everything is of those, and `estimate` is of all rows.
 
     >>> import dovetail
     >>> table = dovetail.build("shop.sqlite", into="shop")["orders"]
@@ -108,6 +143,7 @@ class Table:
     digest: str
     keys: DeclaredKeys = NO_KEYS
     comment: str = ""
+    estimate: Estimate | None = None
 
     def __repr__(self) -> str:
         rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"

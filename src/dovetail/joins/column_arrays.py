@@ -56,13 +56,14 @@ DEFAULT_THRESHOLDS = Thresholds()
 
 @dataclass(frozen=True, slots=True)
 class ColumnArrays:
-    """Tables and their columns. Per table: `ids` and `rows`. Per column: the rest.
+    """Tables and their columns. Per table: `ids`, `rows` and `estimated`. Per column: the rest.
 
     `table` is the number of a column's table, `position` its place there. `number` flags columns
     of numbers. `filled` counts the rows with a value; `low` and `high` are NaN unless the column
     holds numbers. `key` columns are unique but for a few rows entered twice. `value_hashes` are the
     sorted hashes of the distinct values, `counts` how many rows hold each. `global_ids` flags
-    e-mail addresses and UUIDs, which mean the same wherever they stand.
+    e-mail addresses and UUIDs, which mean the same wherever they stand. `estimated` flags tables
+    that only a sample was read of, and is None if all were read whole.
     """
 
     ids: Sequence[TableId]
@@ -81,6 +82,7 @@ class ColumnArrays:
     counts: Sequence[Counts]
     global_ids: Flags
     thresholds: Thresholds = DEFAULT_THRESHOLDS
+    estimated: Flags | None = None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -97,6 +99,7 @@ class ColumnArrays:
             self,
             ids=[table for table, wanted in zip(self.ids, tables, strict=True) if wanted],
             rows=self.rows[chosen],
+            estimated=None if self.estimated is None else self.estimated[chosen],
             table=number[self.table[columns]],
             name=[self.name[column] for column in every],
             value_hashes=[self.value_hashes[column] for column in every],
@@ -120,6 +123,10 @@ class ColumnArrays:
         every = cache(catalog.value_hashes)
         filled = rows[table] - columns["nulls"].to_numpy()
         distinct = columns["distinct"].to_numpy()
+        unique = columns["unique"].to_numpy(zero_copy_only=False)
+        sampled = np.array([text != "" for text in tables["estimated"].to_pylist()], dtype=np.bool_)
+        # A sample of a column may be without repetition where the column is not.
+        credible = ~sampled[table] | unique if sampled.any() else True
         return cls(
             ids=ids,
             rows=rows,
@@ -129,8 +136,9 @@ class ColumnArrays:
             number=number,
             filled=filled,
             distinct=distinct,
-            unique=columns["unique"].to_numpy(zero_copy_only=False),
-            key=(distinct > 0) & (distinct >= thresholds.unique * filled),
+            unique=unique,
+            key=(distinct > 0) & (distinct >= thresholds.unique * filled) & credible,
+            estimated=sampled if sampled.any() else None,
             low=_numbers(columns["minimum"].to_pylist(), number),
             high=_numbers(columns["maximum"].to_pylist(), number),
             value_hashes=_Lazy(

@@ -51,6 +51,11 @@ def _cardinality(left: bool, right: bool) -> str:
 def _counts(arrays: ColumnArrays, scored: ScoredPairs) -> dict[str, Floats]:
     """What the exact counts of each pair come to."""
     found = scored.candidates
+    table = arrays.table
+    estimated = {}
+    if arrays.estimated is not None:  # else it would be 0 of every edge
+        either = arrays.estimated[table[found.child]] | arrays.estimated[table[found.parent]]
+        estimated = {"estimated": either.astype(np.float64)}
     own, other = arrays.distinct[found.child], arrays.distinct[found.parent]
     return {
         "containment": found.shared / np.maximum(own, 1),
@@ -60,4 +65,5 @@ def _counts(arrays: ColumnArrays, scored: ScoredPairs) -> dict[str, Floats]:
         "uniqueness": other / np.maximum(arrays.filled[found.parent], 1),
         "fan_out": found.rows / np.maximum(found.shared, 1),
         "fan_in": arrays.filled[found.parent] / np.maximum(other, 1),
+        **estimated,
     }

@@ -14,14 +14,19 @@ from pathlib import Path
 
 from dovetail.catalog.records import ColumnRecord, TableRecord, ViewRecord
 from dovetail.catalog.segment import SegmentWriter
-from dovetail.domain import Column, Kind, Skipped
+from dovetail.domain import Column, Estimate, Kind, Skipped
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import HASH_VERSION
 from dovetail.offline.key_views import FEWEST
 from dovetail.offline.open_sources import opened_for
 from dovetail.offline.plan import TableToRead, reason
-from dovetail.offline.profiling import PROFILE_VERSION, ProfileOptions, TableProfiler
-from dovetail.ports import Json, Listing, Source, Tick
+from dovetail.offline.profiling import (
+    PROFILE_VERSION,
+    ProfileOptions,
+    TableProfiler,
+    with_statistics,
+)
+from dovetail.ports import Json, Listing, Source, TableStatistics, Tick
 from dovetail.sources.read_ahead import announce
 
 TASK = "dovetail.offline.batch:profile_batch"
@@ -104,9 +109,12 @@ def _record(
     profiler: TableProfiler, table: TableToRead, token: str, writer: SegmentWriter
 ) -> TableRecord:
     placed = []
-    for column in profiler.columns:
+    stated = profiler.statistics
+    for at, column in enumerate(profiler.columns):
         distinct, hashes_at, counts_at = writer.add_value_hashes(profiler.runs(column))
         profile = column.profile(distinct)
+        if stated is not None and len(stated.columns) == len(profiler.columns):
+            profile = with_statistics(profile, stated.columns[at], stated.rows)
         said = column.phrases.merged() if column.kind is Kind.TEXT else ()
         views = tuple(
             ViewRecord(name, maximum, *writer.add_value_hashes(runs))
@@ -129,4 +137,13 @@ def _record(
         token=token,
         sample=profiler.sample(),
         columns=tuple(placed),
+        estimate=_estimate(stated) if stated is not None else None,
+    )
+
+
+def _estimate(stated: TableStatistics) -> Estimate:
+    return Estimate(
+        stated.rows,
+        tuple(round(column.null_share, 6) for column in stated.columns),
+        tuple(column.distinct for column in stated.columns),
     )

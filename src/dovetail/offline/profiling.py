@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +17,13 @@ from dovetail.offline.distinct import DistinctHashes, HashCounts
 from dovetail.offline.key_views import KeyViews
 from dovetail.offline.kinds import KindGuess, kind_of, sql_type
 from dovetail.offline.sampling import RowSample, render, write_out
-from dovetail.ports import Json, Scan, ScannedColumn
+from dovetail.ports import ColumnStatistics, Json, Scan, ScannedColumn, TableStatistics
 
 # Raised whenever a profile would come out differently than before: catalogs are then rebuilt.
 PROFILE_VERSION = 3
 EXAMPLES = 5
+# Distinct values are counted approximately where a warehouse counts them: some percent off.
+_NEARLY_ALL = 0.9
 # Hashes of one table held in memory before they go to disk in sorted runs.
 _SPILL_ENTRIES = 1 << 25
 
@@ -62,6 +64,7 @@ class TableProfiler:
         self.rows = 0
         self.columns: list[ColumnProfiler] = []
         self.left_out: Mapping[str, str] = {}
+        self.statistics: TableStatistics | None = None
         self._sample = RowSample(options.sample_rows, options.seed)
         self._row_sum = np.uint64(0)
 
@@ -69,6 +72,7 @@ class TableProfiler:
         """Take the batches in one by one, giving out the number of rows so far."""
         self.columns = [ColumnProfiler(column, self._options) for column in scan.columns]
         self.left_out = scan.left_out
+        self.statistics = scan.statistics
         for batch in scan.batches:
             if batch.num_rows:
                 self._add(batch)
@@ -92,6 +96,8 @@ class TableProfiler:
         """
         digest = self._digest.copy()
         digest.update(f"{self.rows} {int(self._row_sum)}".encode())
+        if self.statistics is not None:
+            digest.update(repr(self.statistics).encode("utf-8", "backslashreplace"))
         return digest.hexdigest()[:32]
 
     def _add(self, batch: pa.RecordBatch) -> None:
@@ -207,6 +213,19 @@ class ColumnProfiler:
         found = dict(zip(column.hashes[rows].tolist(), render(column.values, rows), strict=True))
         found |= self._examples
         self._examples = {key: found[key] for key in sorted(found)[:EXAMPLES]}
+
+
+def with_statistics(profile: ColumnProfile, stated: ColumnStatistics, rows: int) -> ColumnProfile:
+    """The profile of a sample, with what is known of all rows: its ends, and whether it repeats."""
+    filled = rows * (1 - stated.null_share)
+    ends = (stated.minimum, stated.maximum) if profile.minimum is not None else (None, None)
+    low, high = (None if end is None else write_out(end) for end in ends)
+    return replace(
+        profile,
+        unique=profile.unique and stated.distinct >= _NEARLY_ALL * filled,
+        minimum=low,
+        maximum=high,
+    )
 
 
 def _wider(ends: Range | None, found: Range | None) -> Range | None:

@@ -12,6 +12,7 @@ from dovetail.settings import Settings
 from dovetail.sources.logins import holds_login, without_login
 from dovetail.sources.resolve import root
 from dovetail.sources.trust import remember
+from dovetail.sources.warehouse_dialects import DIALECTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,13 @@ def resolve_roots(
     known = {place.label: place for place in before}
     named = []
     for argument in sources:
+        place = root(argument, Path.cwd())
         place = replace(
-            root(argument, Path.cwd()),
+            place,
             views=settings.views,
             include=settings.include,
             exclude=settings.exclude,
+            options=_reading(place, settings),
         )
         remember(place)
         place = _relabel(place, known)
@@ -61,6 +64,13 @@ def resolve_roots(
             raise UsageError(f"there is no source {shown!r} to forget; there are: {there}")
     remaining = tuple(place for label, place in known.items() if label not in forget)
     return Roots(remaining, tuple(named), frozenset(forget))
+
+
+def _reading(place: SourceSpec, settings: Settings) -> dict[str, int]:
+    """How a warehouse is to be read; any other source is read whole."""
+    if place.kind not in DIALECTS:
+        return {}
+    return {"sample": settings.sample, "max_scan_bytes": settings.max_scan_bytes}
 
 
 def _bare_location(label: str) -> str:

@@ -190,6 +190,23 @@ def scan(
     return Scan(columns, _batches(reader, reading, explain))
 
 
+def scan_arrow(schema: pa.Schema, batches: Iterator[pa.RecordBatch], explain: Explain) -> Scan:
+    """Stream Arrow batches that somebody else reads, brought to the same types."""
+    reading = cursor()
+    names = [f"c{at}" for at in range(len(schema))]
+    numbered = pa.schema([field.with_name(name) for name, field in zip(names, schema, strict=True)])
+    given = (pa.RecordBatch.from_arrays(batch.columns, schema=numbered) for batch in batches)
+    with explain():
+        reading.register("shape", numbered.empty_table())
+        described = run("DESCRIBE SELECT * FROM shape", reading).fetchall()
+        fields = fields_of([(str(row[0]), str(row[1])) for row in described])
+        reading.register("given", pa.RecordBatchReader.from_batches(numbered, given))
+        run(f"SELECT {projection(fields)} FROM given", reading)
+        reader = reading.to_arrow_reader(_batch_rows(len(fields)))
+    columns = tuple(ScannedColumn(one.name, one.type, one.written_number) for one in fields)
+    return Scan(columns, _batches(reader, reading, explain))
+
+
 def stream(relation: str, fields: Sequence[Field], explain: Explain) -> Iterator[pa.RecordBatch]:
     """Stream chosen fields of a relation; it starts with the first batch that is asked for."""
     reading = cursor()

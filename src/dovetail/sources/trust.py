@@ -17,6 +17,7 @@ from pathlib import Path
 
 from dovetail.errors import SourceError
 from dovetail.ports import VARIABLE, SourceSpec
+from dovetail.sources.warehouse_dialects import DIALECTS
 
 # Where the clients of a server look for a login that the URL leaves out.
 LOGIN_VARIABLES: Mapping[str, Mapping[str, str]] = {
@@ -27,6 +28,7 @@ LOGIN_VARIABLES: Mapping[str, Mapping[str, str]] = {
         "secret": "AWS_SECRET_ACCESS_KEY",
         "token": "AWS_SESSION_TOKEN",
     },
+    **{kind: dialect.login for kind, dialect in DIALECTS.items()},
 }
 _LIST = "DOVETAIL_TRUST"
 

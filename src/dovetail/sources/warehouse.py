@@ -1,0 +1,253 @@
+"""Warehouses: Snowflake, BigQuery, Databricks, Trino, Flight SQL, SQL Server, Oracle.
+
+A table is read whole if that scans no more than `max_scan_bytes` and no sample is asked for: its
+profile is then exact, as anywhere. Otherwise the warehouse computes counts, distinct values and
+ends of all columns in one statement, and some rows are read: within the limit those whose hash the
+warehouse computes and finds to begin with zeros, which are the same rows every time; beyond the
+limit the rows of some blocks, so that the rest is not scanned, and the counts are of these rows.
+What comes of it is an estimate, and says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from dovetail.errors import RescanError
+from dovetail.ports import (
+    ColumnStatistics,
+    Declaration,
+    Fingerprint,
+    Listing,
+    Scan,
+    ScannedColumn,
+    SourceSpec,
+    TableStatistics,
+)
+from dovetail.sources import duck
+from dovetail.sources.attached import listing, names, place_of
+from dovetail.sources.declarations import COMMENT, Row, declarations
+from dovetail.sources.server import address
+from dovetail.sources.warehouse_dialects import DIALECTS
+from dovetail.sources.warehouse_driver import Warehouse
+
+# Bytes of a cell, where a warehouse does not tell how large a table is.
+_CELL_BYTES = 16
+_SAMPLE_ROWS = 10_000
+_MOST_SCANNED = 10 << 30
+# Types whose values arrive as text and are numbers.
+_NUMBERS = ("DEC", "NUM", "BIGNUM")
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What listing says of a table."""
+
+    view: bool
+    rows: int | None
+    bytes: int | None
+    changed: str
+    comment: str
+
+
+class WarehouseSource:
+    """One database of a warehouse; tables outside its usual schema are named `schema.table`."""
+
+    def __init__(self, spec: SourceSpec) -> None:
+        self._dialect = DIALECTS[spec.kind]
+        variables = {"user": "", "password": "", **self._dialect.login}
+        at = address(spec.location, spec.credentials, variables)
+        self._warehouse = Warehouse(spec.kind, self._dialect, at, spec.seconds)
+        self._parts = dict(zip(("database", "schema"), at.database.split("/", 1), strict=False))
+        self._parts.setdefault("schema", at.database)
+        self._views = spec.views
+        # A query reads whole tables, within limits of its own.
+        self._whole = spec.seconds is not None
+        self._sample = int(spec.options.get("sample", 0))
+        self._most_bytes = int(spec.options.get("max_scan_bytes", _MOST_SCANNED))
+        self._as_text: set[str] = set()
+
+    def tables(self) -> Sequence[Listing]:
+        chosen = [place for place, table in self._tables.items() if self._views or not table.view]
+        home = self._dialect.home or next((schema for schema, _ in chosen), "")
+        found = zip(names(chosen, home), chosen, strict=True)
+        return [listing(name, *place, self._bytes_known(place) or 0) for name, place in found]
+
+    def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
+        found = self._tables.get(place_of(table))
+        token = found.changed if found is not None else ""
+        if token:
+            shape = [column[:2] for column in self._columns.get(place_of(table), [])]
+            token = f"{token} {self._sample} {self._most_bytes} {duck.literal(str(shape))}"
+        return Fingerprint(token, unchanged=bool(token) and token == previous)
+
+    def scan(self, table: Listing) -> Scan:
+        place = place_of(table)
+        columns = self._columns.get(place, [])
+        read = ", ".join(self._quoted(name) for name, *_ in columns) or "*"
+        size = self._size(place)
+        if self._whole or (not self._sample and size <= self._most_bytes):
+            return self._read(table, f"SELECT {read} FROM {self._name(place)}")
+        wanted = self._sample or _SAMPLE_ROWS
+        rows = self._count(place)
+        if rows <= wanted and size <= self._most_bytes:
+            return self._read(table, f"SELECT {read} FROM {self._name(place)}")
+        if size <= self._most_bytes:
+            stated = self._statistics(self._name(place), columns)
+            source = self._by_hash(place, columns, wanted / max(stated.rows, 1))
+            most = 2 * wanted
+        else:
+            source = self._blocks(place, wanted / max(rows, 1))
+            stated = self._statistics(source, columns)
+            if not stated.rows:  # no block was drawn: then the first rows there are
+                first = self._limited(f"* FROM {self._name(place)}", wanted)
+                source = f"({first}) drawn"
+                stated = self._statistics(source, columns)
+            stated, most = replace(stated, rows=rows), wanted
+        scan = self._read(table, self._limited(f"{read} FROM {source}", most))
+        return replace(scan, statistics=stated)
+
+    def query(
+        self, sql: str, *, as_text: bool = False
+    ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Run a query that was checked to only read."""
+        return self._warehouse.stream(sql, as_text=as_text)
+
+    def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
+        """Comments; keys are declared in warehouses and not held to, so they are not asked for."""
+        said = [
+            Row(place, COMMENT, text=table.comment)
+            for place, table in self._tables.items()
+            if table.comment
+        ]
+        said += [
+            Row(place, COMMENT, column=name, text=comment)
+            for place, columns in self._columns.items()
+            for name, _, comment in columns
+            if comment
+        ]
+        return declarations(tables, said)
+
+    def close(self) -> None:
+        self._warehouse.close()
+
+    @cached_property
+    def _tables(self) -> dict[tuple[str, str], _Table]:
+        rows = self._warehouse.ask(self._dialect.tables.format(**self._parts))
+        return {
+            (str(row[0]), str(row[1])): _Table(
+                bool(row[2]), _whole(row[3]), _whole(row[4]), str(row[5] or ""), str(row[6] or "")
+            )
+            for row in rows
+        }
+
+    @cached_property
+    def _columns(self) -> dict[tuple[str, str], list[tuple[str, str, str]]]:
+        found: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+        for row in self._warehouse.ask(self._dialect.columns.format(**self._parts)):
+            schema, table, name, kind, comment = (str(cell or "") for cell in row)
+            found.setdefault((schema, table), []).append((name, kind, comment))
+        return found
+
+    def _read(self, table: Listing, sql: str) -> Scan:
+        as_text = table.name in self._as_text
+        schema, batches = self._warehouse.stream(sql, as_text=as_text)
+        found = duck.scan_arrow(schema, self._same_types(table, batches), self._warehouse.explained)
+        declared = self._columns.get(place_of(table), [])
+        if len(declared) != len(found.columns):
+            declared = [(column.name, column.type, "") for column in found.columns]
+        columns = tuple(
+            ScannedColumn(name, got.type, got.untyped or as_text or _is_number(kind))
+            for (name, kind, _), got in zip(declared, found.columns, strict=True)
+        )
+        return Scan(columns, found.batches)
+
+    def _same_types(self, table: Listing, batches: Any) -> Any:
+        try:
+            yield from batches
+        except RescanError:
+            self._as_text.add(table.name)
+            raise
+
+    def _statistics(self, source: str, columns: Sequence[tuple[str, str, str]]) -> TableStatistics:
+        """Counts and ends of all columns, in one statement."""
+        asked = ["COUNT(*)"]
+        for name, *_ in columns:
+            column = self._quoted(name)
+            text = self._dialect.text.format
+            asked += [
+                f"COUNT({column})",
+                self._dialect.distinct.format(text(column)),
+                text(f"MIN({column})"),
+                text(f"MAX({column})"),
+            ]
+        row = self._warehouse.ask(f"SELECT {', '.join(asked)} FROM {source}")[0]
+        rows = int(row[0])
+        found = [row[at : at + 4] for at in range(1, len(row), 4)]
+        return TableStatistics(
+            rows,
+            tuple(
+                ColumnStatistics(1 - int(filled) / rows if rows else 0.0, int(distinct), low, high)
+                for filled, distinct, low, high in found
+            ),
+        )
+
+    def _by_hash(
+        self, place: tuple[str, str], columns: Sequence[tuple[str, str, str]], share: float
+    ) -> str:
+        """About a share of a table's rows, chosen by a hash of all their cells."""
+        digits = max(0, round(-math.log(min(max(share, 1e-12), 1.0), 16)))
+        if not digits:
+            return self._name(place)
+        row = "''"
+        for name, *_ in columns:
+            cell = self._dialect.text.format(self._quoted(name))
+            row = self._dialect.concat.format(row, f"COALESCE({cell}, '')")
+        digest = self._dialect.md5.format(row)
+        return f"{self._name(place)} WHERE SUBSTR({digest}, 1, {digits}) = '{'0' * digits}'"
+
+    def _blocks(self, place: tuple[str, str], share: float) -> str:
+        percent = min(max(100 * share, 0.000001), 100.0)
+        return self._dialect.sample.format(table=self._name(place), percent=f"{percent:.6f}")
+
+    def _limited(self, what: str, rows: int) -> str:
+        return self._dialect.limit.format(what=what, rows=rows)
+
+    def _count(self, place: tuple[str, str]) -> int:
+        known = self._tables[place].rows
+        if known is None:
+            known = int(self._warehouse.ask(f"SELECT COUNT(*) FROM {self._name(place)}")[0][0])
+            self._tables[place] = replace(self._tables[place], rows=known)
+        return known
+
+    def _bytes_known(self, place: tuple[str, str]) -> int | None:
+        return self._tables[place].bytes
+
+    def _size(self, place: tuple[str, str]) -> int:
+        """How many bytes reading a table would scan: as listed, or by its cells."""
+        if self._whole:
+            return 0
+        listed = self._bytes_known(place)
+        if listed is not None:
+            return listed
+        return self._count(place) * _CELL_BYTES * max(len(self._columns.get(place, [])), 1)
+
+    def _name(self, place: tuple[str, str]) -> str:
+        return ".".join(self._quoted(part) for part in place)
+
+    def _quoted(self, name: str) -> str:
+        quote = self._dialect.quote
+        return quote + name.replace(quote, quote * 2) + quote
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _is_number(declared: str) -> bool:
+    return declared.upper().startswith(_NUMBERS)

@@ -1,0 +1,237 @@
+"""Logs in to warehouses with their own drivers (ADBC or DB-API) and gives answers as Arrow.
+
+Logins are taken from the URL, from the environment, or from the driver's own configuration, and
+are kept by nobody but the driver.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from dovetail.errors import DovetailError, MissingExtraError, RescanError, SourceError
+from dovetail.sources import duck
+from dovetail.sources.server import Address
+from dovetail.sources.warehouse_dialects import Dialect
+
+_ROWS_AT_ONCE = 10_000
+# What a warehouse says, by its own words or number, and what may help.
+_REMEDIES = {
+    r"expired|token|authenticat|login|password|unauthori[sz]ed|401|28P01|1045": (
+        "log in again: check the login in the environment, or renew the token"
+    ),
+    r"denied|privilege|permission|not authori[sz]ed|403|42501": (
+        "grant SELECT on it to the login, or leave it out with --exclude"
+    ),
+    r"not exist|not found|unknown table|invalid object|404|42P01|1146|ORA-00942": (
+        "it went while we looked; index again"
+    ),
+    r"connect|refused|resolve|timed out|unavailable|gone|closed": (
+        "check host and network, then index again"
+    ),
+}
+
+
+def _given(**options: str | None) -> dict[str, str]:
+    return {name: text for name, text in options.items() if text}
+
+
+def _snowflake(at: Address, driver: Any, seconds: float | None) -> Any:
+    database, _, schema = at.database.partition("/")
+    bound = {"STATEMENT_TIMEOUT_IN_SECONDS": max(1, round(seconds))} if seconds else {}
+    environment = ("warehouse", "role", "authenticator", "private_key_file")
+    return driver.connect(
+        account=at.host,
+        session_parameters={"QUERY_TAG": "dovetail", **bound},
+        **_given(user=at.user, password=at.password, database=database, schema=schema),
+        **_given(**{name: os.environ.get(f"SNOWFLAKE_{name.upper()}") for name in environment}),
+    )
+
+
+def _bigquery(at: Address, driver: Any, seconds: float | None) -> Any:
+    del seconds  # the process that waits is ended
+    client = importlib.import_module("google.cloud.bigquery").Client(project=at.host)
+    return driver.connect(client)
+
+
+def _databricks(at: Address, driver: Any, seconds: float | None) -> Any:
+    del seconds  # the process that waits is ended
+    catalog, _, schema = at.database.partition("/")
+    return driver.connect(
+        server_hostname=at.host,
+        http_path=os.environ.get("DATABRICKS_HTTP_PATH", ""),
+        **_given(
+            access_token=at.password or os.environ.get("DATABRICKS_TOKEN"),
+            catalog=catalog,
+            schema=schema,
+        ),
+    )
+
+
+def _trino(at: Address, driver: Any, seconds: float | None) -> Any:
+    del seconds  # the process that waits is ended
+    catalog, _, schema = at.database.partition("/")
+    secure = {}
+    if at.password:
+        auth = importlib.import_module("trino.auth").BasicAuthentication(at.user, at.password)
+        secure = {"auth": auth, "http_scheme": "https"}
+    return driver.connect(
+        host=at.host, port=at.port or 8080, catalog=catalog, **_given(user=at.user, schema=schema),
+        **secure,
+    )  # fmt: skip
+
+
+def _flightsql(at: Address, driver: Any, seconds: float | None) -> Any:
+    del seconds  # the process that waits is ended
+    scheme = os.environ.get("FLIGHTSQL_SCHEME", "grpc+tls")
+    return driver.connect(
+        f"{scheme}://{at.host}:{at.port or 31337}",
+        db_kwargs=_given(username=at.user, password=at.password),
+        autocommit=True,
+    )
+
+
+def _mssql(at: Address, driver: Any, seconds: float | None) -> Any:
+    return driver.connect(
+        server=at.host, port=str(at.port or 1433), database=at.database,
+        **_given(user=at.user, password=at.password), login_timeout=15, timeout=round(seconds or 0),
+    )  # fmt: skip
+
+
+def _oracle(at: Address, driver: Any, seconds: float | None) -> Any:
+    del seconds  # the process that waits is ended
+    dsn = f"{at.host}:{at.port or 1521}/{at.database}"
+    return driver.connect(dsn=dsn, **_given(user=at.user, password=at.password))
+
+
+def _adbc_postgresql(at: Address, driver: Any, seconds: float | None) -> Any:
+    fields = {
+        "host": at.host, "port": str(at.port or 5432), "dbname": at.database, "user": at.user,
+        "password": at.password, "connect_timeout": "10", "application_name": "dovetail",
+        "options": "-c default_transaction_read_only=on"
+        + (f" -c statement_timeout={max(1, round(seconds * 1000))}" if seconds else ""),
+    }  # fmt: skip
+    quoted = {key: text.replace("\\", "\\\\").replace("'", "\\'") for key, text in fields.items()}
+    uri = " ".join(f"{key}='{text}'" for key, text in quoted.items() if text)
+    return driver.connect(uri, autocommit=True)
+
+
+def _pymysql(at: Address, driver: Any, seconds: float | None) -> Any:
+    return driver.connect(
+        host=at.host, port=at.port or 3306, database=at.database, charset="utf8mb4",
+        connect_timeout=10, **_given(user=at.user, password=at.password),
+        init_command="SET SESSION TRANSACTION READ ONLY", read_timeout=seconds,
+    )  # fmt: skip
+
+
+# By name: the module of the driver, and how to log in with it.
+_DRIVERS: Mapping[str, tuple[str, Callable[[Address, Any, float | None], Any]]] = {
+    "snowflake": ("snowflake.connector", _snowflake),
+    "bigquery": ("google.cloud.bigquery.dbapi", _bigquery),
+    "databricks": ("databricks.sql", _databricks),
+    "trino": ("trino.dbapi", _trino),
+    "flightsql": ("adbc_driver_flightsql.dbapi", _flightsql),
+    "mssql": ("pymssql", _mssql),
+    "oracle": ("oracledb", _oracle),
+    "adbc_postgresql": ("adbc_driver_postgresql.dbapi", _adbc_postgresql),
+    "pymysql": ("pymysql", _pymysql),
+}
+
+
+class Warehouse:
+    """A connection to a warehouse; it is only ever sent SELECTs."""
+
+    def __init__(
+        self, kind: str, dialect: Dialect, at: Address, seconds: float | None = None
+    ) -> None:
+        self._at = at
+        module, connect = _DRIVERS[dialect.driver]
+        try:
+            driver = importlib.import_module(module)
+        except ModuleNotFoundError:
+            raise MissingExtraError(f"a source of the kind {kind}", dialect.extra) from None
+        with self.explained():
+            self._connection = connect(at, driver, seconds)
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Run a query and return all its rows."""
+        with self.explained(), closing(self._connection.cursor()) as cursor:
+            cursor.execute(sql)
+            return [tuple(row) for row in cursor.fetchall()]
+
+    def stream(
+        self, sql: str, *, as_text: bool = False
+    ) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Run a query and stream its rows, with `as_text` every value as text."""
+        with self.explained(), ExitStack() as unless_streamed:
+            cursor = self._connection.cursor()
+            unless_streamed.callback(cursor.close)
+            cursor.execute(sql)
+            unless_streamed.pop_all()
+            if hasattr(cursor, "fetch_record_batch"):
+                reader = cursor.fetch_record_batch()
+                return reader.schema, self._watched(reader, cursor)
+            names = [str(column[0]) for column in cursor.description]
+            first = cursor.fetchmany(_ROWS_AT_ONCE)
+        columns = list(zip(*first, strict=True)) if first else [()] * len(names)
+        kinds = [pa.string() if as_text else _kind(column) for column in columns]
+        schema = pa.schema(list(zip(names, kinds, strict=True)))
+        return schema, self._watched(_batches(cursor, first, schema), cursor)
+
+    def close(self) -> None:
+        """Log out."""
+        with self.explained():
+            self._connection.close()
+
+    def _watched(self, batches: Iterator[pa.RecordBatch], cursor: Any) -> Iterator[pa.RecordBatch]:
+        with self.explained(), closing(cursor):
+            yield from batches
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn whatever a driver raises into one line, with what may help, and never the login."""
+        try:
+            yield
+        except (DovetailError, KeyboardInterrupt, GeneratorExit):
+            raise
+        except Exception as error:  # noqa: BLE001 - every driver has a tree of its own
+            text = duck.one_line(self._at.hide_login(str(error) or type(error).__name__))
+            fitting = (
+                advice for sign, advice in _REMEDIES.items() if re.search(sign, text, re.IGNORECASE)
+            )
+            advice = next(fitting, "")
+            raise SourceError(f"{text}; {advice}" if advice else text) from None
+
+
+def _batches(cursor: Any, first: list[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    rows = first
+    while rows:
+        columns = zip(*rows, strict=True)
+        try:
+            arrays = [_array(list(c), f.type) for c, f in zip(columns, schema, strict=True)]
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            raise RescanError("holds values of several types; it is read as text") from None
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+        rows = cursor.fetchmany(_ROWS_AT_ONCE)
+
+
+def _kind(values: tuple[Any, ...]) -> pa.DataType:
+    """The Arrow type of Python values; text where there is none."""
+    try:
+        found = pa.array(values).type
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.string()
+    plain = pa.types.is_null(found) or pa.types.is_nested(found) or pa.types.is_decimal(found)
+    return pa.string() if plain or pa.types.is_duration(found) else found
+
+
+def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_string(kind):
+        return pa.array([None if value is None else str(value) for value in values], kind)
+    return pa.array(values, kind)
