@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def _answer(request: Json, limits: Limits) -> tuple[Json, bytes]:
-    # Drivers of warehouses reserve addresses as they please; what they bring is bounded by `collect`.
+    # Drivers of warehouses reserve addresses as they please; `collect` bounds what they bring.
     drives = request["task"] == "run" and request["engine"] == "warehouse"
     _bound(None if drives else limits.memory)
     try:
