@@ -78,7 +78,7 @@ class Recorded:
             sql = sql.replace(ours, its)
         (text,) = sqlglot.transpile(sql, read=self._dialect, write="duckdb")
         done = self._duckdb.execute(text)
-        self.description = [(column[0], column[1]) for column in done.description or []]
+        self.description = [(column[0], str(column[1])) for column in done.description or []]
         self._rows = done.fetchall()
 
     def fetchall(self) -> list[tuple[Any, ...]]:
