@@ -28,6 +28,8 @@ _BUILT_IN = {
         "postgresql": "dovetail.sources.postgres:PostgresSource",
         "mysql": "dovetail.sources.mysql:MysqlSource",
         "s3": "dovetail.sources.object_store:ObjectStoreSource",
+        "gs": "dovetail.sources.object_store:ObjectStoreSource",
+        "az": "dovetail.sources.object_store:ObjectStoreSource",
         "http": "dovetail.sources.object_store:ObjectStoreSource",
         "https": "dovetail.sources.object_store:ObjectStoreSource",
         **dict.fromkeys(

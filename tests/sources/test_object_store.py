@@ -20,6 +20,7 @@ from moto.server import ThreadedMotoServer
 import dovetail
 from dovetail.errors import MissingExtraError, SourceError
 from dovetail.sources import duck
+from tests.support.azure import KEY, container
 from tests.support.files import GOOD, names, put, random_bytes, update
 
 
@@ -149,3 +150,41 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     duck.load_extension.cache_clear()
     with pytest.raises(MissingExtraError, match=r"pip install 'dovetail\[cloud\]'"):
         duck.load_extension("httpfs")
+
+
+def test_a_bucket_of_google(bucket: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By HMAC keys and the interface that it shares with S3."""
+    fill(bucket)
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    monkeypatch.setenv("GCS_ACCESS_KEY_ID", "somebody")
+    monkeypatch.setenv("GCS_SECRET_ACCESS_KEY", "s3cr3t-of-the-bucket")
+    monkeypatch.setenv("GCS_ENDPOINT_URL", bucket.url)
+    report = update("lake=gs://lake/in/sales", into=tmp_path / "catalog")
+    assert (names(report.catalog), report.catalog["lake"].columns[2].name) == (["lake"], "year")
+    with pytest.raises(SourceError, match="set GCS_ACCESS_KEY_ID and GCS_SECRET_ACCESS_KEY"):
+        update("gs://key:pass@lake/in", into=tmp_path / "other")
+
+
+def test_a_container_of_azure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT", raising=False)
+    with pytest.raises(SourceError, match="set AZURE_STORAGE_CONNECTION_STRING, or AZURE_STORAGE"):
+        update("az://lake/in", into=tmp_path / "other")
+    blobs = {
+        "in/cities.csv": GOOD.encode(),
+        "in/sales/year=2023/part-0.parquet": parquet(id=[1, 2023], n=[1.5, 2.0]),
+        "in/sales/year=2024/part-0.parquet": parquet(id=[1, 2024], n=[1.5, 2.0]),
+        "in/bad.parquet": random_bytes(300),
+    }
+    with container("lake", blobs) as login:
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", login)
+        report = update("lake=az://lake/in", into=tmp_path / "catalog")
+        assert names(report.catalog) == ["cities", "sales"]
+        assert report.catalog["sales"].rows == 4
+        assert [skip.table for skip in report.skipped] == ["bad"]
+        again = update(into=tmp_path / "catalog")
+        assert (again.changed, again.unchanged) == ((), 2)
+        with pytest.raises(SourceError, match=r"\S") as raised:
+            update("az://nobody/in", into=tmp_path / "third")
+        assert "AccountKey" not in str(raised.value)
+    kept = [path.read_bytes() for path in (tmp_path / "catalog").rglob("*") if path.is_file()]
+    assert not any(KEY.encode() in content for content in kept)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -122,15 +122,7 @@ class Executor:
             find_joins=find_joins,
             cancelled=cancelled,
         )
-        placed = warehouse_places(given, self._spec) if engine == "duckdb" else None
-        checked = None
-        if placed is not None:
-            with suppress(GuardError):
-                language = DIALECTS[self._spec(placed[0].table.id.source).kind].name
-                checked, engine = ask(placed, engine=language), "warehouse"
-        if checked is None or placed is None:
-            placed = self._place(given, engine)
-            checked = ask(placed, engine=engine)
+        engine, placed, checked = self._checked(given, engine, ask)
         let_through = time.perf_counter()
         request = self._request(checked, placed, engine, chosen)
         originals = {**private_places(placed), **checked.private}
@@ -160,6 +152,18 @@ class Executor:
             names,
             said,
         )
+
+    def _checked(
+        self, given: tuple[Relation, ...], engine: str, ask: Callable[..., check.Checked]
+    ) -> tuple[str, tuple[Relation, ...], check.Checked]:
+        """Where a query runs, where its tables are there, and what the guard made of it."""
+        placed = warehouse_places(given, self._spec) if engine == "duckdb" else None
+        if placed is not None:
+            language = DIALECTS[self._spec(placed[0].table.id.source).kind].name
+            with suppress(GuardError):
+                return "warehouse", placed, ask(placed, engine=language)
+        placed = self._place(given, engine)
+        return engine, placed, ask(placed, engine=engine)
 
     def _request(
         self, checked: check.Checked, placed: Sequence[Relation], engine: str, limits: Limits

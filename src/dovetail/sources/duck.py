@@ -30,6 +30,7 @@ _VECTOR_ROWS = 2048
 
 # Extensions that come with an extra, what they are for, and the extra.
 _EXTRAS = {
+    "azure": ("a container of Azure", "cloud"),
     "delta": ("a Delta Lake table", "lake"),
     "httpfs": ("a bucket or URL", "cloud"),
     "iceberg": ("an Iceberg table", "lake"),

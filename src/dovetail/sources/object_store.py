@@ -1,7 +1,8 @@
-"""Table files in an S3 bucket (`s3://bucket/folder`), or one behind a URL (`https://…/orders.csv`).
+"""Table files in a bucket (`s3://`, `gs://`, `az://`), or one behind a URL (`https://…/orders.csv`).
 
 DuckDB reads Parquet and JSON where they are; other formats are fetched first. Credentials come from
-the environment alone, by the names that every S3 program knows.
+the environment alone, by the names that programs of the store know. Google's store is read by its
+interface for S3, with HMAC keys.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import count
 from urllib.parse import urlsplit
@@ -24,10 +26,38 @@ from dovetail.sources.lake_tables import lakes_below
 from dovetail.sources.parts_scan import PartsScan
 from dovetail.sources.walk import Found, table_suffix
 
-_SECRET = {
-    "KEY_ID": "AWS_ACCESS_KEY_ID",
-    "SECRET": "AWS_SECRET_ACCESS_KEY",
-    "SESSION_TOKEN": "AWS_SESSION_TOKEN",
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """A kind of store: DuckDB's extension and word for it, and the variables of a login.
+
+    `endpoint` are variables that name a store of another provider with the same interface.
+    """
+
+    extension: str
+    secret: str
+    login: Mapping[str, str]
+    endpoint: tuple[str, ...] = ()
+
+
+_STORES = {
+    "s3": _Store(
+        "httpfs",
+        "s3",
+        {
+            "KEY_ID": "AWS_ACCESS_KEY_ID",
+            "SECRET": "AWS_SECRET_ACCESS_KEY",
+            "SESSION_TOKEN": "AWS_SESSION_TOKEN",
+        },
+        ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+    ),
+    "gs": _Store(
+        "httpfs",
+        "gcs",
+        {"KEY_ID": "GCS_ACCESS_KEY_ID", "SECRET": "GCS_SECRET_ACCESS_KEY"},
+        ("GCS_ENDPOINT_URL",),
+    ),
+    "az": _Store("azure", "azure", {"CONNECTION_STRING": "AZURE_STORAGE_CONNECTION_STRING"}),
 }
 # Times of objects are whole seconds: a change within the last ones may hide behind the same time.
 _SETTLED_SECONDS = 5
@@ -38,13 +68,14 @@ class ObjectStoreSource:
     """The table files below a URL."""
 
     def __init__(self, spec: SourceSpec) -> None:
+        self._store = _STORES.get(spec.kind)
         if spec.credentials:
-            raise SourceError(
-                "takes no login in its URL; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
-            )
+            needed = list(self._store.login.values())[:2] if self._store else []
+            advice = f"; set {' and '.join(needed)}" if needed else ""
+            raise SourceError(f"takes no login in its URL{advice}")
         self._spec = spec
-        duck.load_extension("httpfs")
-        self._secret = _make_secret(spec) if spec.kind == "s3" else ""
+        duck.load_extension(self._store.extension if self._store else "httpfs")
+        self._secret = _make_secret(spec, self._store) if self._store else ""
         self._folder = tempfile.TemporaryDirectory(prefix="dovetail-")
         self._fetched: dict[str, str] = {}
         self._reader = FileReader(self._fetch)
@@ -86,7 +117,7 @@ class ObjectStoreSource:
     def _found(self) -> list[Found]:
         """The table files below the URL, by the path from there."""
         location = self._spec.location
-        if self._spec.kind != "s3" or table_suffix(location):
+        if self._store is None or table_suffix(location):
             return [Found(location, location.rpartition("/")[2])]
         base = location.rstrip("/") + "/"
         with duck.explained():
@@ -118,7 +149,7 @@ class ObjectStoreSource:
         return int(size), int(changed or 0)
 
     def _pattern(self, file: str) -> str:
-        return duck.file_pattern(file) if self._spec.kind == "s3" else duck.literal(file)
+        return duck.file_pattern(file) if self._store else duck.literal(file)
 
     def _fetch(self, file: str) -> str:
         """Where a file of the store lies on this machine."""
@@ -139,16 +170,19 @@ def _is_within(below: str, folders: Iterable[str]) -> bool:
     return any(not folder or below.startswith(f"{folder}/") for folder in folders)
 
 
-def _make_secret(spec: SourceSpec) -> str:
+def _make_secret(spec: SourceSpec, store: _Store) -> str:
     """Tell DuckDB the login of the environment, for this bucket alone."""
     parts = [
         f"{key} {duck.literal(os.environ[name])}"
-        for key, name in _SECRET.items()
+        for key, name in store.login.items()
         if os.environ.get(name)
     ]
-    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
-    parts.append(f"REGION {duck.literal(region)}")
-    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if store.secret == "azure":  # noqa: S105 - the word for a kind of store
+        parts = parts or _azure_account()
+    else:
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+        parts.append(f"REGION {duck.literal(region)}")
+    endpoint = next((os.environ[name] for name in store.endpoint if os.environ.get(name)), "")
     if endpoint:
         address = urlsplit(endpoint)
         secure = str(address.scheme != "http").lower()
@@ -158,7 +192,18 @@ def _make_secret(spec: SourceSpec) -> str:
             "URL_STYLE 'path'",
         ]
     name = f"dovetail_bucket_{next(_secrets)}"
-    scope = duck.literal(f"s3://{urlsplit(spec.location).netloc}")
+    scope = duck.literal(f"{spec.kind}://{urlsplit(spec.location).netloc}")
     with duck.explained():
-        duck.run(f"CREATE SECRET {name} (TYPE s3, {', '.join(parts)}, SCOPE {scope})")
+        duck.run(f"CREATE SECRET {name} (TYPE {store.secret}, {', '.join(parts)}, SCOPE {scope})")
     return name
+
+
+def _azure_account() -> list[str]:
+    """An account by name, logged in to as Azure's own programs are, or open to everybody."""
+    account = os.environ.get("AZURE_STORAGE_ACCOUNT")
+    if not account:
+        raise SourceError(
+            "names a container without its account; set AZURE_STORAGE_CONNECTION_STRING, or "
+            "AZURE_STORAGE_ACCOUNT"
+        )
+    return ["PROVIDER credential_chain", f"ACCOUNT_NAME {duck.literal(account)}"]

@@ -26,7 +26,7 @@ from dovetail.sources.walk import (
 _NAMED = re.compile(r"^([\w.-]+)=(.+)$", re.DOTALL)
 # A URL may be named by more than a word, for it cannot be mistaken for a path then.
 _URL = re.compile(r"^\s*(?:([^=/:@]+)=)?\s*([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
-_SCHEMES = {"postgres": "postgresql", "mariadb": "mysql"}
+_SCHEMES = {"postgres": "postgresql", "mariadb": "mysql", "gcs": "gs", "azure": "az"}
 
 
 def root(argument: str, here: Path) -> SourceSpec:

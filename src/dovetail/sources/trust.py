@@ -28,6 +28,8 @@ LOGIN_VARIABLES: Mapping[str, Mapping[str, str]] = {
         "secret": "AWS_SECRET_ACCESS_KEY",
         "token": "AWS_SESSION_TOKEN",
     },
+    "gs": {"key": "GCS_ACCESS_KEY_ID", "secret": "GCS_SECRET_ACCESS_KEY"},
+    "az": {"login": "AZURE_STORAGE_CONNECTION_STRING", "account": "AZURE_STORAGE_ACCOUNT"},
     **{kind: dialect.login for kind, dialect in DIALECTS.items()},
 }
 _LIST = "DOVETAIL_TRUST"
