@@ -59,7 +59,7 @@ class Blobs(BaseHTTPRequestHandler):
             if key.startswith(prefix)
         )
         return (
-            f'<?xml version="1.0" encoding="utf-8"?><EnumerationResults ContainerName="{self.name}">'
+            f'<?xml version="1.0"?><EnumerationResults ContainerName="{self.name}">'
             f"<Blobs>{found}</Blobs><NextMarker/></EnumerationResults>"
         ).encode()
 
