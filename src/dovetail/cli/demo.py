@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -46,17 +48,23 @@ def demo(
     many = sum(len(family.tables) for family in families)
     console().print(
         f"{many} of its tables are copies, parts and versions of {len(families)}: "
-        f"dovetail families -C {into / 'pile'}",
+        f"{_program()} families -C {into / 'pile'}",
         highlight=False,
     )
     _ask(second, _PILE_QUESTIONS)
-    folder = into / "catalog"
+    folder, program = into / "catalog", _program()
     console().print(
-        f"\nLook closer:  dovetail ask '…' -C {folder}\n"
-        f"              dovetail show order_items -C {folder}\n"
-        f"              dovetail joins -C {folder}",
+        f"\nLook closer:  {program} ask '…' -C {folder}\n"
+        f"              {program} show order_items -C {folder}\n"
+        f"              {program} joins -C {folder}\n"
+        f"Your tables:  {program} index FILES FOLDERS URLS -C catalog",
         highlight=False,
     )
+
+
+def _program() -> str:
+    """How a reader starts dovetail: by its name, or as it was started where that is not found."""
+    return "dovetail" if shutil.which("dovetail") else sys.argv[0]
 
 
 def _indexed(
