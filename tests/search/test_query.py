@@ -19,6 +19,7 @@ from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.hybrid import HybridRetriever
 from dovetail.retrieve.ranking import RankingRetriever
 from dovetail.retrieve.select_llm import SelectOptions
+from dovetail.search import question_words
 from dovetail.search import searcher as searching
 from dovetail.search.index import IndexInputs
 from dovetail.search.query_terms import query_words
@@ -56,14 +57,17 @@ def test_a_question_is_analysed_once(
     shop: Searcher, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     calls: Counter[str] = Counter()
-    for of, done in (("words", query_words), ("spans", spans)):
+    for where, of, done in (
+        (question_words, "query_words", query_words),
+        (searching, "spans", spans),
+    ):
 
-        def counted(question: str, of: str = of, done: object = done) -> object:
+        def counted(*given: object, of: str = of, done: object = done) -> object:
             calls[of] += 1
             assert callable(done)
-            return done(question)
+            return done(*given)
 
-        monkeypatch.setattr(searching, "query_words" if of == "words" else "spans", counted)
+        monkeypatch.setattr(where, of, counted)
     with playing([REPLY]) as endpoint:
         graph = GraphRetriever(shop)
         options = CoreTOptions(select=SelectOptions("compact"))
@@ -76,7 +80,7 @@ def test_a_question_is_analysed_once(
         }
         found = retrievers[name].retrieve(QUESTION)
     assert "customers" in {table.name for table in found.ids}
-    assert calls == {"words": 1, "spans": 1}
+    assert calls == {"query_words": 1, "spans": 1}
     embedder = shop.embedder
     assert isinstance(embedder, CountingEmbedder)
     assert embedder.asked == [QUESTION]
