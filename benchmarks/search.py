@@ -230,14 +230,14 @@ def ask(path: Path) -> dict[str, Any]:
 
     times = {"embedding": spent(embed, questions)}
     known = Known(questions)
-    before = memory()
+    before, own = memory(), private_memory()
     began = time.process_time()
     catalog = CatalogReader.open(path)
     searcher = Searcher(catalog, IndexInputs(known))
     searcher.search(questions[0], K)
     opened = time.process_time() - began
     times["search"] = spent(lambda question: searcher.search(question, K), questions)
-    after = memory()
+    after, own = memory(), private_memory() - own
     times["dense"] = spent(lambda question: searcher.dense(question, K), questions)
     lines = np.load(path / VECTORS)
     nearest: dict[str, set[int]] = {}
@@ -257,6 +257,7 @@ def ask(path: Path) -> dict[str, Any]:
         "columns": len(catalog.records.columns),
         "opened_s": opened,
         "memory_mb": after - before,
+        "private_mb": own,
         "recall": right / K / len(questions),
         "times": times,
     }
@@ -266,6 +267,12 @@ def memory() -> float:
     """Megabytes that this process holds now, those of files it has mapped and touched included."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1e6
+
+
+def private_memory() -> float:
+    """Megabytes of this process's own: without mapped files, which the system drops at need."""
+    resident, shared = map(int, Path("/proc/self/statm").read_text().split()[1:3])
+    return (resident - shared) * resource.getpagesize() / 1e6
 
 
 def run(python: str, *arguments: str) -> str:

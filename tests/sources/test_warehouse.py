@@ -137,6 +137,17 @@ def test_what_goes_wrong_is_one_line(tmp_path: Path) -> None:
             with pytest.raises(SourceError, match=r"does not exist.*; it went while we looked"):
                 list(source.scan(listed[1]).batches)
             assert sum(batch.num_rows for batch in source.scan(listed[0]).batches) == 2
+        database.run(
+            "CREATE TABLE odd AS SELECT g AS id, g > 5 AS large, gen_random_uuid() AS u, "
+            "'{}'::json AS j, ARRAY[g] AS a, '\\x00'::bytea AS b FROM generate_series(1, 400) g"
+        )
+        spec = replace(root(url, tmp_path), options={"sample": 20})
+        with closing(open_source(spec)) as source:
+            scan = source.scan(source.tables()[-1])
+            assert 5 <= sum(batch.num_rows for batch in scan.batches) <= 40
+            assert scan.statistics is not None
+            assert [column.distinct for column in scan.statistics.columns[:3]] == [400, 2, 400]
+            assert scan.statistics.columns[1].minimum is None
         nobody = "adbc+" + database.url_for("nobody_here", "secret-word")
         with pytest.raises(SourceError) as told:
             open_source(root(nobody, tmp_path))

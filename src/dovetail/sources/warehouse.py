@@ -11,6 +11,7 @@ What comes of it is an estimate, and says so.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,6 +43,11 @@ _SAMPLE_ROWS = 10_000
 _MOST_SCANNED = 10 << 30
 # Types whose values arrive as text and are numbers.
 _NUMBERS = ("DEC", "NUM", "BIGNUM")
+# What some warehouse neither writes as text nor compares; and what it puts in no order.
+_OPAQUE = re.compile(
+    r"JSON|VARIANT|OBJECT|ARRAY|STRUCT|MAP|ROW|RECORD|GEO|LOB|XML|IMAGE|BYTE|BINARY|RAW|VECTOR|\[\]"
+)
+_UNORDERED = re.compile(rf"{_OPAQUE.pattern}|BOOL|BIT|UUID|UNIQUEIDENTIFIER|USER-DEFINED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +183,14 @@ class WarehouseSource:
     def _statistics(self, source: str, columns: Sequence[tuple[str, str, str]]) -> TableStatistics:
         """Counts and ends of all columns, in one statement."""
         asked = ["COUNT(*)"]
-        for name, *_ in columns:
-            column = self._quoted(name)
-            text = self._dialect.text.format
+        text = self._dialect.text.format
+        for name, kind, _ in columns:
+            column, ends = self._quoted(name), not _has(kind, _UNORDERED)
             asked += [
                 f"COUNT({column})",
-                self._dialect.distinct.format(text(column)),
-                text(f"MIN({column})"),
-                text(f"MAX({column})"),
+                "0" if _has(kind, _OPAQUE) else self._dialect.distinct.format(text(column)),
+                text(f"MIN({column})") if ends else "NULL",
+                text(f"MAX({column})") if ends else "NULL",
             ]
         row = self._warehouse.ask(f"SELECT {', '.join(asked)} FROM {source}")[0]
         rows = int(row[0])
@@ -205,11 +211,11 @@ class WarehouseSource:
         if not digits:
             return self._name(place)
         row = "''"
-        for name, *_ in columns:
+        for name in (name for name, kind, _ in columns if not _has(kind, _OPAQUE)):
             cell = self._dialect.text.format(self._quoted(name))
             row = self._dialect.concat.format(row, f"COALESCE({cell}, '')")
         digest = self._dialect.md5.format(row)
-        return f"{self._name(place)} WHERE SUBSTR({digest}, 1, {digits}) = '{'0' * digits}'"
+        return f"{self._name(place)} WHERE {digest} LIKE '{'0' * digits}%'"
 
     def _blocks(self, place: tuple[str, str], share: float) -> str:
         percent = min(max(100 * share, 0.000001), 100.0)
@@ -247,6 +253,10 @@ class WarehouseSource:
 
 def _whole(value: Any) -> int | None:
     return None if value is None else int(value)
+
+
+def _has(declared: str, words: re.Pattern[str]) -> bool:
+    return words.search(declared.upper()) is not None
 
 
 def _is_number(declared: str) -> bool:
