@@ -336,6 +336,7 @@ def test_a_run_keeps_its_command_and_its_questions(folder: Path) -> None:
         "--source farm --share 2/3 --seed 42 --limit 2 -C mine",
         "ranks": True,
         "evidence": True,
+        "purposes": False,
     }
     kept = read_questions_beside(file, run.about["dataset"], run.about["questions"])
     assert [question.text for question in kept][1] == "farm dog and farm hen owl"

@@ -24,6 +24,7 @@ from dovetail.bench.set_measures import score_of, set_measures
 from dovetail.bench.subquestions import read_subquestions
 from dovetail.bench.trec import read_trec
 from dovetail.bench.with_purposes import catalog_with_purposes
+from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageError
 from dovetail.ports import Json
@@ -213,9 +214,12 @@ class Experiment:
         return RunResult(k, file, records)
 
     def provenance(self, retriever: str, k: int, bench: str = "retrieval", *more: str) -> Json:
-        """The provenance of a run: the command that makes it again."""
-        command = self._command(bench, retriever, k, *more)
-        return {"command": command, "evidence": self.question_filter.evidence}
+        """The provenance of a run: the command that makes it again, and what it reads besides."""
+        return {
+            "command": self._command(bench, retriever, k, *more),
+            "evidence": self.question_filter.evidence,
+            "purposes": any(purpose.text for purpose in purposes(self.catalog).values()),
+        }
 
     def _command(self, bench: str, retriever: str, k: int, *more: str) -> str:
         settings, question_filter = self.config.settings, self.question_filter

@@ -169,7 +169,7 @@ def _name(one: ScoredRun) -> tuple[str, str, int, bool]:
 def _label(one: ScoredRun, alike: Sequence[ScoredRun]) -> str:
     parts = [one.retriever if one.retriever == ORACLE else f"{one.retriever}@{one.k}"]
     parts += ["evidence"] if one.run.made.get("evidence") else []
-    parts += lacking(one.retriever, one.settings, one.command)
+    parts += lacking(one.retriever, one.settings, purposes=bool(one.run.made.get("purposes")))
     varied = varying(alike)
     parts += [f"{name} {one.settings.get(name)}" for name in varied]
     twins = [
@@ -182,12 +182,12 @@ def _label(one: ScoredRun, alike: Sequence[ScoredRun]) -> str:
     return ", ".join(parts)
 
 
-def lacking(retriever: str, settings: Json, command: str) -> list[str]:
+def lacking(retriever: str, settings: Json, *, purposes: bool) -> list[str]:
     """What a published system needs and runs without, so that no row hides it.
 
-    >>> lacking("rear", {"embedder": "minilm"}, "dovetail bench retrieval d --purposes")
+    >>> lacking("rear", {"embedder": "minilm"}, purposes=True)
     ['no cross-encoder']
-    >>> lacking("jar", {"embedder": "minilm", "llm": "openai:m"}, "")
+    >>> lacking("jar", {"embedder": "minilm", "llm": "openai:m"}, purposes=False)
     []
     """
     system, _, argument = retriever.partition(":")
@@ -196,7 +196,7 @@ def lacking(retriever: str, settings: Json, command: str) -> list[str]:
     found = {
         "no sub-questions": system == "jar" and not told,
         "no cross-encoder": system == "rear" and not argument,
-        "no purposes": (system in ("rear", "react") or paper) and "--purposes" not in command,
+        "no purposes": (system in ("rear", "react") or paper) and not purposes,
         "no embedder": system in _BY_VECTORS and settings.get("embedder") == "none",
     }
     return [part for part, missing in found.items() if missing]
