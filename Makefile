@@ -13,7 +13,7 @@ CORPORA := .bench/data
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .PHONY: help demo test test-fast setup check lint types imports docs recording site bench-profile bench-index bench-joins \
-	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-serve bench-data bench bench-llm soak fit clean
+	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-serve bench-page screenshots bench-data bench bench-llm soak fit clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -82,6 +82,12 @@ bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once wit
 
 bench-serve: $(VENV)/.dev ## load on dovetail serve beside the same work in a process, and a soak; SOAK=minutes
 	$(BIN)/python -m benchmarks.serving $(if $(SOAK),--soak $(SOAK))
+
+bench-page: $(VENV)/.dev ## frame times of the explorer with 5,000 tables and 20,000 joins, in Chromium
+	$(BIN)/python -m benchmarks.page $(if $(CATALOG),--catalog $(CATALOG))
+
+screenshots: $(VENV)/.dev ## take the pictures of the explorer for the docs again (needs Chromium)
+	$(BIN)/python -m benchmarks.screenshots
 
 soak: $(VENV)/.dev ## half a million hostile statements, 2,000 tampered catalogs, long tests; CASES as wished
 	$(BIN)/pytest $(SPREAD) --soak

@@ -57,6 +57,8 @@ def demo(
         f"\nLook closer:  {program} ask '…' -C {folder}\n"
         f"              {program} show order_items -C {folder}\n"
         f"              {program} joins -C {folder}\n"
+        f"On a page:    {program} serve -C {folder}, then http://127.0.0.1:8000/ "
+        "(needs the extra: pip install 'dovetail[server]')\n"
         f"Your tables:  {program} index FILES FOLDERS URLS -C catalog",
         highlight=False,
     )

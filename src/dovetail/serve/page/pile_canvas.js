@@ -5,7 +5,7 @@ import { paint, radiusOf } from "./pile_paint.js";
 import { PALETTE } from "./pile_scene.js";
 import { colours } from "./theme.js";
 
-const MARGIN = 0.35, BUDGET = 5, LEAST = 0.4, MOST = 160;
+const MARGIN = 0.35, BUDGET = 3, LEAST = 0.4, MOST = 160;
 
 export class PileCanvas {
   constructor(canvas, scene, { picked, hovered }) {
@@ -118,13 +118,17 @@ export class PileCanvas {
     this.spareBitmap = null;
     const [wide, high] = [view.width * this.ratio, view.height * this.ratio];
     if (bitmap.width !== wide || bitmap.height !== high) { bitmap.width = wide; bitmap.height = high; }
-    this.painting = { view, bitmap, steps: paint(bitmap.getContext("2d", { alpha: false }), this.scene, view, this.colours, this.ratio) };
+    const context = bitmap.getContext("2d", { alpha: false, willReadFrequently: true });
+    this.painting = { view, bitmap, context, steps: paint(context, this.scene, view, this.colours, this.ratio) };
   }
 
   step(budget) {
     const until = performance.now() + budget;
     do {
-      if (!this.painting.steps.next().done) continue;
+      const { done } = this.painting.steps.next();
+      // A browser only records what is drawn until somebody looks: looking now keeps each step its own.
+      this.painting.context.getImageData(0, 0, 1, 1);
+      if (!done) continue;
       this.spareBitmap = this.front?.bitmap ?? null;
       this.front = this.painting;
       this.painting = null;

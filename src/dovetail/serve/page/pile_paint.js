@@ -3,10 +3,10 @@
 // What is drawn depends on how near one looks: from afar groups and the joins between them, then
 // every table and join, at last their names.
 
-const LINES = 300, DOTS = 400;
+const LINES = 60, LONG_LINES = 12, DISCS = 4, DOTS = 80, NAMES = 4;
 // Pixels between two tables: from which on groups have no names any more, some tables have theirs, and
 // joins between groups are lines of their own.
-const NAMED = 46, SOME_NAMES = 20, SINGLE = 9, MOST_NAMES = 600;
+const NAMED = 46, SOME_NAMES = 15, SINGLE = 28, MOST_NAMES = 600;
 
 // A generator: each step takes about a millisecond. `view` has x and y of the middle, scale, width, height.
 export function* paint(context, scene, view, colours, ratio) {
@@ -19,61 +19,73 @@ export function* paint(context, scene, view, colours, ratio) {
   const seen = (x, y, more = 1) => Math.abs(x - view.x) < half.wide + more && Math.abs(y - view.y) < half.high + more;
   yield* discs(context, scene, colours, seen);
   if (scale < SINGLE) yield* bundles(context, scene, colours, scale);
-  else yield* lines(context, scene, scene.across, colours.edge, 0.7 / scale, 0.45, seen, half);
-  yield* lines(context, scene, scene.inside, colours.edge, Math.min(1.4, 0.4 + scale / 40) / scale, 1, seen, half);
+  else yield* lines(context, scene, scene.across, LONG_LINES, { colour: colours.edge, width: 0.7 / scale, alpha: 0.45 }, seen, half);
+  yield* lines(context, scene, scene.inside, LINES, { colour: colours.edge, width: Math.min(1, 0.4 + scale / 40) / scale, alpha: 1 }, seen, half);
   yield* dots(context, scene, colours, scale, seen);
   yield* labels(context, scene, view, colours, ratio, seen);
 }
 
 function* discs(context, scene, colours, seen) {
-  context.fillStyle = colours.raised;
-  context.beginPath();
+  yield;
+  let drawn = 0;
   for (const group of scene.data.groups) {
     if (!seen(group.x, group.y, group.radius)) continue;
-    context.moveTo(group.x + group.radius, group.y);
+    context.fillStyle = colours.raised;
+    context.beginPath();
     context.arc(group.x, group.y, group.radius, 0, 7);
+    context.fill();
+    drawn += 1;
+    if (drawn % DISCS === 0) yield;
   }
-  context.fill();
-  yield;
 }
 
 function* bundles(context, scene, colours, scale) {
   const { groups } = scene.data;
-  context.strokeStyle = colours.edge;
-  context.globalAlpha = 0.5;
-  for (let from = 0; from < scene.between.length; from += LINES) {
-    for (const [a, b, many] of scene.between.slice(from, from + LINES)) {
+  for (let from = 0; from < scene.between.length; from += LONG_LINES) {
+    context.strokeStyle = colours.edge;
+    context.globalAlpha = 0.5;
+    for (const [a, b, many] of scene.between.slice(from, from + LONG_LINES)) {
       context.lineWidth = Math.min(6, 0.5 + Math.log2(many)) / scale;
       context.beginPath();
       context.moveTo(groups[a].x, groups[a].y);
       context.lineTo(groups[b].x, groups[b].y);
       context.stroke();
     }
+    context.globalAlpha = 1;
     yield;
   }
-  context.globalAlpha = 1;
 }
 
-function* lines(context, scene, ends, colour, width, alpha, seen, half) {
+// Thin lines, some at a time: those up to a pixel wide take a browser a fraction of wider ones.
+function* lines(context, scene, ends, many, { colour, width, alpha }, seen, half) {
   const { x, y } = scene;
-  const far = Math.max(half.wide, half.high);
-  for (let from = 0; from < ends.length; from += 2 * LINES) {
+  const far = 4 * Math.max(half.wide, half.high);
+  let drawn = 0;
+  const stroke = () => {
+    context.stroke();
+    context.globalAlpha = 1;
+  };
+  const begin = () => {
     context.strokeStyle = colour;
     context.lineWidth = width;
     context.globalAlpha = alpha;
     context.beginPath();
-    const last = Math.min(ends.length, from + 2 * LINES);
-    for (let at = from; at < last; at += 2) {
-      const a = ends[at], b = ends[at + 1];
-      const long = Math.abs(x[a] - x[b]) + Math.abs(y[a] - y[b]);
-      if (!seen((x[a] + x[b]) / 2, (y[a] + y[b]) / 2, Math.min(long, 4 * far))) continue;
-      context.moveTo(x[a], y[a]);
-      context.lineTo(x[b], y[b]);
-    }
-    context.stroke();
-    context.globalAlpha = 1;
+  };
+  begin();
+  for (let at = 0; at < ends.length; at += 2) {
+    const a = ends[at], b = ends[at + 1];
+    const long = Math.abs(x[a] - x[b]) + Math.abs(y[a] - y[b]);
+    if (!seen((x[a] + x[b]) / 2, (y[a] + y[b]) / 2, Math.min(long, far))) continue;
+    context.moveTo(x[a], y[a]);
+    context.lineTo(x[b], y[b]);
+    drawn += 1;
+    if (drawn % many) continue;
+    stroke();
     yield;
+    begin();
   }
+  stroke();
+  yield;
 }
 
 export const radiusOf = (scene, at, scale) => Math.max(1.3 / scale, Math.min(0.2 + 0.03 * Math.sqrt(scene.degree[at]), 0.42, 11 / scale));
@@ -132,9 +144,10 @@ function* groupNames(scene, place, scale, colours, seen, free, write) {
     if (high < 16 || !seen(group.x, group.y, group.radius)) continue;
     const [x, y] = place(group.x, group.y);
     const text = group.tables > 1 ? `${short(group.name, 26)} · ${group.tables}` : short(group.name, 26);
-    if (free({ x, y: y - high - 4, half: text.length * 3.6 + 6 })) write(text, x, y - high - 4, colours.muted, `600 12px ${colours.font}`);
+    if (!free({ x, y: y - high - 4, half: text.length * 3.6 + 6 })) continue;
+    write(text, x, y - high - 4, colours.muted, `600 12px ${colours.font}`);
+    yield;
   }
-  yield;
 }
 
 // The names of the tables with most joins first; one that would cover another is left out.
@@ -149,7 +162,7 @@ function* tableNames(scene, place, scale, colours, seen, free, write) {
     const y = middle + radiusOf(scene, table, scale) * scale + 15;
     const text = `${short(scene.names[table], 24)}${family ? ` +${family}` : ""}`;
     if (free({ x, y, half: text.length * 3.2 + 3 })) write(text, x, y, colours.ink, `500 11.5px ${colours.font}`);
-    if (at % 40 === 39) yield;
+    if (at % NAMES === 0) yield;
   }
 }
 
