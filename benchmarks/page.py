@@ -117,7 +117,7 @@ class Clock:
 
     def now(self) -> float:
         told = self._devtools.send("Performance.getMetrics")["metrics"]
-        return 1_000 * next(one["value"] for one in told if one["name"] == "TaskDuration")
+        return 1_000 * float(next(one["value"] for one in told if one["name"] == "TaskDuration"))
 
 
 def panned(page: Page, clock: Clock, over: str = "#pile") -> tuple[list[float], float]:
