@@ -217,25 +217,24 @@ def metric(port: int, name: str) -> float:
     return float(next(line.split()[1] for line in lines if line.startswith(f"{name} ")))
 
 
-def update(folder: Path, number: int) -> None:
+def update(folder: Path, number: int) -> bool:
     """Change a table of the pile, and have it indexed as a user does: in another process."""
     with closing(sqlite3.connect(folder / "pile" / "changing.sqlite")) as file, file:
         file.execute("CREATE TABLE IF NOT EXISTS landed (number INTEGER, word TEXT)")
         file.execute("INSERT INTO landed VALUES (?, ?)", (number, f"update {number}"))
     command = [sys.executable, "-m", "dovetail", "index", "-C", str(folder / "catalog"), "--quiet"]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode == 0
 
 
 def soak(folder: Path, port: int, pid: int, texts: Sequence[str], minutes: float) -> Json:
     """Load while updates land: errors, and memory from the first minute's end to the last."""
     done = threading.Event()
-    landed: list[float] = []
+    landed: list[bool] = []
     sizes: list[Json] = []
 
     def updating() -> None:
         while not done.wait(UPDATE_EVERY):
-            update(folder, len(landed))
-            landed.append(time.perf_counter())
+            landed.append(update(folder, len(landed)))
 
     def watching() -> None:
         while not done.wait(5):
@@ -257,7 +256,8 @@ def soak(folder: Path, port: int, pid: int, texts: Sequence[str], minutes: float
         return [statistics.median(float(one[name]) for one in part) for part in parts]
 
     return {
-        "minutes": minutes, "updates": len(landed), **asdict(found),
+        "minutes": minutes, "updates": landed.count(True),
+        "failed_updates": landed.count(False), **asdict(found),
         "most_generations": max(one["generations"] for one in sizes),
         "generations_at_end": sizes[-1]["generations"],
         "anonymous_mb": first_and_last("anonymous"),

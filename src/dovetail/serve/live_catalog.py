@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -61,12 +62,13 @@ class LiveCatalog:
             finally:
                 self._opening.release()
         with self._lock:
-            self._trim_memory()
-            if not wanted:
-                return self._catalog
-            if wanted not in self._narrow:
+            held, self._held = self._held, self.generations
+            if wanted and wanted not in self._narrow:
                 self._narrow[wanted] = narrowed(self._catalog, wanted)
-            return self._narrow[wanted]
+            found = self._narrow[wanted] if wanted else self._catalog
+        if self._held < held:
+            _give_back_memory()
+        return found
 
     def whole(self) -> Catalog:
         """All tables of the catalog, whoever may see them: what notes are held against."""
@@ -83,16 +85,6 @@ class LiveCatalog:
             self._catalog, self._stamp = opened, stamp
             self._narrow.clear()
 
-    def _trim_memory(self) -> None:
-        """Give the memory of a generation that is gone back to the system, where the C library can.
-
-        The library keeps what threads have freed in an arena for each of them: with every
-        generation a little more would stay.
-        """
-        held, self._held = self._held, self.generations
-        if self._held < held and (trim := _malloc_trim()) is not None:
-            trim(0)
-
     def _opened(self) -> Catalog:
         opened = narrowed(open_catalog(self.folder, self.settings), self._tables)
         self._generations.add(opened)
@@ -105,6 +97,18 @@ class LiveCatalog:
         except OSError:
             return None
         return tuple((one.st_ino, one.st_mtime_ns, one.st_size) for one in found)
+
+
+def _give_back_memory() -> None:
+    """Return what a generation that is gone had to the system, where the C library can.
+
+    The library keeps what threads have freed in an arena for each of them: with every generation a
+    little more would stay. Small objects that refer to each other go first, since a page with one
+    of them on it stays whole.
+    """
+    gc.collect()
+    if (trim := _malloc_trim()) is not None:
+        trim(0)
 
 
 @cache
