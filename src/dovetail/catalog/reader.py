@@ -115,6 +115,9 @@ class CatalogReader:
                     f"remove {folder} and index again"
                 )
             stored[Path(name).name] = read_parquet(content)
+            del content
+        # Reading takes twice what is read; Arrow would hold on to it as long as the process lives.
+        pa.default_memory_pool().release_unused()
         segments = {
             name: Segment(folder / SEGMENTS / name, files)
             for name, files in manifest.segments.items()
