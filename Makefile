@@ -13,7 +13,7 @@ CORPORA := .bench/data
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 .PHONY: help demo test test-fast setup check lint types imports docs recording site bench-profile bench-index bench-joins \
-	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-serve bench-page screenshots bench-data bench bench-llm soak fit clean
+	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-written-down bench-serve bench-page screenshots bench-data bench bench-llm soak fit clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -76,6 +76,9 @@ bench-degradation: $(VENV)/.dev ## retrieval over noisy and growing corpora; wit
 
 bench-families: $(VENV)/.dev ## how well families are found, and 100,000 tables in CPU seconds
 	$(BIN)/python benchmarks/families.py
+
+bench-written-down: $(VENV)/.dev ## what transforms, declared keys and notes cost at 10k columns
+	$(BIN)/python -m benchmarks.written_down
 
 bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
 	$(BIN)/python benchmarks/execution.py

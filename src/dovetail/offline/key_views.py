@@ -114,9 +114,10 @@ class KeyViews:
         if int(texts.lengths.max()) > _LONGEST or not texts.lengths.all():
             self._foldable = self._numberable = False
             return
-        mails = _counts(texts.data == ord("@"), texts.starts)
-        mail = bool((mails == 1).all())
-        if (self._mail is not None and mail != self._mail) or (not mail and mails.any()):
+        at = texts.data == ord("@")
+        any_mail = bool(at.any())
+        mail = any_mail and bool((_counts(at, texts.starts) == 1).all())
+        if (self._mail is not None and mail != self._mail) or (not mail and any_mail):
             self._foldable = self._numberable = False
             return
         self._mail = mail
@@ -165,10 +166,12 @@ class KeyViews:
             return False
         first = data[starts + letters]
         self._padded |= bool(((first == ord("0")) & (digits > 1)).any())
-        numbers = np.zeros(len(starts), dtype=np.int64)
-        for place in range(int(digits.max()), 0, -1):
-            held = digits >= place
-            numbers[held] = 10 * numbers[held] + (data[ends[held] - place] - np.uint8(ord("0")))
+        # The last digits of each value side by side, with zeros where a value has fewer.
+        most = int(digits.max())
+        place = np.arange(most, 0, -1)
+        held = data[np.maximum(ends[:, None] - place, 0)] - np.uint8(ord("0"))
+        held[digits[:, None] < place] = 0
+        numbers = held.astype(np.int64) @ 10 ** (place - 1)
         self._prefix = prefix
         self._numbered.add(count_distinct(hash_values(pa.array(numbers), comparison)))
         self.maximum = max(self.maximum, int(numbers.max()))

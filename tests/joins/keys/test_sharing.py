@@ -1,0 +1,31 @@
+"""Columns that can match a transformed one: by bits of hashes, against Python sets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.catalog.reader import KeyView
+from dovetail.hashing import Hashes
+from dovetail.joins.keys.transformed import _sharing
+
+
+def test_columns_that_share_a_value_are_those_that_sets_say() -> None:
+    random = np.random.default_rng(3)
+    # Some hashes differ in their last bits alone, so that the first ones do not tell them apart.
+    pool = random.integers(0, 1 << 64, 400, dtype=np.uint64)
+    pool = np.concatenate([pool, pool ^ np.uint64(1)])
+
+    def column(size: int) -> Hashes:
+        return np.unique(random.choice(pool, size))
+
+    views = [
+        KeyView(at, "case", 0, hashes, np.ones(len(hashes), np.uint32))
+        for at, hashes in enumerate([column(40), column(3), column(1)])
+    ]
+    columns = [column(int(random.integers(1, 12))) for _ in range(200)]
+    columns.append(np.empty(0, np.uint64))
+    known = {int(value) for view in views for value in view.hashes}
+    expected = [bool(known & {int(value) for value in each}) for each in columns]
+    assert _sharing(columns, views).tolist() == expected
+    assert 0 < sum(expected) < len(expected)
+    assert _sharing([], views).tolist() == []
