@@ -151,3 +151,9 @@ def test_what_is_a_number_and_what_is_found_as_written(
 def test_a_long_question_has_bounded_many_spans() -> None:
     assert len(list(spans("word " * 20_000))) == sum(400 - size + 1 for size in range(1, 9))
     assert len(list(spans("街" * 50_000))) < 3_000
+
+
+def test_months_and_days_are_times_whatever_cell_has_them() -> None:
+    found = {span.text: span.calendar for span in spans("Sales of July Ltd on Monday in July")}
+    assert found["July"] and found["Monday"]
+    assert not found["July Ltd"]

@@ -19,6 +19,10 @@ from dovetail.search.query_terms import is_stop_word
 _MOST_READ = 400
 _WORD = re.compile(r"[^\W_]+")
 _QUOTES = "\"'`«»\u2018\u2019\u201c\u201d\u201e"
+_CALENDAR = frozenset(
+    """january february march april may june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday""".split()  # noqa: SIM905
+)
 # Scripts that write words without blanks between them: any part of a run may be a value.
 _UNSPACED = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0eff]{2,}")
 
@@ -39,6 +43,11 @@ class Span:
     def number(self) -> bool:
         """Whether it is made of digits alone."""
         return all(letter.isdigit() or not letter.isalnum() for letter in self.text)
+
+    @property
+    def calendar(self) -> bool:
+        """Whether it is a month or a day of the week: a time, whatever cell has it too."""
+        return self.text.lower() in _CALENDAR
 
     @property
     def plain_word(self) -> bool:

@@ -108,7 +108,7 @@ class ValueLinker:
         if self._stands is not None:
             tables = np.unique(self._stands[tables]).astype(np.int32)
         weight = math.log((self._filled + 1) / len(tables)) / math.log(self._tables + 1)
-        if span.number:
+        if span.number or span.calendar:
             weight *= _NUMBER
         elif span.plain_word:
             weight *= _PLAIN_WORD
