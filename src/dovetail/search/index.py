@@ -36,7 +36,7 @@ from dovetail.search.values import forget_others as forget_other_values
 
 FOLDER = "search"
 # Raised whenever the same catalog would give another index.
-_VERSION = 8
+_VERSION = 9
 _ABOUT = "index.json"
 # Names that indexes are kept by, and those of unfinished ones.
 _MADE_HERE = re.compile(r"\.?[0-9a-f]{16}-[0-9a-f]{12}(?:\.\d+)?")
@@ -158,12 +158,13 @@ def make_index(catalog: CatalogReader, inputs: IndexInputs, embeddings: Embeddin
     # Only who makes an index needs what works joins out: to load it takes longer than to search.
     from dovetail.joins.known_edges import known_edges
     from dovetail.joins.naming.name_links import name_links
+    from dovetail.search.learned_words import learned_words
 
     tables = list(catalog)
     places = {table: place for place, table in enumerate(catalog.ids)}
     edges = known_edges(catalog, thresholds=inputs.thresholds)
     return Index(
-        lexical=Lexical.build(tables, inputs.purposes),
+        lexical=learned_words(Lexical.build(tables, inputs.purposes), tables, edges),
         joined=Neighbours.build(places, edges, name_links(tables)),
         values=ValueIndex.of(catalog),
         dense=Dense.build(embeddings.tables) if embeddings else None,

@@ -8,10 +8,11 @@ of comments are not counted for that: a table is not to be found less because it
 
 from __future__ import annotations
 
+import json
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -35,6 +36,7 @@ _LEAST_PREFIX, _LEAST_WHOLE = 3, 4
 _LENGTH = 0.4
 _WORDS, _STARTS, _TABLE, _NAMED, _LENGTHS = "words", "starts", "table", "named", "lengths"
 _TOLD = "told"
+_LEARNED = "learned.json"
 _ARRAYS = (_STARTS, _TABLE, _NAMED, _TOLD, _LENGTHS)
 # Where a word stands, as postings are marked while they are made.
 _AT_COLUMN, _AT_NAME, _AT_COMMENT, _MARKS = 0, 1, 2, 3
@@ -46,7 +48,8 @@ class Lexical:
 
     `named` says whether the word is in the table's name, `told` whether it is in comments alone;
     `lengths` counts the words of each table. `documents` is the number of tables that words are
-    counted in; all of them, unless given.
+    counted in; all of them, unless given. `learned` are words that the catalog itself teaches to
+    mean others: abbreviations, and the parts of names that are written as one word.
     """
 
     words: Mapping[str, int]
@@ -56,6 +59,7 @@ class Lexical:
     told: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int32]
     documents: int | None = None
+    learned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def build(cls, tables: Iterable[Table], purposes: Mapping[TableId, str]) -> Lexical:
@@ -88,12 +92,18 @@ class Lexical:
         """The postings in a folder."""
         arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in _ARRAYS}
         listed = (folder / f"{_WORDS}.txt").read_text("utf-8").split("\n")[:-1]
-        return cls(words={word: number for number, word in enumerate(listed)}, **arrays)
+        taught = json.loads((folder / _LEARNED).read_text("utf-8"))
+        return cls(
+            words={word: number for number, word in enumerate(listed)},
+            learned={str(word): tuple(map(str, others)) for word, others in taught.items()},
+            **arrays,
+        )
 
     def save(self, folder: Path) -> None:
         """Write the postings into a folder."""
         for name in _ARRAYS:
             np.save(folder / f"{name}.npy", getattr(self, name))
+        (folder / _LEARNED).write_text(json.dumps(self.learned), "utf-8")
         (folder / f"{_WORDS}.txt").write_text("".join(f"{w}\n" for w in self.words), "utf-8")
 
     def term(self, word: str, also: Iterable[tuple[str, float]] = ()) -> QueryTerm:
@@ -136,7 +146,8 @@ class Lexical:
     def _expand(self, word: str) -> list[tuple[str, float]]:
         """The catalog's words that a question's may mean, and how well each fits: itself first."""
         itself = [(word, 1.0)] if word in self.words else []
-        return itself + [(other, _PREFIX) for other in self._prefixes(word)]
+        taught = [other for other in self.learned.get(word, ()) if other in self.words]
+        return itself + [(other, _PREFIX) for other in (*self._prefixes(word), *taught)]
 
     def _prefixes(self, word: str) -> list[str]:
         """The catalog's words that begin a word, and those that it begins."""
