@@ -27,12 +27,14 @@ _LEAST_LEFT_OUT = 2
 _PROOF, _SIGN = 2, 1
 # Words of a comment that are read.
 _MOST_TOLD = 60
+_VOWELS = "aeiou"
 
 
 def abbreviates(short: str, long: str) -> bool:
     """Whether a word can be short for another: its letters in order, the first and last the same.
 
-    A beginning of the word is none here, since search takes it for the word anyway.
+    A beginning of the word is none here, since search takes it for the word anyway; and people
+    leave out vowels, so a short form does not end in one.
 
     >>> abbreviates("qty", "quantity"), abbreviates("emp", "employee"), abbreviates("cat", "coat")
     (True, False, False)
@@ -40,6 +42,8 @@ def abbreviates(short: str, long: str) -> bool:
     if len(short) < _LEAST_SHORT or len(long) - len(short) < _LEAST_LEFT_OUT:
         return False
     if (short[0], short[-1]) != (long[0], long[-1]) or long.startswith(short):
+        return False
+    if short[-1] in _VOWELS:
         return False
     rest = iter(long)
     return all(letter in rest for letter in short)

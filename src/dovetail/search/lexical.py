@@ -31,6 +31,8 @@ _IN_COLUMN, IN_COMMENT = 2 / 3, 1 / 2
 _MOST_TOLD = 400
 # A word that begins another (dept, department) against one that is equal.
 _PREFIX = 0.6
+# A word that the catalog uses for another, somewhere: perhaps not everywhere.
+_TAUGHT = 0.45
 _LEAST_PREFIX, _LEAST_WHOLE = 3, 4
 # How much the number of a table's words tells against each of them: BM25's b, softened by a root.
 _LENGTH = 0.4
@@ -49,7 +51,7 @@ class Lexical:
     `named` says whether the word is in the table's name, `told` whether it is in comments alone;
     `lengths` counts the words of each table. `documents` is the number of tables that words are
     counted in; all of them, unless given. `learned` are words that the catalog itself teaches to
-    mean others: abbreviations, and the parts of names that are written as one word.
+    mean others: short ones and the long ones that they stand for.
     """
 
     words: Mapping[str, int]
@@ -147,7 +149,8 @@ class Lexical:
         """The catalog's words that a question's may mean, and how well each fits: itself first."""
         itself = [(word, 1.0)] if word in self.words else []
         taught = [other for other in self.learned.get(word, ()) if other in self.words]
-        return itself + [(other, _PREFIX) for other in (*self._prefixes(word), *taught)]
+        begun = [(other, _PREFIX) for other in self._prefixes(word)]
+        return itself + begun + [(other, _TAUGHT) for other in taught]
 
     def _prefixes(self, word: str) -> list[str]:
         """The catalog's words that begin a word, and those that it begins."""
