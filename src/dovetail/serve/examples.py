@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from dovetail.api.catalog import Catalog
-from dovetail.domain import JoinEdge
+from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.graph import JOINABLE
 from dovetail.markdown import one_line
 
@@ -28,7 +28,8 @@ def _suggested(catalog: Catalog) -> list[str]:
         names = {edge.left.name, edge.right.name}
         if _fits(edge) and not names & used and len(found) < _MANY:
             used |= names
-            found.append(f"Which {_words(edge.right.name)} have the most {_words(edge.left.name)}?")
+            many, one = _words(edge.left), _words(edge.right)
+            found.append(f"Which {one} have the most {many}?")
     return found
 
 
@@ -36,8 +37,13 @@ def _fits(edge: JoinEdge) -> bool:
     """Whether a join makes a sentence: many rows to one, both tables called by words."""
     if edge.score <= JOINABLE or edge.cardinality != "n:1" or edge.left == edge.right:
         return False
-    return all(_PLAIN.fullmatch(table.name) for table in (edge.left, edge.right))
+    return all(_PLAIN.fullmatch(_last(table)) for table in (edge.left, edge.right))
 
 
-def _words(name: str) -> str:
-    return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).split("_")).lower().strip()
+def _last(table: TableId) -> str:
+    """A table's name without the schema that it stands in."""
+    return table.name.rpartition(".")[2]
+
+
+def _words(table: TableId) -> str:
+    return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", _last(table)).split("_")).lower().strip()
