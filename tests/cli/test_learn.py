@@ -21,7 +21,8 @@ DROP TABLE orders;
 
 
 def run(*arguments: str) -> Result:
-    done = CliRunner().invoke(app, list(arguments), env={"DOVETAIL_EMBEDDER": "none"})
+    known = {"DOVETAIL_EMBEDDER": "none", "COLUMNS": "4000"}  # wide: no line is broken
+    done = CliRunner().invoke(app, list(arguments), env=known)
     if isinstance(done.exception, DovetailError):
         raise done.exception
     return done
