@@ -19,7 +19,7 @@ FUSED = "com.microsoft"
 _IR_VERSION, _OPSET = 9, 18
 _ELEMENT = {np.dtype(np.float32): 1, np.dtype(np.uint8): 2, np.dtype(np.int64): 7}
 _EXTERNAL = 1
-_FLOAT, _INT = 1, 2
+_FLOAT, _INT, _INTS = 1, 2, 7
 
 
 class Graph:
@@ -47,7 +47,7 @@ class Graph:
         return name
 
     def apply(
-        self, operator: str, *inputs: str, domain: str = "", **attributes: float | int
+        self, operator: str, *inputs: str, domain: str = "", **attributes: float | int | list[int]
     ) -> str:
         """Apply an operator, and return the name of its result in the graph."""
         name = f"n{len(self._nodes)}"
@@ -84,7 +84,9 @@ class Graph:
         return b"".join(model)
 
 
-def _attribute(name: str, value: float | int) -> bytes:
+def _attribute(name: str, value: float | int | list[int]) -> bytes:
+    if isinstance(value, list):
+        return _text(1, name) + b"".join(_int(8, one) for one in value) + _int(20, _INTS)
     if isinstance(value, int):
         return _text(1, name) + _int(3, value) + _int(20, _INT)
     fixed = bytes([2 << 3 | 5]) + struct.pack("<f", value)

@@ -63,7 +63,9 @@ def bert(graph: Graph, weights: Mapping[str, Vectors], *, int8: bool) -> str:
             "BiasGelu", wide, weight(f"{layer}.intermediate.dense.bias"), domain=FUSED
         )
         state = normed(product(wide, f"{layer}.output.dense"), state, f"{layer}.output")
-    mean = graph.apply("ReduceMean", state, graph.number(1), keepdims=0)
+    # Over the last axis: over the middle one, a single text is added up in another order than many.
+    across = graph.apply("Transpose", state, perm=[0, 2, 1])
+    mean = graph.apply("ReduceMean", across, graph.number(2), keepdims=0)
     return graph.apply("LpNormalization", mean, axis=1, p=2)
 
 
