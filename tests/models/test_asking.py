@@ -62,7 +62,7 @@ def test_calls_saved_at_equal_f1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ends = [values[3] for values in (rows["a share"][0], rows["a share"][-1])]
     assert ends == pytest.approx([100 * graph["f1"], 100 * model["f1"]], abs=1e-3)
     (own,) = rows["by its own"]
-    assert own[:2] == [pytest.approx(100 * hybrid["llm_calls"]), 0.7]
+    assert own[:2] == [pytest.approx(100 * hybrid["llm_calls"]), Settings().ask_below]
     assert own[3] == pytest.approx(100 * hybrid["f1"], abs=1e-3)
     ((share, _, _, f1, *_),) = rows["for equal F1"]
     assert f1 >= ends[1] - 1e-3

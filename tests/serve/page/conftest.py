@@ -1,4 +1,4 @@
-"""One browser and one server for all tests of the page."""
+"""One browser for each file of tests of the page, and one server for all."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ PATIENCE = 60_000
 expect.set_options(timeout=PATIENCE)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium of the system; nothing is downloaded."""
+    """Chromium of the system; nothing is downloaded.
+
+    It is closed after each file: while it runs, no other test of the process can run an event loop.
+    """
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
         pytest.skip("no Chromium is installed (apt-get install chromium): the page is not tried")
