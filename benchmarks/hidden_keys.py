@@ -1,10 +1,14 @@
 """How many declared foreign keys are found where nobody tells of them?
 
-    python -m benchmarks.hidden_keys CATALOG [--json]
+    python -m benchmarks.hidden_keys CATALOG [--keys foreign_keys.json] [--json]
 
 The catalog is one whose sources declare keys. Its joins are worked out as if none were declared
 (`use_declared` off, no notes, dbt project or past queries), and a key counts as found where an edge
 above 0.5 has its columns, whichever side comes first. Then once more with the keys shown.
+
+With `--keys`, the keys are those of a benchmark corpus, whose sources declare none: `db_id`, which
+is the source, `table`, `column`, `ref_table`, `ref_column`. Then precision counts too: the share of
+the edges above 0.5 that are such keys.
 """
 
 from __future__ import annotations
@@ -12,17 +16,50 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Set
 from pathlib import Path
 
 import dovetail
 from dovetail.domain import TableId
 
 _End = tuple[TableId, str]
+_PLAIN = dovetail.Settings(embedder="none", use_notes=False, use_dbt=False, use_queries=False)
+
+
+def measure_against(folder: Path, keys: Path) -> dict[str, object]:
+    """Precision and recall of the joins against the keys of a file."""
+    wanted = {
+        frozenset({frozenset(((own, row["column"]), (other, row["ref_column"])))})
+        for row in json.loads(keys.read_text(encoding="utf-8"))
+        for own in [TableId(row["db_id"], row["table"])]
+        for other in [TableId(row["db_id"], row["ref_table"])]
+        if own != other
+    }
+    found = _joined(folder, _PLAIN.but(use_declared=False))
+    by_tables = ({_tables(key) for key in wanted}, {_tables(key) for key in found})
+    return {
+        "declared": len(wanted),
+        "joins": len(found),
+        "by columns": _agreement(wanted, found),
+        "by tables": _agreement(*by_tables),
+    }
+
+
+def _tables(key: frozenset[frozenset[_End]]) -> frozenset[TableId]:
+    return frozenset(table for pair in key for table, _ in pair)
+
+
+def _agreement(wanted: Set[object], found: Set[object]) -> dict[str, float]:
+    right = len(wanted & found)
+    return {
+        "precision": round(right / max(len(found), 1), 3),
+        "recall": round(right / max(len(wanted), 1), 3),
+    }
 
 
 def measure(folder: Path) -> dict[str, object]:
     """The declared keys, and how many of them the joins have without and with their being shown."""
-    plain = dovetail.Settings(embedder="none", use_notes=False, use_dbt=False, use_queries=False)
+    plain = _PLAIN
     keys = {
         frozenset(
             frozenset(((table.id, own), (TableId(key.source or table.id.source, key.table), other)))
@@ -54,8 +91,13 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("catalog", type=Path)
+    parser.add_argument("--keys", type=Path, help="keys of a corpus, in place of declared ones")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    if given.keys is not None:
+        against = measure_against(given.catalog, given.keys)
+        sys.stdout.write(json.dumps(against, indent=1) + "\n")
+        return
     found = measure(given.catalog)
     if given.json:
         sys.stdout.write(json.dumps(found, indent=1) + "\n")
