@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -227,6 +228,14 @@ class Engine(Protocol):
         """
 
 
+@runtime_checkable
+class ConnectedEngine(Engine, Protocol):
+    """An engine that connects to a cluster; an engine need not be one."""
+
+    def connected(self) -> AbstractContextManager[None]:
+        """Stay connected between calls of `map`, from the first one until the context ends."""
+
+
 class Embedder(Protocol):
     """Turns texts into vectors of length one, so that a product of two is their cosine."""
 
@@ -251,6 +260,16 @@ class QuantizableEmbedder(Protocol):
 
     def quantized(self) -> Embedder:
         """An embedder whose vectors are nearly the same; questions are still embedded by this."""
+
+
+@runtime_checkable
+class PartsEmbedder(Protocol):
+    """An embedder that embeds several parts of many texts at once."""
+
+    def embed_parts(
+        self, parts: Sequence[Sequence[str]]
+    ) -> Iterator[tuple[int, npt.NDArray[np.float32]]]:
+        """The number of each part with the vectors of its texts, in any order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +29,35 @@ class RayEngine:
     def __init__(self, *, workers: int | None = None, address: str | None = None) -> None:
         self._workers = workers
         self._address = address
+        self._ours = False  # whether it was this engine that connected
+        self._staying = False
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Stay connected between calls of `map`: to connect takes seconds."""
+        self._staying = True
+        try:
+            yield
+        finally:
+            self._staying = False
+            self._leave()
 
     def map(self, task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> Replies:
         del tick  # news of a job come with its reply
         ray = _import_ray()
-        ours = not ray.is_initialized()
-        if ours:
+        if not ray.is_initialized():
             self._connect(ray)
+            self._ours = True
         try:
             yield from _replies(ray, task, jobs, into)
         finally:
-            if ours:
-                ray.shutdown()
+            if not self._staying:
+                self._leave()
+
+    def _leave(self) -> None:
+        if self._ours:
+            _import_ray().shutdown()
+            self._ours = False
 
     def _connect(self, ray: Any) -> None:
         options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}

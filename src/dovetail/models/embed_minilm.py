@@ -175,7 +175,9 @@ def _tensors(content: mmap.mmap) -> dict[str, Vectors]:
 
 
 def _processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """How many processors this process may use: as OMP_NUM_THREADS has it, which Ray sets."""
+    there = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    return min(there, max(int(told), 1)) if told.isdecimal() else there

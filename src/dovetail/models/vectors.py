@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.errors import CatalogError, ModelError
-from dovetail.ports import Embedder
+from dovetail.ports import Embedder, PartsEmbedder
 
 Vectors = npt.NDArray[np.float32]
 Segment = npt.NDArray[np.void]
@@ -64,7 +64,12 @@ class VectorStore:
                 break
             _fill(found, missing, self._read(path))
         todo = {key: texts[places[0]] for key, places in missing.items()}
-        for segment in self._embedded(todo, progress):
+        by = self._embedder
+        if isinstance(by, PartsEmbedder):
+            embedded = self._spread(by, todo, progress)
+        else:
+            embedded = self._embedded(todo, progress)
+        for segment in embedded:
             _fill(found, missing, segment)
         return found
 
@@ -136,9 +141,29 @@ class VectorStore:
                     self._write(segment[: done - start])
             yield segment
 
+    def _spread(
+        self, by: PartsEmbedder, todo: Mapping[bytes, str], progress: Progress | None
+    ) -> Iterator[Segment]:
+        """Embed texts, many segments at once; each is written as it comes."""
+        keys, texts = list(todo), list(todo.values())
+        starts = range(0, len(keys), SEGMENT)
+        done = 0
+        for part, vectors in by.embed_parts([texts[at : at + SEGMENT] for at in starts]):
+            its = keys[starts[part] : starts[part] + SEGMENT]
+            segment = np.empty(len(its), self._row)
+            segment["digest"] = np.frombuffer(b"".join(its), dtype=np.uint8).reshape(-1, 32)
+            segment["vector"] = self._checked(vectors, len(its))
+            self._write(segment)
+            done += len(its)
+            if progress:
+                progress(done, len(keys))
+            yield segment
+
     def _embed(self, texts: Sequence[str]) -> Vectors:
-        vectors = self._embedder.embed_documents(texts)
-        expected = (len(texts), self._embedder.dimension)
+        return self._checked(self._embedder.embed_documents(texts), len(texts))
+
+    def _checked(self, vectors: Vectors, texts: int) -> Vectors:
+        expected = (texts, self._embedder.dimension)
         if vectors.shape != expected or not np.isfinite(vectors).all():
             raise ModelError(
                 f"embedder {self._embedder.model_id!r} answered with an array of {vectors.shape}, "

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.writer import writing
+from dovetail.engines.workers import Workers, connected
 from dovetail.errors import CatalogError
 from dovetail.families.stored import bring_up_to_date as update_families
 from dovetail.joins.column_arrays import Thresholds
@@ -26,10 +27,12 @@ from dovetail.offline.profile_stage import UpdateRequest, profile_stage
 from dovetail.offline.progress import Progress, ProgressCallback
 from dovetail.offline.purpose import Prices, write_purposes
 from dovetail.offline.summary import StageClock, UpdateSummary
-from dovetail.ports import LLM
+from dovetail.plugins import open_engine
+from dovetail.ports import LLM, Engine
 from dovetail.search.embeddings import embed_catalog
 from dovetail.search.index import has_index, make_index, remove_other_indexes, save_index
 from dovetail.search.opening import index_inputs
+from dovetail.search.spread_embedder import SpreadEmbedder
 from dovetail.settings import Settings
 
 
@@ -43,6 +46,7 @@ def update(
     joins: bool = True,
     search: bool = True,
     llm: LLM | None = None,
+    engine: Engine | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> UpdateSummary:
     """Bring the catalog at `into` up to date with sources, and say what changed.
@@ -50,16 +54,21 @@ def update(
     Without `sources`, those that the catalog has are brought up to date. `forget` drops sources by
     label; `check` reads every table again, whatever its source says. Without `joins`, join evidence
     and families are left to whoever asks for them first; without `search`, so are embeddings and
-    search index. Purposes are written if an `llm` is given.
+    search index. Purposes are written if an `llm` is given. The work is done by the engine that the
+    settings name, unless one is given.
     """
     path, settings = Path(into), settings or Settings()
     notify = on_progress or _ignore
     clock = StageClock()
-    with _told_as_catalog_error(path):
+    # The engine of this machine profiles alone: the other stages share its memory in one process.
+    elsewhere = engine is not None or settings.engine != Settings().engine
+    engine = engine or _engine(settings)
+    workers = Workers(engine) if elsewhere else None
+    with _told_as_catalog_error(path), connected(engine):
         with writing(path) as writer:
             with clock.stage("profile"):
                 request = UpdateRequest(sources, forget, check)
-                summary = profile_stage(writer, request, settings, notify)
+                summary = profile_stage(writer, request, settings, engine, notify)
             if has_dbt(path, settings):
                 with clock.stage("dbt"):
                     summary = dbt_stage(summary, settings)
@@ -82,7 +91,7 @@ def update(
                 summary = replace(summary, purposes=purposes)
 
         if search:
-            note = _search_index(catalog, settings, clock, notify)
+            note = _search_index(catalog, settings, workers, clock, notify)
             summary = replace(summary, note=note)
     return replace(summary, stages=tuple(clock.times))
 
@@ -98,18 +107,30 @@ def apply_knowledge(folder: str | Path, settings: Settings) -> CatalogReader:
         with writing(path):
             catalog = CatalogReader.open(path).knowing(settings)
             _joins_and_families(catalog, settings, clock, _ignore)
-        _search_index(catalog, settings, clock, _ignore)
+        _search_index(catalog, settings, None, clock, _ignore)
     return catalog
 
 
+def _engine(settings: Settings) -> Engine:
+    return open_engine(settings.engine, workers=settings.workers, address=settings.ray_address)
+
+
 def _search_index(
-    catalog: CatalogReader, settings: Settings, clock: StageClock, notify: ProgressCallback
+    catalog: CatalogReader,
+    settings: Settings,
+    workers: Workers | None,
+    clock: StageClock,
+    notify: ProgressCallback,
 ) -> str:
     """Have the search index ready; what search has to go without is told, if anything."""
     inputs, note = index_inputs(catalog, settings)
     if not has_index(catalog, inputs):
         with clock.stage("embeddings"):
-            embeddings = embed_catalog(catalog, inputs, _counter("embed", notify))
+            by = inputs
+            if workers is not None and inputs.embedder is not None:
+                spread = SpreadEmbedder(inputs.embedder, settings.embedder, workers)
+                by = replace(inputs, embedder=spread)
+            embeddings = embed_catalog(catalog, by, _counter("embed", notify))
         with clock.stage("search_index"):
             notify(Progress("index", 0, 1))
             save_index(make_index(catalog, inputs, embeddings), catalog, inputs)

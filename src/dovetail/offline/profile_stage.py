@@ -25,7 +25,7 @@ from dovetail.offline.profiling import ProfileOptions
 from dovetail.offline.progress import Progress, ProgressCallback
 from dovetail.offline.roots import Roots, resolve_roots
 from dovetail.offline.summary import UpdateSummary
-from dovetail.ports import Json, SourceSpec
+from dovetail.ports import Engine, Json, SourceSpec
 from dovetail.settings import Settings
 
 
@@ -46,6 +46,7 @@ def profile_stage(
     writer: CatalogWriter,
     request: UpdateRequest,
     settings: Settings,
+    engine: Engine,
     on_progress: ProgressCallback,
 ) -> UpdateSummary:
     """Read what changed, commit the catalog, and say what was added, changed and dropped."""
@@ -61,7 +62,7 @@ def profile_stage(
         on_progress(Progress("list", number, len(visited), place.label))
         plan.inspect(place, earlier, check=request.check)
 
-    profiled = profile_tables(plan.to_read, writer, options, settings, on_progress)
+    profiled = profile_tables(plan.to_read, writer, options, engine, on_progress)
     plan.skipped += profiled.skipped
     _refuse_nothing(writer, visited, plan, profiled)
 

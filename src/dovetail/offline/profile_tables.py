@@ -15,9 +15,7 @@ from dovetail.offline.open_sources import close_sources
 from dovetail.offline.plan import TableToRead
 from dovetail.offline.profiling import ProfileOptions
 from dovetail.offline.progress import Progress, ProgressCallback
-from dovetail.plugins import open_engine
-from dovetail.ports import Json, Reply
-from dovetail.settings import Settings
+from dovetail.ports import Engine, Json, Reply
 
 # Tables per job: enough that starting one costs little, few enough that jobs spread evenly. It
 # depends on the number of tables alone, so that every engine and machine makes the same segments.
@@ -41,15 +39,15 @@ def profile_tables(
     tables: Sequence[TableToRead],
     writer: CatalogWriter,
     options: ProfileOptions,
-    settings: Settings,
+    engine: Engine,
     on_progress: ProgressCallback,
 ) -> Profiled:
-    """Read and profile tables with the engine that is set.
+    """Read and profile tables with an engine.
 
     A job is lost if its worker dies. Its tables are then read one by one, each in a worker of its
     own, so that only the one to blame is left behind.
     """
-    run = _EngineRun(writer, options, settings, _ReadProgress(on_progress, len(tables)))
+    run = _EngineRun(writer, options, engine, _ReadProgress(on_progress, len(tables)))
     try:
         lost = run.map(_jobs(tables), apart=False)
         if lost:
@@ -66,12 +64,12 @@ class _EngineRun:
         self,
         writer: CatalogWriter,
         options: ProfileOptions,
-        settings: Settings,
+        engine: Engine,
         progress: _ReadProgress,
     ) -> None:
         self._writer = writer
         self._options = options
-        self._settings = settings
+        self._engine = engine
         self._progress = progress
         self.profiled = Profiled()
 
@@ -79,16 +77,11 @@ class _EngineRun:
         """Have jobs done; returns those of several tables that were lost with their worker."""
         if not jobs:
             return []
-        engine = open_engine(
-            self._settings.engine,
-            workers=self._settings.workers,
-            address=self._settings.ray_address,
-        )
         requests = [self._request(job) | {"apart": apart} for job in jobs]
         lost: list[list[TableToRead]] = []
         with (
             self._writer.staging() as folder,
-            closing(engine.map(TASK, requests, folder, self._progress.tick)) as replies,
+            closing(self._engine.map(TASK, requests, folder, self._progress.tick)) as replies,
         ):
             for reply in replies:
                 job = jobs[reply.job]
