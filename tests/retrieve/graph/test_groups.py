@@ -51,6 +51,8 @@ def test_a_group_is_what_belongs_to_its_most_probable_table() -> None:
         pytest.param([[1, 0, 0], [0, 0, 1]], True, id="each says what the other does not"),
         pytest.param([[1, 0, 1], [0, 1, 0]], False, id="it says nothing new"),
         pytest.param([[1, 0, 1], [0, 0, 1]], False, id="it says all of it: another reading"),
+        pytest.param([[1, 0, 0], [2 / 3, 0, 1]], False, id="named like a column"),
+        pytest.param([[1, 0, 0], [0.3, 0, 1]], True, id="a key alone does not say it"),
     ],
 )
 def test_a_question_needs_both_groups_where_each_adds_to_the_other(

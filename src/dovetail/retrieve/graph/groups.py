@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.retrieve.graph.belonging import Pairs
-from dovetail.retrieve.graph.query_match import QueryMatch
+from dovetail.retrieve.graph.query_match import WHOLE_WORD, QueryMatch
 from dovetail.search.fusion import Floats
 
 # Below this probability of belonging together two candidates are of different groups. It is small,
@@ -69,11 +69,14 @@ def members(order: Iterable[int], together: Floats) -> list[list[int]]:
 
 
 def _covered(query: QueryMatch, places: Sequence[int]) -> Floats:
-    """The weight of each term that some candidates cover, as shares of the question."""
+    """The weight of each word that some candidates cover, as shares of the question.
+
+    A word in a column's name is covered in full: that another group has a table of that name adds
+    nothing. A value counts for the words it is made of, so none that a name says counts twice.
+    """
     shares = query.word_weights / max(1e-6, float(query.word_weights.sum()))
-    weights = np.concatenate([shares, query.value_weights / query.mass])
-    terms = np.vstack([query.words, query.values])[:, list(places)]
-    found: Floats = weights * terms.max(axis=1, initial=0)
+    words = np.minimum(1, query.covers[:, list(places)] / WHOLE_WORD)
+    found: Floats = shares * words.max(axis=1, initial=0)
     return found
 
 

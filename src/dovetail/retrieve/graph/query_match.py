@@ -22,6 +22,8 @@ from dovetail.search.query_terms import query_words, stems
 from dovetail.search.searcher import Searcher
 
 _IN_NAME, _IN_COLUMN, _IN_KEY = 1.0, 2 / 3, 0.3
+# From this match on a word counts as covered in full: as a whole word in a column's name.
+WHOLE_WORD = 0.6
 # A word that is part of a value is hardly meant as the name of anything.
 _IN_VALUE = 0.3
 _TABLES_KEPT = 4096
