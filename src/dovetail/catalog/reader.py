@@ -241,20 +241,28 @@ class CatalogReader:
                 held = self._segments[names[column]].placed(view)
                 yield KeyView(column, view["name"], view["maximum"], *held)
 
-    def value_hashes(self) -> tuple[list[Hashes], list[Counts]]:
-        """The value hashes and the counts of every column, in the order of tables and columns."""
-        counts_at = self.records.columns["counts_at"].to_pylist()
+    def value_hashes(
+        self, columns: Sequence[int] | None = None
+    ) -> tuple[list[Hashes], list[Counts]]:
+        """The value hashes and the counts of some columns, numbered through the tables in order.
+
+        Those of every column, if none are given.
+        """
+        chosen = slice(None) if columns is None else np.array(columns, dtype=np.int64)
+        starts, lengths = self._hashes_at[chosen].tolist(), self._distinct[chosen].tolist()
+        stored = self.records.columns["counts_at"]
+        counts_at = (stored if columns is None else stored.take(chosen)).to_pylist()
+        names = self._segment_names
+        names = names if columns is None else [names[column] for column in columns]
+        # Where every value stands in one row, counts are a part of the same array of ones.
+        ones = np.ones(max(lengths, default=0), dtype=np.uint32)
+        ones.flags.writeable = False
         hashes: list[Hashes] = []
         counts: list[Counts] = []
-        starts, lengths = self._hashes_at.tolist(), self._distinct.tolist()
-        places = zip(self._segment_names, starts, lengths, counts_at, strict=True)
-        for name, start, length, counted in places:
+        for name, start, length, counted in zip(names, starts, lengths, counts_at, strict=True):
             segment = self._segments[name]
             hashes.append(segment.hashes(start, length))
-            if counted is None:
-                counts.append(np.ones(length, dtype=np.uint32))
-            else:
-                counts.append(segment.counts(counted, length))
+            counts.append(ones[:length] if counted is None else segment.counts(counted, length))
         return hashes, counts
 
     @property

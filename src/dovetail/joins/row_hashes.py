@@ -7,10 +7,11 @@ knows, gives nothing, and such evidence is then left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
@@ -25,6 +26,8 @@ RowHashes = npt.NDArray[np.uint64]
 # Cells cached at a time, of 8 bytes each; a table with more of them is not read again.
 _MOST_CELLS = 1 << 26
 _ATTEMPTS = 4
+# Cells that are hashed together.
+_AT_ONCE = 1 << 18
 
 
 class RowReader:
@@ -86,18 +89,17 @@ class RowReader:
 
     def _scan(self, source: Source, listing: Listing) -> RowHashes | None:
         scan = source.scan(listing)
-        typed = self._comparison is Comparison.TYPED
+        kind, typed = self._comparison, self._comparison is Comparison.TYPED
         pieces: list[RowHashes] = []
         seen = 0
         for batch in scan.batches:
             seen += batch.num_rows * batch.num_columns
             if seen > _MOST_CELLS:
                 return None
+            hows = [Comparison.COERCED if c.untyped and typed else kind for c in scan.columns]
             piece = np.zeros((batch.num_columns, batch.num_rows), dtype=np.uint64)
-            for place, (column, array) in enumerate(zip(scan.columns, batch.columns, strict=True)):
-                how = Comparison.COERCED if column.untyped and typed else self._comparison
-                values, present = drop_missing(readable_text(array), how)
-                piece[place, slice(None) if present is None else present] = hash_values(values, how)
+            for how, places in _alike(batch, hows):
+                piece[places] = _hashed([batch.column(place) for place in places], how)
             pieces.append(piece)
         if not pieces:
             return np.zeros((len(scan.columns), 0), dtype=np.uint64)
@@ -127,13 +129,40 @@ class RowReader:
         return self._specs
 
 
+def _alike(
+    batch: pa.RecordBatch, comparisons: Sequence[Comparison]
+) -> Iterator[tuple[Comparison, list[int]]]:
+    """Columns of one type that are compared in one way: tables of few rows are quicker so."""
+    groups: dict[tuple[pa.DataType, Comparison], list[int]] = {}
+    for place, key in enumerate(zip(batch.schema.types, comparisons, strict=True)):
+        groups.setdefault(key, []).append(place)
+    for (_, comparison), places in groups.items():
+        width = max(1, _AT_ONCE // max(batch.num_rows, 1))
+        for start in range(0, len(places), width):
+            yield comparison, places[start : start + width]
+
+
+def _hashed(arrays: Sequence[pa.Array], comparison: Comparison) -> RowHashes:
+    """The hash of each cell of some columns of one type, 0 where a value is missing."""
+    whole = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+    values, present = drop_missing(readable_text(whole), comparison)
+    found = np.zeros(len(whole), dtype=np.uint64)
+    found[slice(None) if present is None else present] = hash_values(values, comparison)
+    return found.reshape(len(arrays), -1)
+
+
 def combine_columns(columns: RowHashes) -> Hashes:
     """One hash per row over several columns, of the rows that are complete."""
     whole = (columns != 0).all(axis=0)
     chosen = columns[:, whole]
     rows = np.zeros(chosen.shape[1], dtype=np.uint64)
     for column in chosen:
-        rows ^= column
-        rows *= np.uint64(0x9E3779B97F4A7C15)
-        rows ^= rows >> np.uint64(29)
+        mixed_in(rows, column)
     return rows
+
+
+def mixed_in(rows: RowHashes, column: RowHashes) -> None:
+    """Have a column count in the hashes of rows, after those that were mixed in before."""
+    rows ^= column
+    rows *= np.uint64(0x9E3779B97F4A7C15)
+    rows ^= rows >> np.uint64(29)

@@ -7,11 +7,14 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dovetail
 from dovetail.domain import TableId
+from dovetail.joins.cache import work_out
 from dovetail.joins.graph import JoinGraph
+from dovetail.joins.keys import composite
 from dovetail.joins.stored import FOLDER
 from dovetail.offline.pipeline import update
 from dovetail.settings import Settings
@@ -69,6 +72,34 @@ def test_keys_of_two_columns_are_found_where_neither_is_unique(tmp_path: Path) -
     assert (edge.evidence["composite"], edge.evidence["row_containment"]) == (2.0, 1.0)
     assert edge.score > 0.5
     assert (edge.cardinality, edge.match_rate) == ("n:1", 1.0)
+
+
+def small_families(folder: Path) -> Path:
+    """Tables of three to six rows whose columns share names and values, some of them missing."""
+    path = folder / "small.sqlite"
+    random = np.random.default_rng(11)
+    columns = ("region", "lot", "batch", "grade", "depot")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for number in range(8):
+            name = ("lot_batch", "depot_grade", "region_lot", "batch")[number % 4] + f"_{number}"
+            connection.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
+            rows = random.integers(0, 3, (int(random.integers(3, 7)), len(columns))).tolist()
+            cells = [[f"v{cell}" if cell else None for cell in row] for row in rows]
+            connection.executemany(f"INSERT INTO {name} VALUES (?, ?, ?, ?, ?)", cells)
+    return path
+
+
+def test_keys_of_tables_of_few_rows_are_those_of_each_combination_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(embedder="none")
+    catalog = dovetail.build(
+        str(small_families(tmp_path)), into=tmp_path / "catalog", settings=settings
+    )
+    together = work_out(catalog)
+    monkeypatch.setattr(composite, "FEW_ROWS", -1)
+    assert work_out(catalog) == together
+    assert any("composite" in edge.evidence for edge in together)
 
 
 def test_a_key_of_two_columns_that_fills_its_grid_is_told_by_names(graph: JoinGraph) -> None:

@@ -105,6 +105,10 @@ class _CandidateSearch:
         self._theirs = Groups.of(keys, group_of, 2 * self._named.name + distinctive)
         self._by_group = Groups.of(np.arange(len(self._theirs)), group_of[self._theirs.first])
         self._within = group_bound(self._mine, self._theirs) if group_bound else None
+        firsts_of = np.array(first, dtype=np.int64)
+        self._filled = arrays.filled[firsts_of]
+        # Where all values are sampled, the rows found by the sample are all that are found.
+        self._whole = arrays.distinct[firsts_of] <= SAMPLE_SIZE
         samples, rows = [], []
         every_counts = list(arrays.counts)
         for column in first:
@@ -168,11 +172,11 @@ class _CandidateSearch:
         """Sorts with the groups of keys that hold half of their sampled values, or of their rows.
 
         By rows, since many values of one row each may be orphans; by values, since one of many
-        rows may be.
+        rows may be. Where all values are sampled, enough of the rows must be found.
         """
         held = np.append(0, np.cumsum(self._end - self._begin))[self._sampled_at]
         size, rows = np.diff(self._sampled_at), _sums(self._rows, self._sampled_at)
-        count = self._key_groups
+        count, least = self._key_groups, self._arrays.thresholds.rows
         for part in in_parts(np.diff(held), BLOCK):
             first, last = self._sampled_at[part.start], self._sampled_at[part.stop]
             lengths = self._end[first:last] - self._begin[first:last]
@@ -183,6 +187,7 @@ class _CandidateSearch:
             pair, by_value, by_rows = _tally(pair, weights, (part.stop - part.start) * count)
             sort = part.start + pair // max(count, 1)
             likely = (2 * by_value >= size[sort]) | (2 * by_rows >= rows[sort])
+            likely &= ~self._whole[sort] | (by_rows >= least * self._filled[sort])
             yield sort[likely], (pair % max(count, 1))[likely]
 
     def counted(self, child: Ints, parent: Ints) -> Candidates:

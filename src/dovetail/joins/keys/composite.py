@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import ColumnArrays, Ints
 from dovetail.joins.encoding import Encoded
 from dovetail.joins.inclusion.count_shared import count_shared
+from dovetail.joins.keys.few_rows import FEW_ROWS
 from dovetail.joins.keys.table_columns import HARDLY_ANY, TableColumns, probability
 from dovetail.joins.naming.conventions import naming_conventions
 from dovetail.joins.naming.name_words import Words, core, entity, refers, words
@@ -32,6 +33,8 @@ _COMMON_SMALL = 32
 # child are of one family, and any two columns tell its rows apart. At 12 a declared join of Beaver,
 # whose tables have three rows, was lost; at 32 none of the public corpora changes.
 _MOST_PARTS = 32
+# Combinations of columns that are tried together.
+_AT_ONCE = 4096
 
 # A column of the child and the column of the parent that it refers to.
 Part = tuple[int, int]
@@ -69,13 +72,40 @@ class CompositeKeys:
             convention = float(conventions[child] @ conventions[parent])
             best: JoinEdge | None = None
             for width in range(2, min(_MOST_COLUMNS, len(parts)) + 1):
-                for combination in combinations(sorted(parts), width):
+                for combination in self._likely(sorted(parts), width):
                     edge = self._edge(combination, convention)
                     if edge is not None and (best is None or edge.score > best.score):
                         best = edge
                 if best is not None:
                     yield best
                     break
+
+    def _likely(self, parts: Sequence[Part], width: int) -> Iterator[tuple[Part, ...]]:
+        """The combinations of parts that may make an edge; of tall tables, all of them."""
+        tables = [int(self.arrays.table[column]) for column in parts[0]]
+        every = combinations(parts, width)
+        if (self.arrays.rows[tables] > FEW_ROWS).any():
+            yield from every
+            return
+        while some := list(islice(every, _AT_ONCE)):
+            some = [chosen for chosen in some if _apart(chosen)]
+            yield from self._held(some, *tables) if some else ()
+
+    def _held(
+        self, some: Sequence[tuple[Part, ...]], child: int, parent: int
+    ) -> Iterator[tuple[Part, ...]]:
+        """Combinations that are a key of the parent, and hold enough of the child's rows."""
+        chosen = np.array(some, dtype=np.int64)
+        key = self.columns.combined(self.rows, parent, chosen[:, :, 1])
+        if key is None:
+            return
+        able = key.may_be_keys()
+        if not able.any():
+            return
+        references = self.columns.combined(self.rows, child, chosen[able, :, 0])
+        if references is not None:
+            able[able] = references.found_in(key.take(able), _LEAST_SHARE)
+            yield from (some[place] for place in np.flatnonzero(able).tolist())
 
     def _same_names(self) -> dict[tuple[int, int], list[Part]]:
         """Two tables with two or more columns of the same name, the child's in the parent's."""
@@ -130,7 +160,7 @@ class CompositeKeys:
         arrays = self.arrays
         child, parent = (int(arrays.table[column]) for column in parts[0])
         mine, theirs = [c for c, _ in parts], [p for _, p in parts]
-        if len(set(mine)) < len(parts) or len(set(theirs)) < len(parts):
+        if not _apart(parts):
             return None
         key = self.columns.tuples(self.rows, parent, theirs)
         if key is None or not len(key) or len(np.unique(key)) < len(key):
@@ -172,6 +202,11 @@ class CompositeKeys:
         logit = w.prior + w.name * name + w.value * value * (2 - name) + w.key * (name > 0)
         logit += w.convention * (convention - 0.5) - w.orphan * (1 - share)
         return min(logit, 0.0) if name == 0 else logit
+
+
+def _apart(parts: Sequence[Part]) -> bool:
+    """Whether no column is part of a combination twice."""
+    return all(len(set(columns)) == len(parts) for columns in zip(*parts, strict=True))
 
 
 def _times(things: Ints) -> Ints:

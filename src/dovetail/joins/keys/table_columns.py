@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.column_arrays import ColumnArrays, Ints
+from dovetail.joins.keys.few_rows import Combined
 from dovetail.joins.naming.name_words import core, entity, identifies, refers
 from dovetail.joins.row_hashes import RowReader, combine_columns
 
@@ -43,6 +44,13 @@ class TableColumns:
         places = [self.of[table].index(column) for column in chosen]
         found = rows.read(self._arrays.ids[table], places)
         return None if found is None else combine_columns(found)
+
+    def combined(self, rows: RowReader, table: int, chosen: Ints) -> Combined | None:
+        """The rows of a table by many combinations of its columns; None if it cannot be read."""
+        columns, places = np.unique(chosen, return_inverse=True)
+        first = self.of[table][0]  # those of a table are numbered one after the other
+        found = rows.read(self._arrays.ids[table], (columns - first).tolist())
+        return None if found is None else Combined.of(found, places.reshape(chosen.shape))
 
 
 def probability(logit: float) -> float:

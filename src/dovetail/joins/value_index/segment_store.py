@@ -28,7 +28,7 @@ import numpy as np
 
 from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.reader import CatalogReader
-from dovetail.joins.column_arrays import Ints
+from dovetail.joins.column_arrays import Ints, spans
 from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.make_segment import make_segment
 from dovetail.joins.value_index.row_sample import RowSample
@@ -106,11 +106,10 @@ def _not_merged(segments: Sequence[IndexSegment], number: dict[str, int]) -> lis
 
 def _make(catalog: CatalogReader, keys: Sequence[str], places: Sequence[int]) -> IndexSegment:
     """A segment of the tables at some places of a catalog."""
-    bounds = catalog.records.bounds
-    ids = catalog.ids
-    columns = [(place, at) for place in places for at in range(bounds[place + 1] - bounds[place])]
-    value_hashes = [catalog.hashes(ids[place], at) for place, at in columns]
-    counts = [catalog.counts(ids[place], at) for place, at in columns]
+    bounds = np.asarray(catalog.records.bounds)
+    first = bounds[list(places)]
+    columns = spans(first, first + np.diff(bounds)[list(places)])
+    value_hashes, counts = catalog.value_hashes(columns.tolist())
     table = np.repeat(np.arange(len(places)), np.diff(bounds)[list(places)])
     return make_segment([keys[place] for place in places], table, value_hashes, counts)
 
