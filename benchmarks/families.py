@@ -4,8 +4,9 @@
 
 precision, recall  pairs of tables in one family, against the truth of `family_kinds.py`
 roles, canonical   shares of the right members with the right role, of families with the right head
-cpu_seconds        of the stage `families` over many tables whose profiles are there: partitions,
-                   copies and strangers, drawn from the same kinds
+cpu_seconds        of the stage `families` over many tables whose profiles are there
+                   (`family_lakes.py`): the same kinds over and over; one table in slices, each
+                   other one with a backup; a table whose columns drift; tables of other names
 """
 
 from __future__ import annotations
@@ -16,14 +17,19 @@ import sqlite3
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import numpy as np
 from benchmarks.family_kinds import Pile, pairs, pile
+from benchmarks.family_lakes import SHAPES, sketched, tiled
 
 import dovetail
+from dovetail.catalog.reader import CatalogReader
 from dovetail.families.detect import find_families
 from dovetail.families.family import Families, Role
 from dovetail.joins.graph import JoinGraph
@@ -88,40 +94,39 @@ def quality(seed: int) -> dict[str, object]:
         return {"seed": seed, "tables": len(catalog), **measure(made, catalog.families())}
 
 
-def speed(tables: int) -> dict[str, object]:
+def speed(tables: int) -> list[dict[str, object]]:
     """CPU seconds to find the families of many tables, beyond what profiles them."""
+    made = pile(0)
     with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        each = pile(0)
-        rounds = max(1, tables // len(each.tables))
-        with closing(sqlite3.connect(folder / "pile.sqlite")) as database, database:
-            for number in range(rounds):
-                for (source, name), (columns, rows) in each.tables.items():
-                    listed = ", ".join(f'"{column}"' for column in columns)
-                    full = f"{source}x{_letters(number)}.{name}"
-                    database.execute(f'CREATE TABLE "{full}" ({listed})')
-                    marks = ",".join("?" * len(columns))
-                    database.executemany(f'INSERT INTO "{full}" VALUES ({marks})', rows[:15])
-        done = dovetail.update(
-            [str(folder / "pile.sqlite")],
-            into=folder / "catalog",
+        sources = written(made, Path(place))
+        small = dovetail.update(
+            sources,
+            into=Path(place) / "catalog",
             settings=SETTINGS,
             joins=False,
             search=False,
-        )
+        ).catalog
+        found = [_timed("kinds", partial(tiled, small, tables))]
+    for name, shape in SHAPES.items():
+        sketches = shape(tables, np.random.default_rng(0))
+        found.append(_timed(name, partial(sketched, sketches)))
+    return found
+
+
+def _timed(name: str, make: Callable[[Path], CatalogReader]) -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as folder:
+        catalog = make(Path(folder))
         began = time.process_time()
-        found = find_families(done.catalog, JoinGraph(done.catalog.ids, ()))
+        found = find_families(catalog, JoinGraph(catalog.ids, ()))
         spent = time.process_time() - began
-    return {"tables": rounds * len(each.tables), "families": len(found), "cpu_seconds": spent}
-
-
-def _letters(number: int) -> str:
-    """A number in letters, so that it is no slot."""
-    text = ""
-    while True:
-        text, number = chr(ord("a") + number % 26) + text, number // 26
-        if not number:
-            return text
+    members = sum(len(family.tables) for family in found)
+    return {
+        "shape": name,
+        "tables": len(catalog),
+        "families": len(found),
+        "members": members,
+        "cpu_seconds": spent,
+    }
 
 
 def main() -> None:
@@ -130,16 +135,14 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=100_000, help="tables for the speed; 0: none")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args()
-    found: dict[str, object] = {"quality": [quality(seed) for seed in range(1, options.seeds + 1)]}
+    found = {"quality": [quality(seed) for seed in range(1, options.seeds + 1)]}
     if options.tables:
         found["speed"] = speed(options.tables)
     if options.json:
         print(json.dumps(found, indent=1))
         return
-    for figures in found["quality"]:  # type: ignore[attr-defined]
+    for figures in (line for part in found.values() for line in part):
         print(", ".join(f"{name} {_short(value)}" for name, value in figures.items()))
-    if options.tables:
-        print(", ".join(f"{name} {_short(value)}" for name, value in found["speed"].items()))  # type: ignore[attr-defined]
 
 
 def _short(value: object) -> str:

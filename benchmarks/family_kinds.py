@@ -190,6 +190,17 @@ def _history(unit: Unit) -> None:
     unit.family(base, history=[states_table])
 
 
+def _narrow_history(unit: Unit) -> None:
+    """The history of a table of two columns has as many again."""
+    rows: Rows = [(f"{unit.mark}{n}", round(unit.draw.uniform(1, 1e5), 2)) for n in range(40)]
+    states = [(*row, f"20{18 + n}-01-01", f"20{19 + n}-01-01") for n in range(3) for row in rows]
+    base = unit.put(f"{unit.entity}_rates", rows, [unit.key, "rate"])
+    told = unit.put(
+        f"{unit.entity}_rates_hist", states, [unit.key, "rate", "valid_from", "valid_to"]
+    )
+    unit.family(base, history=[told])
+
+
 def _audit(unit: Unit) -> None:
     rows = unit.rows()
     told = [(*row, action, "admin") for action in ("I", "U") for row in rows[:70]]
@@ -407,6 +418,7 @@ KINDS: dict[str, Callable[[Unit], None]] = {
     "table and its years": _base_and_years,
     "slice and its copy": _slice_and_its_copy,
     "history": _history,
+    "history of few columns": _narrow_history,
     "audit": _audit,
     "view": _view,
     "another name": _equal_contents,

@@ -18,7 +18,7 @@ from tests.support.pile import EVENTS, PEOPLE, catalog_of, events, people
 
 def table(number: int, columns: frozenset[str]) -> FamilyTable:
     placed = {name: place for place, name in enumerate(sorted(columns))}
-    return FamilyTable(TableId("s", f"t{number:03}"), name_parts("t"), 1, placed, {})
+    return FamilyTable(TableId("s", f"t{number:03}"), number, 0, name_parts("t"), 1, placed, {})
 
 
 def slow_groups(tables: list[FamilyTable]) -> set[frozenset[TableId]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import dovetail
-from tests.support.pile import PEOPLE, SETTINGS, catalog_of, people, write_sqlite
+from tests.support.pile import PEOPLE, SETTINGS, Pile, catalog_of, people, write_sqlite
 
 ORDERS = "order_id INTEGER, person_id INTEGER, note TEXT, placed DATE"
 
@@ -53,3 +53,35 @@ def test_where_a_pile_is_kept_says_nothing_of_it(tmp_path: Path) -> None:
     (family,) = catalog.families()
     assert family.canonical.name == "people"
     assert [one.role.value for one in family.members] == ["table", "partition"]
+
+
+def test_the_history_of_a_table_of_two_columns_is_found(tmp_path: Path) -> None:
+    now = [(f"B{n:02}", 60.0 + n) for n in range(30)]
+    states = [
+        (code, price - step, f"20{20 + step}-01-01") for code, price in now for step in (0, 1)
+    ]
+    strangers = [(f"X{n:02}", 500.5 + n, "2020-01-01") for n in range(60)]
+    pile: Pile = {
+        "price_list": ("beer_code TEXT, price REAL", now),
+        "price_list_hist": ("beer_code TEXT, price REAL, valid_from DATE", states),
+        "fee_list": ("beer_code TEXT, price REAL", now[:0]),
+        "fee_list_hist": ("beer_code TEXT, price REAL, valid_from DATE", strangers),
+    }
+    assert roles(catalog_of(tmp_path, erp=pile)) == {
+        "erp::price_list": "table",
+        "erp::price_list_hist": "history",
+    }
+
+
+def test_a_backup_is_of_the_slice_that_it_names(tmp_path: Path) -> None:
+    slices = {f"log_{n}": people(30, n, 100 * n) for n in range(1, 9)}
+    backups = {f"log_{n}_bak": slices[f"log_{n}"][:20] for n in (2, 5, 8)}
+    pile = {name: (PEOPLE, rows) for name, rows in (slices | backups).items()}
+    (family,) = catalog_of(tmp_path, erp=pile).families()
+    for one in family.members:
+        own = one.table.name.removesuffix("_bak")
+        if one.table.name in backups:
+            assert one.role is dovetail.Role.COPY
+            assert one.evidence.endswith(f"values of email are in {own}")
+        else:
+            assert one.role is dovetail.Role.PARTITION

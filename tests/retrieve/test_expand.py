@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from tests.support.pile import EVENTS, PEOPLE, SETTINGS, catalog_of, events, people
+from tests.support.pile import EVENTS, PEOPLE, SETTINGS, Pile, catalog_of, events, people
 
 QUESTION = "How many events"
 
@@ -95,3 +95,27 @@ def test_without_the_setting_every_table_stands_for_itself(catalog: dovetail.Cat
 def test_among_some_sources_the_first_member_there_stands(catalog: dovetail.Catalog) -> None:
     found = catalog.ask("people", selector="search", k=3, sources="acquired")
     assert [str(one.table) for one in found] == ["acquired::people"]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is the keg price of each beer?", "price_list"),
+        ("Since when is the keg price valid?", "price_list_hist"),
+        ("Show the history of the keg price", "price_list_hist"),
+        ("What is the keg price to date?", "price_list"),
+    ],
+)
+def test_a_question_about_the_past_means_the_history(
+    tmp_path: Path, question: str, expected: str
+) -> None:
+    now = [(f"B{n:02}", 60.0 + n) for n in range(30)]
+    states = [
+        (code, price - step, f"20{20 + step}-01-01") for code, price in now for step in (0, 1)
+    ]
+    pile: Pile = {
+        "price_list": ("beer_code TEXT, keg_price REAL", now),
+        "price_list_hist": ("beer_code TEXT, keg_price REAL, valid_from_date DATE", states),
+    }
+    found = catalog_of(tmp_path, erp=pile).ask(question, selector="search", k=1)
+    assert [one.name for one in found] == [expected]

@@ -16,8 +16,8 @@ from dovetail.families.contents import Compared, Contents, Verdict
 from dovetail.families.evidence import sentence
 from dovetail.families.family import Role
 from dovetail.families.links import Link
-from dovetail.families.markers import REGIONS, Marker
 from dovetail.families.tables import FamilyTable
+from dovetail.joins.naming.markers import REGIONS, Marker
 
 # Among more homes only neighbours by size are compared: copies have like numbers of rows.
 _ALL_PAIRS = 24

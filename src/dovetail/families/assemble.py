@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from dovetail.domain import TableId
 from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.families.links import Link
-from dovetail.families.markers import MARKERS, Marker
 from dovetail.families.periods import Period, short_years
 from dovetail.families.tables import FamilyTable
+from dovetail.joins.naming.markers import MARKERS, Marker
 
 _ORDER = {role: place for place, role in enumerate(Role)}
 # Markers that say of a table that it is not the one in use.
@@ -131,6 +131,7 @@ def _with_twins(families: Sequence[Family], links: Iterable[Link]) -> list[Famil
     """The families with their twins told; tables that have none but twins become families."""
     of = {table: family for family in families for table in family.tables}
     found: dict[TableId, Family] = {family.canonical: family for family in families}
+    twins: dict[TableId, dict[TableId, FamilyMember]] = {}
     for link in links:
         if link.role is not Role.TWIN:
             continue
@@ -141,9 +142,10 @@ def _with_twins(families: Sequence[Family], links: Iterable[Link]) -> list[Famil
         if ends[0] == ends[1]:
             continue
         for own, other in (ends, ends[::-1]):
-            alone = FamilyMember(own, Role.TABLE, "", "a table of its own")
-            family = found.get(own) or Family(own.name, own, (alone,))
-            if other not in family.twins:
-                twin = FamilyMember(other, Role.TWIN, "", link.evidence)
-                found[own] = replace(family, members=(*family.members, twin))
+            twin = FamilyMember(other, Role.TWIN, "", link.evidence)
+            twins.setdefault(own, {}).setdefault(other, twin)
+    for own, others in twins.items():
+        alone = FamilyMember(own, Role.TABLE, "", "a table of its own")
+        family = found.get(own) or Family(own.name, own, (alone,))
+        found[own] = replace(family, members=(*family.members, *others.values()))
     return list(found.values())

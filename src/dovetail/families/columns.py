@@ -25,19 +25,25 @@ def by_columns(tables: Iterable[FamilyTable]) -> list[list[FamilyTable]]:
         return list(members.values())
     often = Counter(name for names in members for name in names)
     ordered = sorted(members, key=lambda names: (-len(names), sorted(names)))
-    group = list(range(len(ordered)))  # the first set of each one's group
+    first = list(range(len(ordered)))  # of each set one of its group that comes before, or itself
+
+    def root(place: int) -> int:
+        while first[place] != place:
+            first[place] = place = first[first[place]]
+        return place
+
     holding: dict[str, list[int]] = {}
     for place, names in enumerate(ordered):
         rarest = sorted(names, key=lambda name: (often[name], name))
         probe = rarest[: int(_LACKING * len(names)) + 1]
         near = sorted({at for name in probe for at in holding.get(name, ())})
         for at in near:
-            if group[at] != group[place] and alike(names, ordered[at]):
-                low, high = sorted((group[at], group[place]))
-                group = [low if one == high else one for one in group]
+            low, high = sorted((root(at), root(place)))
+            if low != high and alike(names, ordered[at]):
+                first[high] = low
         for name in names:
             holding.setdefault(name, []).append(place)
     found: dict[int, list[FamilyTable]] = {}
     for place, names in enumerate(ordered):
-        found.setdefault(group[place], []).extend(members[names])
+        found.setdefault(root(place), []).extend(members[names])
     return [sorted(each, key=lambda table: table.id) for each in found.values()]

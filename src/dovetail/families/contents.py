@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
+from dovetail.domain import Kind
 from dovetail.families.tables import FamilyTable, plain
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import found_in
@@ -53,13 +54,14 @@ class Contents:
 
     def __init__(self, catalog: CatalogReader) -> None:
         columns = catalog.records.columns
-        self._catalog = catalog
-        self._names = columns["name"]
-        starts = np.asarray(catalog.records.bounds).tolist()[:-1]
-        self._start = dict(zip(catalog.ids, starts, strict=True))
-        self._distinct = numbers(columns["distinct"])
-        self._kind = columns["kind"]
-        self._low, self._high = columns["minimum"], columns["maximum"]
+        self._names: list[str] = columns["name"].to_pylist()
+        self._kind: list[str] = columns["kind"].to_pylist()
+        self._low: list[str] = columns["minimum"].to_pylist()
+        self._high: list[str] = columns["maximum"].to_pylist()
+        self._distinct: list[int] = numbers(columns["distinct"]).tolist()
+        self._hashes_at: list[int] = numbers(columns["hashes_at"]).tolist()
+        names = catalog.records.tables["segment"].to_pylist()
+        self._segments = [catalog.segment(name) for name in names]
 
     def compare(self, one: FamilyTable, other: FamilyTable) -> Compared:
         """Compare two tables by the columns that have the same name in both."""
@@ -93,7 +95,7 @@ class Contents:
         """
         for _, _, shared, total, written in shares:
             name = plain(written)
-            unique = total == one.rows and self._distinct[self._at(other, name)] == other.rows
+            unique = total == one.rows and self._distinct[_at(other, name)] == other.rows
             if unique and not shared:
                 return True
         return False
@@ -111,34 +113,37 @@ class Contents:
 
     def distinct(self, table: FamilyTable) -> tuple[int, ...]:
         """The number of distinct values of each column, by the columns' plain names."""
-        return tuple(int(self._distinct[self._at(table, name)]) for name in sorted(table.columns))
+        return tuple(self._distinct[_at(table, name)] for name in sorted(table.columns))
 
     def _worth_comparing(self, one: FamilyTable, other: FamilyTable) -> list[str]:
         """The columns that are worth comparing, those of most distinct values first."""
+        distinct = self._distinct
         sized = [
-            (min(self._distinct[self._at(one, name)], self._distinct[self._at(other, name)]), name)
+            (min(distinct[_at(one, name)], distinct[_at(other, name)]), name)
             for name in one.columns.keys() & other.columns.keys()
         ]
-        enough = sorted((-int(size), name) for size, name in sized if size >= _DISTINCT)
+        enough = sorted((-size, name) for size, name in sized if size >= _DISTINCT)
         return [name for _, name in enough[:_COMPARED]]
 
     def _counted_through(self, table: FamilyTable, name: str) -> bool:
-        at = self._at(table, name)
-        if self._kind[at].as_py() != "integer":
+        at = _at(table, name)
+        if self._kind[at] != Kind.INTEGER:
             return False
-        low, high = float(self._low[at].as_py()), float(self._high[at].as_py())
-        return bool(self._distinct[at] >= _DENSE * (high - low + 1))
+        low, high = float(self._low[at]), float(self._high[at])
+        return self._distinct[at] >= _DENSE * (high - low + 1)
 
     def _values(self, table: FamilyTable, name: str) -> Hashes:
-        return self._catalog.hashes(table.id, table.columns[name])
+        at = _at(table, name)
+        return self._segments[table.place].hashes(self._hashes_at[at], self._distinct[at])
 
     def _written(self, table: FamilyTable, name: str) -> str:
         """A column's name as its table has it."""
-        written: str = self._names[self._at(table, name)].as_py()
-        return written
+        return self._names[_at(table, name)]
 
-    def _at(self, table: FamilyTable, name: str) -> int:
-        return int(self._start[table.id]) + table.columns[name]
+
+def _at(table: FamilyTable, name: str) -> int:
+    """The number of a column among those of all tables."""
+    return table.first + table.columns[name]
 
 
 def _verdict(mean: float) -> Verdict:

@@ -21,7 +21,7 @@ from dovetail.families.assemble import assemble
 from dovetail.families.columns import by_columns
 from dovetail.families.contents import Contents
 from dovetail.families.family import Families
-from dovetail.families.links import Link, home_links
+from dovetail.families.links import Link, home_links, narrow_histories
 from dovetail.families.name_parts import name_parts
 from dovetail.families.tables import FamilyTable, family_tables
 from dovetail.joins.graph import JOINABLE, JoinGraph
@@ -93,6 +93,7 @@ def _block_links(block: list[FamilyTable], contents: Contents, use: Use) -> Iter
             if len(group) > 1:
                 yield from home_links(group, contents)
             heads.append(min(group, key=lambda table: _head(table, use)))
+        yield from narrow_histories(home, contents)
     for group in by_columns(heads):
         for one, other in home_pairs(group):
             link = across_homes(one, other, contents, use)

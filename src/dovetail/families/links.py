@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from dovetail.domain import TableId
 from dovetail.families.contents import Compared, Contents, Verdict
 from dovetail.families.evidence import sentence
 from dovetail.families.family import Role
-from dovetail.families.markers import MARKERS, Marker
-from dovetail.families.tables import FamilyTable
+from dovetail.families.tables import FamilyTable, alike
+from dovetail.joins.naming.markers import MARKERS, Marker
 
 # Tables of fewer columns are too alike to be told apart by them.
 _LEAST_COLUMNS = 2
@@ -48,10 +49,40 @@ def home_links(tables: Sequence[FamilyTable], contents: Contents) -> Iterator[Li
     heads = [base] if base else slotted
     if not heads and marked:
         heads = [min(marked, key=lambda table: (len(table.parts.marks), -table.rows, table.id))]
+    by_label: dict[str, list[FamilyTable]] = {}
+    for table in slotted:
+        by_label.setdefault(table.parts.label, []).append(table)
+    last = sorted(heads, key=_latest)[-2:]
     for table in marked:
-        link = _marked(table, _nearest(table, slotted, heads), own[table.id], contents)
+        same = by_label.get(table.parts.label, ()) if table.parts.label else ()
+        of = max(same or (head for head in last if head is not table), key=_latest, default=None)
+        link = _marked(table, of, own[table.id], contents)
         if link:
             yield link
+
+
+def narrow_histories(tables: Sequence[FamilyTable], contents: Contents) -> Iterator[Link]:
+    """The histories of tables that have too few columns to be alike to them.
+
+    A price list of two columns is in its history with two dates added, which is half of that.
+    """
+    plain = [one for one in tables if not one.parts.markers and not one.parts.slots]
+    for table in tables if plain else ():
+        if Marker.HISTORY not in table.parts.markers:
+            continue
+        within = [
+            one
+            for one in plain
+            if len(one.names) >= _LEAST_COLUMNS and one.names < table.names
+            if not alike(one.names, table.names)
+        ]
+        if not within:
+            continue
+        of = max(within, key=lambda one: (len(one.names), one.rows, one.id))
+        compared = contents.compare(table, of)
+        held = compared.verdict in (Verdict.SAME, Verdict.OVERLAP)
+        if held and compared.proven and table.rows > of.rows:
+            yield Link(table, of, Role.HISTORY, evidence=sentence(table, of, compared))
 
 
 def _spellings(
@@ -130,14 +161,9 @@ def _labels(group: Sequence[FamilyTable]) -> dict[object, str]:
     return {table.id: " ".join(one) for table, one in zip(group, slots, strict=True)}
 
 
-def _nearest(
-    table: FamilyTable, slotted: Sequence[FamilyTable], heads: Sequence[FamilyTable]
-) -> FamilyTable | None:
-    """The table that a marked one is a copy of: that of the same slot, else the head."""
-    label = table.parts.label
-    same = [other for other in slotted if label and other.parts.label == label]
-    others = same or [head for head in heads if head is not table]
-    return max(others, key=lambda other: (other.parts.label, other.id), default=None)
+def _latest(table: FamilyTable) -> tuple[str, TableId]:
+    """The order in which a marked table is taken for a copy of the last one."""
+    return table.parts.label, table.id
 
 
 def _marked(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from dovetail.families.markers import (
+from dovetail.joins.naming.markers import (
     FIRST_ONLY,
     MARKERS,
     MONTHS,

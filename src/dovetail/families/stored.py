@@ -24,7 +24,7 @@ from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 
 FOLDER = "families"
 # Raised whenever the same catalog would give other families.
-_VERSION = 3
+_VERSION = 4
 
 
 def families_of(catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> Families:

@@ -24,11 +24,14 @@ _NEVER = "2100"
 class FamilyTable:
     """A table that may be in a family.
 
-    `columns` gives the place of each column by its plain name; `times` the first and last value of
-    the columns that hold dates.
+    `place` is its number in the catalog and `first` that of its first column, numbered through all
+    tables; `columns` gives the place of each column in it by its plain name; `times` the first and
+    last value of the columns that hold dates.
     """
 
     id: TableId
+    place: int
+    first: int
     parts: NameParts
     rows: int
     columns: dict[str, int]
@@ -70,7 +73,7 @@ def family_tables(catalog: CatalogReader) -> list[FamilyTable]:
             if low[at] and high[at] and _is_time(kinds[at], low[at], high[at])
         }
         parts = _with_source_marks(name_parts(table.name), table.source)
-        found.append(FamilyTable(table, parts, rows[place], placed, times))
+        found.append(FamilyTable(table, place, start, parts, rows[place], placed, times))
     return found
 
 

@@ -14,8 +14,11 @@ from dataclasses import dataclass, replace
 from dovetail.domain import Chosen, TableId, TableSet
 from dovetail.families.family import Family, FamilyMember, Role
 from dovetail.families.periods import Period, named_by_time, periods
+from dovetail.joins.naming.markers import MARKERS, Marker
 from dovetail.ports import Retriever
+from dovetail.retrieve.graph.generic_words import GENERIC
 from dovetail.retrieve.trace import joins_among
+from dovetail.search.query_terms import query_words, stems
 from dovetail.search.searcher import Searcher
 
 # More slices than this are not listed one by one: one stands for them, and the reason tells which.
@@ -63,7 +66,11 @@ def _members(chosen: Chosen, family: Family, question: str, searcher: Searcher) 
     allowed = [
         one for one in family.members if one.role is not Role.TWIN and searcher.covers(one.table)
     ]
-    named = _by_name(allowed, question) or _by_time(chosen.table, allowed, question, searcher)
+    named = (
+        _by_name(allowed, question)
+        or _by_history(chosen.table, allowed, question, searcher)
+        or _by_time(chosen.table, allowed, question, searcher)
+    )
     if not named or len(named) > _MOST_SLICES:
         standing = named[-1].table if named else chosen.table
         also = tuple(one.table for one in allowed if one.table != standing)
@@ -92,6 +99,29 @@ def _by_name(members: Sequence[FamilyMember], question: str) -> list[FamilyMembe
         for member, last in zip(members, lasts, strict=True)
         if re.search(r"[^\W_][\W_]+[^\W_]", last) and _words(last) in asked
     ]
+
+
+def _by_history(
+    table: TableId, members: Sequence[FamilyMember], question: str, searcher: Searcher
+) -> list[FamilyMember]:
+    """The history where a question asks for it, or names a column that nothing but it has."""
+    told = [one for one in members if one.role is Role.HISTORY]
+    if not told:
+        return []
+    asked = query_words(question)
+    if any(MARKERS.get(word) is Marker.HISTORY for word in asked.values()):
+        return told[:1]
+    own = _column_words(table, searcher)
+    said = asked.keys() - own - GENERIC
+    return [one for one in told if said & _column_words(one.table, searcher)][:1]
+
+
+def _column_words(table: TableId, searcher: Searcher) -> set[str]:
+    """The stems of a table's name and of its columns."""
+    known = searcher.catalog[table]
+    return {
+        word for name in (known.name, *(one.name for one in known.columns)) for word in stems(name)
+    }
 
 
 def _words(text: str) -> str:

@@ -13,14 +13,9 @@ import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Floats, Ints
 from dovetail.joins.encoding import Encoded, once
+from dovetail.joins.naming.markers import COPY_WORDS
 from dovetail.joins.naming.name_words import unqualified
 
-# Words that people add to the name of a table for a copy of it.
-_COPY_WORDS = frozenset(
-    """bak backup bkp old copy tmp temp stg stage staging snap snapshot arch archive archived
-    dedup deduped deprecated obsolete orig test fix import kopie alt sicherung copia vieux
-    """.split()  # noqa: SIM905 - words read best as text
-)
 _PART = re.compile(r"[^\W\d_]+|\d+")
 _VERSION = re.compile(r"(?<![^\W_])v\d+(?![^\W_])")
 # Digits that make a year or a date: events_2023, orders_20240101.
@@ -36,7 +31,7 @@ def copy_marks(table: str) -> frozenset[str]:
     """
     name = unqualified(table).casefold()
     parts = _PART.findall(name)
-    found = {part for part in parts if part in _COPY_WORDS}
+    found = {part for part in parts if part in COPY_WORDS}
     found |= {part for part in parts if part.isdigit() and len(part) >= _DATED}
     found |= set(_VERSION.findall(name))
     # A table whose name says nothing else is no copy: there is nothing that it is one of.

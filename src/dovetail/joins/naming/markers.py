@@ -1,7 +1,8 @@
 """Words of table names that say what became of a table, not what it holds.
 
-They are how people everywhere mark backups, staging areas, versions, histories and views. A word is
-never enough by itself: columns and contents decide.
+They are how people everywhere mark backups, staging areas, versions, histories and views. For a
+family a word is never enough by itself, columns and contents decide; which of several tables with
+the same keys others refer to, names alone must tell (`COPY_WORDS`).
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ _WORDS = {
         testing dev uat qa sandbox dummy fake dnu deprecated obsolete todelete trash junk broken
         corrupt corrupted wip draft entwurf brouillon xx xxx zz zzz restore restored rollback premig
         mirror replica shadow work wrk""",
-    Marker.ARCHIVE: """old alt ancien vieja viejo archive archives archived archiv arch arc legacy
-        retired closed cold""",
+    Marker.ARCHIVE: """old alt ancien vieux vieja viejo archive archives archived archiv arch arc
+        legacy retired closed cold""",
     Marker.VERSION: "new neu nuevo nouveau final finale latest current actual live rev ver version",
     Marker.DERIVED: """export exported extract extracted dump import imported load loaded raw snap
         snapshot snapshots sample sampled subset preview orig original clean cleaned cleansed dedup
-        deduped deduplicated fixed corrected patched int src ods dbt sync cache cached save saved
-        upload""",
+        deduped deduplicated fix fixed corrected patched int src ods dbt sync cache cached save
+        saved upload""",
     Marker.HISTORY: """hist history historie historic historical historique historial aud audit scd
         changelog changes versions journal""",
     Marker.VIEW: "v vw view views mv mview vista vue sicht",
@@ -43,6 +44,21 @@ _WORDS = {
 MARKERS: dict[str, Marker] = {
     word: marker for marker, words in _WORDS.items() for word in words.split()
 }
+# Those of them that name things of their own as well: work orders, closed periods, a load of goods.
+_ORDINARY = frozenset(
+    """audit broken cache cached changes clean closed cold corrupt dbt dev draft dump entwurf err
+    error errors export extract fake fixed historic historical int journal junk landing legacy
+    load loaded mirror ods original preview qa raw reject retired sample sampled save saved shadow
+    src subset sync testing trash upload versions work wrk xx
+    zz""".split()  # noqa: SIM905 - words read best as text
+)
+# What marks a table as a copy before any contents are compared.
+COPY_WORDS = frozenset(
+    word
+    for word, marker in MARKERS.items()
+    if marker in (Marker.COPY, Marker.ARCHIVE, Marker.DERIVED, Marker.HISTORY)
+    if word not in _ORDINARY
+)
 # Markers only as the first word: elsewhere a lone letter is part of the name.
 FIRST_ONLY = frozenset({"v", "t", "mv"})
 # Prepositions that belong to a marker: copy of, Kopie von, copie de.
