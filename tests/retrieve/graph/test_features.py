@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import dovetail
+from dovetail.retrieve.graph.belonging import Belonging
 from dovetail.retrieve.graph.features import FEATURES, features, newly_covered
 from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
 from dovetail.search.fusion import Floats
+from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
+from tests.support.scripted import HashEmbedder, write_shop
 
 
 def drawn(seed: int) -> QueryMatch:
@@ -186,15 +191,35 @@ def test_joins_among_candidates_are_those_of_the_index(shop: Searcher) -> None:
 
 
 def test_a_purpose_speaks_of_its_table(tmp_path: Path) -> None:
-    import dovetail
-    from dovetail.search.index import IndexInputs
-    from tests.support.scripted import HashEmbedder, write_shop
-
     source = str(write_shop(tmp_path / "s.sqlite"))
     catalog = dovetail.update([source], into=tmp_path / "catalog", search=False).catalog
     purposes = {table: "Dwellings of buyers." for table in catalog.ids if table.name == "customers"}
     _, known = matched(Searcher(catalog, IndexInputs(HashEmbedder(), purposes)), "dwellings")
     assert sorted(known.words[0].tolist())[-2:] == pytest.approx([0, 2 / 3])
+
+
+def test_schemas_in_names_say_little_of_a_table_and_much_of_two(tmp_path: Path) -> None:
+    """Also `placed_at` says little: any table may have such a column."""
+    with sqlite3.connect(tmp_path / "s.sqlite") as made:
+        made.executescript(
+            """CREATE TABLE "sales.orders" (order_no INTEGER, placed_at TEXT, total REAL);
+            CREATE TABLE "sales.clients" (client_no INTEGER, town TEXT);
+            CREATE TABLE "hr.staff" (staff_no INTEGER, town TEXT);"""
+        )
+    source = str(tmp_path / "s.sqlite")
+    catalog = dovetail.update([source], into=tmp_path / "catalog", search=False).catalog
+    searcher = Searcher(catalog, IndexInputs(HashEmbedder(), {}))
+    names, known = matched(searcher, "sales orders placed town")
+    rows = (dict(zip(names, row, strict=True)) for row in known.words)
+    sales, orders, placed, town = rows
+    assert sales == {"sales.orders": 0.5, "sales.clients": 0.5, "hr.staff": 0}
+    assert orders["sales.orders"] == 1
+    assert placed["sales.orders"] == pytest.approx(0.3)
+    assert town["sales.clients"] == town["hr.staff"] == pytest.approx(2 / 3)
+    wanted = ("sales.clients", "sales.orders", "hr.staff")
+    tables = sorted(catalog.ids, key=lambda table: wanted.index(table.name))
+    together = Belonging(searcher).pairs(tables).together
+    assert together[0, 1] > together[0, 2] == together[2, 0]
 
 
 def test_every_feature_has_its_column() -> None:

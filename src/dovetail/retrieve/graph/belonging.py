@@ -2,8 +2,8 @@
 
 A catalog pools tables of many databases and often does not say which is whose. Joins say it, and
 so do naming conventions: the tables of one database spell names alike, and no two have one name.
-Where tables really have a source and a schema (`crm.sqlite`, `sales.orders`), these count as
-evidence too, if they may be used.
+Where names say a schema or a folder (`sales.orders`), that is evidence too; so is the source
+(`crm.sqlite`), if it may be used.
 """
 
 from __future__ import annotations
@@ -78,11 +78,13 @@ class Belonging:
         columns = self._searcher.catalog[table].columns
         return spelling([table.name, *(column.name for column in columns)])
 
+    def _place(self, table: TableId) -> str:
+        """Where a table is kept, as far as that may be used: at least what its name says."""
+        return place_of(table) if self._use_sources else qualifier(table.name)
+
     def _by_place(self, tables: Sequence[TableId]) -> Floats:
         """What sources and schemas add to the logit of each two tables."""
-        if not self._use_sources:
-            return np.zeros((len(tables), len(tables)), dtype=np.float32)
-        places = np.array([place_of(table) for table in tables])
+        places = np.array([self._place(table) for table in tables])
         same, other = self._place_evidence
         found: Floats = np.where(places[:, None] == places[None], same, other).astype(np.float32)
         return found
@@ -94,7 +96,7 @@ class Belonging:
         Two tables that have nothing to do with each other share a place by chance, the more often
         the fewer places there are; where all tables are in one, it says nothing.
         """
-        counted = Counter(map(place_of, self._searcher.catalog.ids)).values()
+        counted = Counter(map(self._place, self._searcher.catalog.ids)).values()
         chance = sum((count / sum(counted)) ** 2 for count in counted)
         chance = min(max(chance, _LEAST_CHANCE), _MOST_CHANCE)
         return math.log(_SAME_PLACE / chance), math.log((1 - _SAME_PLACE) / (1 - chance))
@@ -115,8 +117,16 @@ def place_of(table: TableId) -> str:
     >>> place_of(TableId("erp", "sales.orders")), place_of(TableId("crm.sqlite", "orders"))
     ('erp::sales', 'crm.sqlite::')
     """
-    schema = table.name.rpartition("/")[0] or table.name.rpartition(".")[0]
-    return f"{table.source}::{schema}"
+    return f"{table.source}::{qualifier(table.name)}"
+
+
+def qualifier(name: str) -> str:
+    """The folder that a table's name begins with, else the schema.
+
+    >>> qualifier("sales.orders"), qualifier("exports/2024/orders"), qualifier("orders")
+    ('sales', 'exports/2024', '')
+    """
+    return name.rpartition("/")[0] or name.rpartition(".")[0]
 
 
 def spelling(names: Sequence[str]) -> tuple[float, ...]:

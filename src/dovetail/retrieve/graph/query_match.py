@@ -7,13 +7,14 @@ name speaks of the table, one in a key (`pet_id`) speaks of another table.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dovetail.domain import Candidate, TableId
-from dovetail.joins.naming.name_words import identifies
+from dovetail.joins.naming.name_words import identifies, unqualified
 from dovetail.method_cache import method_cache
 from dovetail.search.fusion import DEFAULT, Floats
 from dovetail.search.lexical import IN_COMMENT, comment_words
@@ -22,10 +23,14 @@ from dovetail.search.query_terms import query_words, stems
 from dovetail.search.searcher import Searcher
 
 _IN_NAME, _IN_COLUMN, _IN_KEY = 1.0, 2 / 3, 0.3
+# The schema or folder in a name is that of many tables.
+_IN_QUALIFIER = 0.5
 # From this match on a word counts as covered in full: as a whole word in a column's name.
 WHOLE_WORD = 0.6
 # A word that is part of a value is hardly meant as the name of anything.
 _IN_VALUE = 0.3
+# `placed_at` and `created_by` say when and by whom, as any table may: no sign of what it holds.
+_EVENT = re.compile(r"ed[_ ]?(at|on|by)$", re.IGNORECASE)
 _TABLES_KEPT = 4096
 
 
@@ -155,14 +160,17 @@ class QueryMatcher:
         level = dict.fromkeys(stems(self._searcher.purposes.get(table, "")), _IN_COLUMN)
         plain = []
         for column in known.columns:
-            key, words = identifies(column.name), stems(column.name)
+            words = stems(column.name)
+            key = identifies(column.name) or _EVENT.search(column.name) is not None
             for word in words:
                 level[word] = max(level.get(word, 0.0), _IN_KEY if key else _IN_COLUMN)
             if words and not key:
                 plain.append(tuple((word, lexical.idf(word)) for word in words))
             if told := list(query_words(column.comment)):
                 plain.append(tuple((word, lexical.idf(word)) for word in told))
-        level |= dict.fromkeys(stems(known.name), _IN_NAME)
+        own = unqualified(known.name)
+        level = dict.fromkeys(stems(known.name.removesuffix(own)), _IN_QUALIFIER) | level
+        level |= dict.fromkeys(stems(own), _IN_NAME)
         told = [remark.text for remark in self._searcher.notes.remarks_on(table)]
         said = [*comment_words(known), *(word for text in told for word in query_words(text))]
         level = dict.fromkeys(said, IN_COMMENT) | level
