@@ -24,6 +24,7 @@ from dovetail.ports import Json, SourceSpec, Tick
 from dovetail.settings import Settings
 from dovetail.sources.resolve import expand, root
 from dovetail.testing import check_engine, check_source
+from tests.support.files import tree
 
 ray = pytest.importorskip("ray", reason="the Ray engine is an extra: pip install 'dovetail[ray]'")
 
@@ -48,11 +49,6 @@ def test_the_local_engine_keeps_the_contract(workers: int, tmp_path: Path) -> No
 
 def test_the_ray_engine_keeps_the_contract(cluster: Any, tmp_path: Path) -> None:
     check_engine(RayEngine(address=cluster.address), tmp_path)
-
-
-def tree(into: Path) -> dict[str, bytes]:
-    found = [path for path in into.rglob("*") if path.is_file() and path.name != "lock"]
-    return {str(path.relative_to(into)): path.read_bytes() for path in found}
 
 
 @pytest.mark.slow

@@ -72,6 +72,12 @@ def put_parquet(path: Path, **columns: pa.Array) -> Path:
     return path
 
 
+def tree(into: Path) -> dict[str, bytes]:
+    """All files of a catalog but its lock."""
+    found = [path for path in into.rglob("*") if path.is_file() and path.name != "lock"]
+    return {str(path.relative_to(into)): path.read_bytes() for path in found}
+
+
 def random_bytes(size: int) -> bytes:
     return bytes((number * 167 + 13) % 251 for number in range(size))
 

@@ -11,7 +11,9 @@ import os
 import re
 import shutil
 import stat
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dovetail.errors import CatalogError
@@ -79,6 +81,16 @@ def open_plain(path: Path, flags: int) -> int:
             f"{path} is no plain file of the catalog alone; remove it, or choose another folder"
         )
     return descriptor
+
+
+@contextmanager
+def staging_folder(catalog: Path) -> Iterator[Path]:
+    """A folder for the unfinished work of who holds the catalog's lock, removed at the end."""
+    folder = Path(tempfile.mkdtemp(dir=catalog / STAGING))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_ours(folder: Path) -> None:

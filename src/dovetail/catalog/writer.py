@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import socket
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +21,7 @@ from dovetail.catalog.layout import (
     open_plain,
     remove_ours,
     require_plain,
+    staging_folder,
 )
 from dovetail.catalog.manifest import FILE, Manifest, describe
 from dovetail.catalog.reader import CatalogReader
@@ -86,14 +85,9 @@ class CatalogWriter:
         except NotFoundError:
             self.current = None
 
-    @contextmanager
-    def staging(self) -> Iterator[Path]:
+    def staging(self) -> AbstractContextManager[Path]:
         """A folder for unfinished work, removed at the end."""
-        folder = Path(tempfile.mkdtemp(dir=self.folder / STAGING))
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        return staging_folder(self.folder)
 
     def adopt(self, staged: Path, name: str) -> Segment:
         """Move a finished segment in. It is kept even if this run never commits."""

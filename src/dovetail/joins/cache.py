@@ -8,14 +8,16 @@ first, `dovetail index` or a reader, works it out: from the last snapshot, where
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import numpy as np
 
 from dovetail.catalog.files import DAMAGE
+from dovetail.catalog.layout import staging_folder
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
+from dovetail.engines.workers import Workers
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, ColumnArrays, Thresholds
 from dovetail.joins.edges import edges_of, in_order
 from dovetail.joins.keys.structural import structural_edges
@@ -26,6 +28,8 @@ from dovetail.joins.scoring.registry import DEFAULT_SCORING, SCORINGS, Scoring, 
 from dovetail.joins.scoring.scored_pairs import IncrementalState
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
 from dovetail.joins.snapshot import Snapshot, read, table_versions, write
+from dovetail.joins.spread.column_values import opened_here
+from dovetail.joins.spread.spread_columns import SpreadColumns, ValuePasses
 from dovetail.joins.stored import FOLDER, evidence_file, stored_edges
 from dovetail.joins.value_index.postings import Postings
 from dovetail.joins.value_index.segment_store import remove_segments
@@ -46,11 +50,12 @@ def join_edges(
     name: str = DEFAULT_SCORING,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
     embedder: Embedder | None = None,
+    passes: ValuePasses | None = None,
 ) -> list[JoinEdge]:
     """The join evidence of a catalog: an edge for every pair of columns that a scoring scores.
 
     Read from the catalog's folder; worked out and written there if it is missing. Sorted by score,
-    the surest first; ties by ids and columns.
+    the surest first; ties by ids and columns. With `passes`, workers pass over the values.
     """
     chosen = scoring(name)
     stored = stored_edges(catalog, name, thresholds, embedder)
@@ -58,10 +63,10 @@ def join_edges(
         return list(stored)
     path = evidence_file(catalog, chosen, thresholds, embedder)
     try:
-        found, complete = _work_out(catalog, chosen, thresholds, embedder, _newest(path))
+        found, complete = _work_out(catalog, chosen, thresholds, embedder, _newest(path), passes)
     except _CONFUSED:  # what was stored for next time may be damaged: once more without any of it
         remove_segments(catalog.folder)
-        found, complete = _work_out(catalog, chosen, thresholds, embedder, None)
+        found, complete = _work_out(catalog, chosen, thresholds, embedder, None, passes)
     if complete:
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
             write(path, found)
@@ -109,9 +114,11 @@ def _work_out(
     thresholds: Thresholds,
     embedder: Embedder | None,
     before: Snapshot | None,
+    passes: ValuePasses | None = None,
 ) -> tuple[Snapshot, bool]:
     """The evidence, and whether no source was missing for it: only then may it be stored."""
-    arrays = ColumnArrays.of(catalog, thresholds)
+    spread = SpreadColumns(passes) if passes else None
+    arrays = ColumnArrays.of(catalog, thresholds, spread)
     now = table_versions(catalog)
     state, unchanged = None, []
     if before is not None:
@@ -136,14 +143,31 @@ def bring_up_to_date(
     catalog: CatalogReader,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
     on_progress: Callable[[int, int], None] = _ignored,
+    workers: Workers | None = None,
 ) -> Sequence[JoinEdge]:
     """Have the evidence of a catalog ready before anybody asks: the default's, and that of every
     scoring that was asked for before. Only the holder of the catalog's lock may do this.
 
     Returned are the edges of the default scoring.
 
-    `on_progress` is called with the steps done, and how many there are.
+    `on_progress` is called with the steps done, and how many there are. Given `workers`, they pass
+    over the values.
     """
+    with ExitStack() as stack:
+        passes = None
+        if workers is not None:
+            scratch = stack.enter_context(staging_folder(catalog.folder))
+            stack.enter_context(opened_here())
+            passes = ValuePasses(catalog, workers, scratch)
+        return _bring_up_to_date(catalog, thresholds, on_progress, passes)
+
+
+def _bring_up_to_date(
+    catalog: CatalogReader,
+    thresholds: Thresholds,
+    on_progress: Callable[[int, int], None],
+    passes: ValuePasses | None,
+) -> Sequence[JoinEdge]:
     wanted = [
         known.name
         for known in SCORINGS
@@ -159,7 +183,7 @@ def bring_up_to_date(
     found: Sequence[JoinEdge] = ()
     for done, name in enumerate(wanted, 1):
         on_progress(done, 1 + len(wanted))
-        edges = join_edges(catalog, name, thresholds)
+        edges = join_edges(catalog, name, thresholds, passes=passes)
         found = edges if name == DEFAULT_SCORING else found
     _remove_others(catalog)
     return found

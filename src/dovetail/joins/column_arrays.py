@@ -109,9 +109,15 @@ class ColumnArrays:
 
     @classmethod
     def of(
-        cls, catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHOLDS
+        cls,
+        catalog: CatalogReader,
+        thresholds: Thresholds = DEFAULT_THRESHOLDS,
+        value_hashes: Sequence[Hashes] | None = None,
     ) -> ColumnArrays:
-        """All tables of a catalog, in the order of their ids."""
+        """All tables of a catalog, in the order of their ids.
+
+        `value_hashes` are those of its columns, where somebody else is to read them.
+        """
         tables, columns = catalog.records.tables, catalog.records.columns
         rows = tables["rows"].to_numpy().astype(np.int64)
         widths = tables["columns"].to_numpy().astype(np.int64)
@@ -143,7 +149,9 @@ class ColumnArrays:
             high=_numbers(columns["maximum"].to_pylist(), number),
             value_hashes=_Lazy(
                 len(table), lambda c: catalog.hashes(ids[places[c][0]], places[c][1]), every, 0
-            ),
+            )
+            if value_hashes is None
+            else value_hashes,
             counts=_Lazy(
                 len(table), lambda c: catalog.counts(ids[places[c][0]], places[c][1]), every, 1
             ),

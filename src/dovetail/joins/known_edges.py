@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge
+from dovetail.engines.workers import Workers
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 from dovetail.joins.stored import edges_in, evidence_file, stored_edges
@@ -61,15 +62,18 @@ def declared_file(catalog: CatalogReader, thresholds: Thresholds) -> Path:
 
 
 def bring_up_to_date(
-    catalog: CatalogReader, thresholds: Thresholds, on_progress: Callable[[int, int], None]
+    catalog: CatalogReader,
+    thresholds: Thresholds,
+    on_progress: Callable[[int, int], None],
+    workers: Workers | None = None,
 ) -> None:
     """Have the edges of a catalog ready before anybody asks, and remove what is out of date.
 
-    Only the holder of the catalog's lock may do this.
+    Only the holder of the catalog's lock may do this. Given `workers`, they pass over the values.
     """
     from dovetail.joins import cache
 
-    edges = cache.bring_up_to_date(catalog, thresholds, on_progress)
+    edges = cache.bring_up_to_date(catalog, thresholds, on_progress, workers)
     current = declared_file(catalog, thresholds)
     if catalog.joins_digest and edges_in(current, catalog) is None:
         _laid_over(catalog, edges, current)

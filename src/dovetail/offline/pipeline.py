@@ -75,7 +75,7 @@ def update(
             catalog = summary.catalog.knowing(settings)
             summary = replace(summary, catalog=catalog)
             if joins:
-                _joins_and_families(catalog, settings, clock, notify)
+                _joins_and_families(catalog, settings, workers, clock, notify)
 
         if llm is not None:
             with clock.stage("purposes"):
@@ -106,7 +106,7 @@ def apply_knowledge(folder: str | Path, settings: Settings) -> CatalogReader:
     with _told_as_catalog_error(path):
         with writing(path):
             catalog = CatalogReader.open(path).knowing(settings)
-            _joins_and_families(catalog, settings, clock, _ignore)
+            _joins_and_families(catalog, settings, None, clock, _ignore)
         _search_index(catalog, settings, None, clock, _ignore)
     return catalog
 
@@ -139,12 +139,16 @@ def _search_index(
 
 
 def _joins_and_families(
-    catalog: CatalogReader, settings: Settings, clock: StageClock, notify: ProgressCallback
+    catalog: CatalogReader,
+    settings: Settings,
+    workers: Workers | None,
+    clock: StageClock,
+    notify: ProgressCallback,
 ) -> None:
     """Bring join evidence up to date, and the families that it helps to tell."""
     thresholds = Thresholds(settings.join_rows, settings.join_unique)
     with clock.stage("joins"):
-        update_joins(catalog, thresholds, _counter("join", notify))
+        update_joins(catalog, thresholds, _counter("join", notify), workers)
     if settings.families:
         with clock.stage("families"):
             notify(Progress("family", 0, 1))

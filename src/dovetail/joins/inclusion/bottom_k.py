@@ -15,6 +15,7 @@ import numpy.typing as npt
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Flags, Ints, firsts, spans
 from dovetail.joins.inclusion.equal_sets import in_blocks
+from dovetail.joins.spread.spread_columns import SpreadColumns
 
 Bitmaps = npt.NDArray[np.uint8]
 
@@ -29,39 +30,19 @@ _BUCKETS_LOOKED_UP = 512
 _FEW_CANDIDATES = 4
 
 
-class SketchIndex:
-    """An inverted index from sketch values to the sets that hold them, made in one pass."""
+class SketchLookup:
+    """Tells which of many values are sketch values; these come sorted, each once."""
 
-    def __init__(self, sketches: Sequence[Hashes], value_hashes: Sequence[Hashes]) -> None:
-        """`sketches` give the values to index, `value_hashes` the sets to look for them in."""
-        nothing = np.empty(0, dtype=np.uint64)
-        self._values = np.sort(np.concatenate([nothing, *sketches]))
-        self._values = self._values[firsts(self._values)]
+    def __init__(self, values: Hashes) -> None:
+        self._values = values
         # A hash can only be a sketch value if one shares its first bits: most are ruled out so.
         bits = len(self._values).bit_length() + 4
         bits = min(max(bits, _LEAST_PREFIX_BITS), _MOST_PREFIX_BITS)
         self._shift = np.uint64(64 - bits)
         self._prefixes = np.zeros(1 << bits, dtype=np.bool_)
         self._prefixes[self._values >> self._shift] = True
-        # A sketch value and a set that holds it in one number: sorting those is quicker than
-        # sorting places.
-        count = len(value_hashes)
-        held = [np.empty(0, dtype=np.int64)]
-        for first, values, starts in in_blocks(value_hashes):
-            at, place = self._found(values)
-            held.append(place * count + np.searchsorted(starts, at, side="right") + first - 1)
-        every = np.concatenate(held)
-        every.sort()
-        place = every // max(count, 1)
-        self._sets = (every - place * count).astype(np.int32)
-        self.holders: Ints = np.bincount(place, minlength=len(self._values))
-        self._starts = np.concatenate([[0], np.cumsum(self.holders)])
 
-    def places(self, values: Hashes) -> Ints:
-        """The places, among all sketch values, of those values that are sketch values."""
-        return self._found(values)[1]
-
-    def _found(self, values: Hashes) -> tuple[Ints, Ints]:
+    def found(self, values: Hashes) -> tuple[Ints, Ints]:
         """Those values that are sketch values: their places, and their places among these."""
         nothing = np.empty(0, dtype=np.int64)
         if not len(self._values):
@@ -72,6 +53,44 @@ class SketchIndex:
         at[at == len(self._values)] = 0
         same = self._values[at] == chosen
         return likely[same], at[same]
+
+
+def holders(lookup: SketchLookup, value_hashes: Sequence[Hashes], count: int) -> Ints:
+    """Which sets hold which sketch values: place of the value x `count` + place of the set.
+
+    Both in one number, since sorting those is quicker than sorting places.
+    """
+    held = [np.empty(0, dtype=np.int64)]
+    for first, values, starts in in_blocks(value_hashes):
+        at, place = lookup.found(values)
+        held.append(place * count + np.searchsorted(starts, at, side="right") + first - 1)
+    return np.concatenate(held)
+
+
+class SketchIndex:
+    """An inverted index from sketch values to the sets that hold them, made in one pass."""
+
+    def __init__(self, sketches: Sequence[Hashes], value_hashes: Sequence[Hashes]) -> None:
+        """`sketches` give the values to index, `value_hashes` the sets to look for them in."""
+        nothing = np.empty(0, dtype=np.uint64)
+        values = np.sort(np.concatenate([nothing, *sketches]))
+        values = values[firsts(values)]
+        self._lookup = SketchLookup(values)
+        count = len(value_hashes)
+        if isinstance(value_hashes, SpreadColumns):
+            passed = value_hashes.passes.holding(value_hashes.columns, values)
+            every: Ints = np.concatenate([np.empty(0, dtype=np.int64), *passed])
+        else:
+            every = holders(self._lookup, value_hashes, count)
+        every.sort()
+        place = every // max(count, 1)
+        self._sets = (every - place * count).astype(np.int32)
+        self.holders: Ints = np.bincount(place, minlength=len(values))
+        self._starts = np.concatenate([[0], np.cumsum(self.holders)])
+
+    def places(self, values: Hashes) -> Ints:
+        """The places, among all sketch values, of those values that are sketch values."""
+        return self._lookup.found(values)[1]
 
     def posting_ranges(self, places: Ints) -> tuple[Ints, Ints]:
         """Where in `sets` those begin and end that hold each of some sketch values."""

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, firsts, spans
+from dovetail.hashing import Hashes
+from dovetail.joins.column_arrays import ColumnArrays, Counts, Flags, Ints, firsts, spans
 from dovetail.joins.inclusion.bottom_k import SketchIndex
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
 from dovetail.joins.inclusion.grouping import BLOCK, Groups, in_parts, products
 from dovetail.joins.naming.name_match import NameMatch
+from dovetail.joins.spread.spread_columns import SpreadColumns
 from dovetail.joins.value_index.row_sample import SAMPLE_SIZE, sample_places
 
 
@@ -70,12 +72,20 @@ def find_candidates(
     A `group_bound` rules most of them out before they are so much as listed.
     """
     search = _CandidateSearch(arrays, distinctive, group_bound)
-    found = []
-    for child, parent in search.blocks():
-        able = within_bound(child, parent) if within_bound else np.ones(len(child), dtype=np.bool_)
-        chosen = np.flatnonzero(able)
-        found.append(search.counted(child[chosen], parent[chosen]))
-    return concatenate(found)
+    able = _within(search.blocks(), within_bound)
+    if isinstance(arrays.value_hashes, SpreadColumns):  # workers count all of them in one go
+        every = [np.empty((2, 0), dtype=np.int64), *map(np.stack, able)]
+        return search.counted(*np.concatenate(every, axis=1))
+    return concatenate([search.counted(child, parent) for child, parent in able])
+
+
+def _within(
+    blocks: Iterator[tuple[Ints, Ints]], within_bound: BoundCheck | None
+) -> Iterator[tuple[Ints, Ints]]:
+    """Pairs without those that are not within bound."""
+    for child, parent in blocks:
+        chosen = np.flatnonzero(within_bound(child, parent)) if within_bound else slice(None)
+        yield child[chosen], parent[chosen]
 
 
 class _CandidateSearch:
@@ -109,15 +119,13 @@ class _CandidateSearch:
         self._filled = arrays.filled[firsts_of]
         # Where all values are sampled, the rows found by the sample are all that are found.
         self._whole = arrays.distinct[firsts_of] <= SAMPLE_SIZE
-        samples, rows = [], []
-        every_counts = list(arrays.counts)
-        for column in first:
-            hashes, counts = arrays.value_hashes[column], every_counts[column]
-            places = sample_places(hashes, counts)
-            samples.append(hashes[places])
-            rows.append(counts[places].astype(np.int64))
+        samples, rows = _sampled(arrays, first)
+        of_groups = self._groups.value_hashes
         self._index = SketchIndex(
-            samples, [self._groups.value_hashes[group] for group in groups.tolist()]
+            samples,
+            of_groups.take(groups)
+            if isinstance(of_groups, SpreadColumns)
+            else [of_groups[group] for group in groups.tolist()],
         )
         # All samples one after the other: where each begins, its sets in the index, and its rows.
         self._sampled_at = np.cumsum([0, *map(len, samples)])
@@ -131,14 +139,14 @@ class _CandidateSearch:
         number: dict[tuple[int, bytes], int] = {}
         sort = np.full(len(self._arrays), -1, dtype=np.int64)
         filled, distinct = self._arrays.filled.tolist(), self._arrays.distinct.tolist()
-        counts = list(self._arrays.counts)
+        counts = _few_counts(self._arrays)
         for column, group in enumerate(self._groups.group_of.tolist()):
             if filled[column] <= 0 or group < 0:
                 continue
             if filled[column] == distinct[column]:
                 key = (group, b"")
             elif distinct[column] <= SAMPLE_SIZE:
-                key = (group, counts[column].tobytes())
+                key = (group, counts(column).tobytes())
             else:  # hardly ever the same as another, and much to compare
                 key = (-column - 1, b"")
             at = number.setdefault(key, len(first))
@@ -199,6 +207,29 @@ class _CandidateSearch:
         shared, rows = count_shared(self._arrays, inner, self._groups.value_hashes, outer)
         found = Candidates(child, parent, shared[back], rows[back])
         return found.take(found.rows >= self._arrays.thresholds.rows * self._arrays.filled[child])
+
+
+def _sampled(arrays: ColumnArrays, columns: Sequence[int]) -> tuple[list[Hashes], list[Ints]]:
+    """The sampled values of some columns, and the rows that hold each."""
+    if isinstance(arrays.value_hashes, SpreadColumns):
+        samples = [arrays.value_hashes.passes.facts.sample(column) for column in columns]
+        return [hashes for hashes, _ in samples], [rows for _, rows in samples]
+    found: tuple[list[Hashes], list[Ints]] = [], []
+    every_counts = list(arrays.counts)
+    for column in columns:
+        hashes, counts = arrays.value_hashes[column], every_counts[column]
+        places = sample_places(hashes, counts)
+        found[0].append(hashes[places])
+        found[1].append(counts[places].astype(np.int64))
+    return found
+
+
+def _few_counts(arrays: ColumnArrays) -> Callable[[int], Ints | Counts]:
+    """Reads the counts of a column whose values are all sampled."""
+    if isinstance(arrays.value_hashes, SpreadColumns):
+        facts = arrays.value_hashes.passes.facts
+        return lambda column: facts.sample(column)[1]
+    return list(arrays.counts).__getitem__
 
 
 def _sums(values: Ints, bounds: Ints) -> Ints:

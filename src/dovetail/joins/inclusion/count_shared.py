@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in
+from dovetail.joins.spread.spread_columns import SpreadColumns
 
 # Pairs from which on a column's are counted together with those of others, and the multiplications
 # that take as long as counting one pair by itself.
@@ -30,6 +31,13 @@ def count_shared(
 
     `child` numbers a column, `outer` one of the `sets`. Pairs come in the order of their columns.
     """
+    mine = arrays.value_hashes
+    if (
+        isinstance(mine, SpreadColumns)
+        and isinstance(sets, SpreadColumns)
+        and mine.passes.worth_spreading(child)
+    ):
+        return mine.passes.count_shared(mine.columns[child], sets.columns[outer])
     shared, rows = np.zeros((2, len(child)), dtype=np.int64)
     alone = ~_count_few(arrays, child, sets, outer, shared, rows)
     many = np.bincount(child[alone], minlength=len(arrays)) >= _BUSY

@@ -9,6 +9,7 @@ import numpy as np
 
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import ColumnArrays, Ints
+from dovetail.joins.spread.spread_columns import SpreadColumns
 
 # Values that are looked at together: a call per column would cost more than its values do.
 _BLOCK = 1 << 19
@@ -19,7 +20,7 @@ _FEW = 64
 class EqualSets:
     """Columns grouped by equal value sets, the largest sets first; empty columns are left out."""
 
-    value_hashes: list[Hashes]  # of each group
+    value_hashes: Sequence[Hashes]  # of each group
     group_of: Ints  # the group of each column, -1 for an empty column
 
     def __len__(self) -> int:
@@ -32,6 +33,8 @@ def group_equal_sets(arrays: ColumnArrays) -> EqualSets:
     Sets are told apart by size, ends and the exclusive or of their hashes, which as good random
     numbers would hardly ever agree by chance; equal keys are compared value by value still.
     """
+    if isinstance(arrays.value_hashes, SpreadColumns):
+        return _by_digest(arrays.value_hashes)
     value_hashes = list(arrays.value_hashes)
     filled = [column for column, hashes in enumerate(value_hashes) if len(hashes)]
     first: dict[tuple[int, ...], list[int]] = {}  # the first column of each group, by key
@@ -46,12 +49,35 @@ def group_equal_sets(arrays: ColumnArrays) -> EqualSets:
         else:
             alike.append(column)
             same[column] = column
-    firsts = np.flatnonzero(same == np.arange(len(value_hashes)))
-    sizes = np.array([len(value_hashes[column]) for column in firsts.tolist()], dtype=np.int64)
-    order = firsts[np.argsort(-sizes, kind="stable")]
-    number = np.full(len(value_hashes) + 1, -1, dtype=np.int64)  # the last is for empty columns
+    order, group_of = _numbered(same, np.array([len(hashes) for hashes in value_hashes]))
+    return EqualSets([value_hashes[column] for column in order.tolist()], group_of)
+
+
+def _by_digest(value_hashes: SpreadColumns) -> EqualSets:
+    """The same groups from the digests of value sets, which workers work out."""
+    passes = value_hashes.passes
+    sizes = passes.values.distinct
+    one, other = passes.facts.digest.T
+    by_digest = np.lexsort((other, one))  # stable: of equal sets the first column comes first
+    new = np.append(True, (np.diff(one[by_digest]) != 0) | (np.diff(other[by_digest]) != 0))
+    new = new[: len(sizes)]
+    same = np.empty(len(sizes), dtype=np.int64)
+    same[by_digest] = by_digest[np.flatnonzero(new)[np.cumsum(new) - 1]]
+    same[sizes == 0] = -1
+    order, group_of = _numbered(same, sizes)
+    return EqualSets(value_hashes.take(order), group_of)
+
+
+def _numbered(same: Ints, sizes: Ints) -> tuple[Ints, Ints]:
+    """The first column of each group, the largest sets first, and each column's group.
+
+    `same` is the first column with the same set, -1 for an empty column.
+    """
+    firsts = np.flatnonzero(same == np.arange(len(same)))
+    order = firsts[np.argsort(-sizes[firsts], kind="stable")]
+    number = np.full(len(same) + 1, -1, dtype=np.int64)  # the last is for empty columns
     number[order] = np.arange(len(order))
-    return EqualSets([value_hashes[column] for column in order.tolist()], number[same])
+    return order, number[same]
 
 
 def _equal(one: Hashes, other: Hashes) -> bool:

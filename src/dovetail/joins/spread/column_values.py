@@ -1,0 +1,108 @@
+"""The values of a catalog's columns by the columns' numbers, in whatever process has the catalog.
+
+A worker opens the catalog that a job names, once, if its node sees the same folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import numbers
+from dovetail.catalog.segment import Segment
+from dovetail.errors import DovetailError
+from dovetail.hashing import Hashes
+from dovetail.joins.column_arrays import ColumnArrays, Counts, Ints
+from dovetail.ports import Json
+
+
+class ColumnValues:
+    """Value hashes and row counts of columns, numbered through the tables in order."""
+
+    def __init__(self, catalog: CatalogReader) -> None:
+        tables, columns = catalog.records.tables, catalog.records.columns
+        names = tables["segment"].to_pylist()
+        known = sorted(set(names))
+        place = {name: at for at, name in enumerate(known)}
+        widths = numbers(tables["columns"])
+        self._segments: list[Segment] = [catalog.segment(name) for name in known]
+        of_table = np.array([place[name] for name in names], dtype=np.int64)
+        self._segment: Ints = np.repeat(of_table, widths)
+        self._hashes_at = numbers(columns["hashes_at"])
+        self._counts_at = numbers(columns["counts_at"].fill_null(-1))
+        self.distinct: Ints = numbers(columns["distinct"])
+        self.filled: Ints = np.repeat(numbers(tables["rows"]), widths) - numbers(columns["nulls"])
+
+    def __len__(self) -> int:
+        return len(self.distinct)
+
+    def hashes(self, column: int) -> Hashes:
+        """The sorted hashes of a column's distinct values."""
+        segment = self._segments[int(self._segment[column])]
+        return segment.hashes(int(self._hashes_at[column]), int(self.distinct[column]))
+
+    def counts(self, column: int) -> Counts:
+        """In how many rows each of them stands."""
+        at, length = int(self._counts_at[column]), int(self.distinct[column])
+        if at < 0:
+            return np.ones(length, dtype=np.uint32)
+        return self._segments[int(self._segment[column])].counts(at, length)
+
+    def arrays(self, columns: Ints) -> ColumnArrays:
+        """Some columns by themselves, numbered anew: nothing of them but their values."""
+        size = len(columns)
+        none, nothing = np.zeros(size, dtype=np.int64), np.full(size, np.nan)
+        no = np.zeros(size, dtype=np.bool_)
+        every = columns.tolist()
+        return ColumnArrays(
+            ids=(),
+            rows=none[:0],
+            table=none,
+            position=none,
+            name=[""] * size,
+            number=no,
+            filled=self.filled[columns],
+            distinct=self.distinct[columns],
+            unique=no,
+            key=no,
+            low=nothing,
+            high=nothing,
+            value_hashes=[self.hashes(column) for column in every],
+            counts=[self.counts(column) for column in every],
+            global_ids=no,
+        )
+
+
+def about(catalog: CatalogReader) -> Json:
+    """What a job says of the catalog whose values it is about."""
+    return {"catalog": str(catalog.folder.absolute()), "contents": catalog.contents}
+
+
+def values_of(job: Json) -> ColumnValues | None:
+    """The values that a job is about; None where its catalog cannot be seen from here."""
+    try:
+        return _opened(job["catalog"], job["contents"])
+    except (DovetailError, OSError):
+        return None
+
+
+@lru_cache(maxsize=1)
+def _opened(folder: str, contents: str) -> ColumnValues:
+    catalog = CatalogReader.open(Path(folder))
+    if catalog.contents != contents:
+        raise OSError(f"{folder} is another catalog here")
+    return ColumnValues(catalog)
+
+
+@contextmanager
+def opened_here() -> Iterator[None]:
+    """Close what tasks opened, where the engine or its failures have them run in this process."""
+    try:
+        yield
+    finally:
+        _opened.cache_clear()

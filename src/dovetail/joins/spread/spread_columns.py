@@ -1,0 +1,154 @@
+"""The value hashes of a catalog's columns, where passes over them are for workers to make.
+
+In this process a column is read when it is asked for, and no pass over all of them is made: what
+comes back of one is a few numbers per column, or per pair of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.catalog.reader import CatalogReader
+from dovetail.engines.workers import Done, Workers
+from dovetail.hashing import Hashes
+from dovetail.joins.column_arrays import Ints
+from dovetail.joins.spread.column_values import ColumnValues, about
+from dovetail.ports import Json
+
+_TASKS = "dovetail.joins.spread.tasks"
+# Values that a job passes over, about, and columns at most. Both depend on the catalog alone.
+_VALUES, _COLUMNS = 1 << 22, 1 << 15
+# Below so many values to search, a count of pairs is done here.
+_FEW = 1 << 16
+# What a column or a pair costs besides its values, in values.
+_EACH = 64
+
+
+@dataclass(frozen=True, slots=True)
+class SetFacts:
+    """What workers say of each column's value set.
+
+    `digest` are two numbers that only equal sets have in common. The sampled values of the first
+    column begin at the first of `starts`, and so on: their `hashes`, and the `rows` of each.
+    """
+
+    digest: npt.NDArray[np.uint64]
+    starts: Ints
+    hashes: Hashes
+    rows: Ints
+
+    def sample(self, column: int) -> tuple[Hashes, Ints]:
+        """A column's sampled values, sorted, and the rows that hold each."""
+        part = slice(self.starts[column], self.starts[column + 1])
+        return self.hashes[part], self.rows[part]
+
+
+class ValuePasses:
+    """Has workers pass over a catalog's values; `scratch` is a folder in that of the catalog."""
+
+    def __init__(self, catalog: CatalogReader, workers: Workers, scratch: Path) -> None:
+        self.values = ColumnValues(catalog)
+        self._about = about(catalog)
+        self._workers, self._scratch = workers, scratch
+        self._made = 0
+        self._facts: SetFacts | None = None
+
+    @property
+    def facts(self) -> SetFacts:
+        """The facts of every column, found once."""
+        if self._facts is None:
+            jobs = [{"first": a, "last": b} for a, b in _ranges(self.values.distinct)]
+            parts = [_loaded(done) for done in self._mapped("set_facts", jobs, {})]
+            digest, sizes, hashes, rows = (
+                np.concatenate([part[name] for part in parts])
+                for name in ("digest", "sizes", "hashes", "rows")
+            )
+            starts = np.append(0, np.cumsum(sizes))
+            self._facts = SetFacts(digest, starts, hashes, rows)
+        return self._facts
+
+    def holding(self, columns: Ints, values: Hashes) -> list[Ints]:
+        """For sorted values and some columns: place of a value x columns + place of a holder."""
+        jobs = [{"first": a, "last": b} for a, b in _ranges(self.values.distinct[columns])]
+        given = {"columns": columns, "values": values}
+        return [_loaded(done)["held"] for done in self._mapped("holding", jobs, given)]
+
+    def count_shared(self, child: Ints, outer: Ints) -> tuple[Ints, Ints]:
+        """Per pair of columns: distinct values in common, and the child's rows found."""
+        jobs = [{"first": a, "last": b} for a, b in _ranges(self.values.distinct[child])]
+        found = [
+            _loaded(done)
+            for done in self._mapped("count_pairs", jobs, {"child": child, "outer": outer})
+        ]
+        nothing = np.empty(0, dtype=np.int64)
+        shared, rows = (
+            np.concatenate([nothing, *(part[name] for part in found)])
+            for name in ("shared", "rows")
+        )
+        return shared, rows
+
+    def worth_spreading(self, child: Ints) -> bool:
+        """Whether counting pairs of these columns takes longer than having it done."""
+        return int((self.values.distinct[child] + _EACH).sum()) >= _FEW
+
+    def _mapped(
+        self, task: str, jobs: Sequence[Json], given: Mapping[str, npt.NDArray[Any]]
+    ) -> list[Done]:
+        """Have jobs done that share some arrays; what they answer, in the order of the jobs."""
+        folder = self._scratch / str(self._made)
+        self._made += 1
+        folder.mkdir()
+        for name, array in given.items():
+            np.save(folder / f"{name}.npy", array)
+        every = [{**self._about, **job, "given": str(folder.absolute())} for job in jobs]
+        done = self._workers.map(f"{_TASKS}:{task}", every, folder)
+        return sorted(done, key=lambda each: each.job)
+
+
+class SpreadColumns(Sequence[Hashes]):
+    """Some columns of a catalog, by their numbers there; all of them unless told."""
+
+    def __init__(self, passes: ValuePasses, columns: Ints | None = None) -> None:
+        self.passes = passes
+        self.columns: Ints = np.arange(len(passes.values)) if columns is None else columns
+
+    def take(self, places: Ints) -> SpreadColumns:
+        """Those at some places."""
+        return SpreadColumns(self.passes, self.columns[places])
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @overload
+    def __getitem__(self, at: int) -> Hashes: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Hashes]: ...
+    def __getitem__(self, at: int | slice) -> Hashes | Sequence[Hashes]:
+        if isinstance(at, slice):
+            return SpreadColumns(self.passes, self.columns[at])
+        return self.passes.values.hashes(int(self.columns[at]))
+
+
+def _loaded(done: Done) -> dict[str, npt.NDArray[Any]]:
+    """The arrays that a job wrote, mapped."""
+    return {
+        file.stem: np.load(file, mmap_mode="r", allow_pickle=False)
+        for file in done.folder.glob("*.npy")
+    }
+
+
+def _ranges(values: Ints) -> Iterator[tuple[int, int]]:
+    """Cut things of so many values each into ranges of about equal work."""
+    ends = np.cumsum(values + _EACH)
+    first, before = 0, 0
+    while first < len(values):
+        last = int(np.searchsorted(ends, before + _VALUES, side="right"))
+        last = min(max(last, first + 1), first + _COLUMNS)
+        yield first, last
+        first, before = last, int(ends[last - 1])

@@ -1,0 +1,85 @@
+"""The tasks that workers do over a catalog's values: arrays in, a few numbers each out."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from dovetail.engines.workers import UNABLE
+from dovetail.hashing import Hashes
+from dovetail.joins.column_arrays import Ints
+from dovetail.joins.inclusion.bottom_k import SketchLookup, holders
+from dovetail.joins.inclusion.count_shared import count_shared
+from dovetail.joins.spread.column_values import values_of
+from dovetail.joins.value_index.row_sample import sample_places
+from dovetail.ports import Json, Tick
+
+
+def set_facts(job: Json, folder: Path, tick: Tick) -> Json:
+    """Per column of a range: a digest of its value set, and its sampled values with their rows."""
+    del tick
+    values = values_of(job)
+    if values is None:
+        return UNABLE
+    columns = range(job["first"], job["last"])
+    digest = np.zeros((len(columns), 2), dtype=np.uint64)
+    hashes: list[Hashes] = [np.empty(0, dtype=np.uint64)]
+    rows: list[Ints] = [np.empty(0, dtype=np.int64)]
+    for at, column in enumerate(columns):
+        held, counts = values.hashes(column), values.counts(column)
+        raw = hashlib.blake2b(np.ascontiguousarray(held).data, digest_size=16).digest()
+        digest[at] = np.frombuffer(raw, dtype=np.uint64)
+        places = sample_places(held, counts)
+        hashes.append(held[places])
+        rows.append(counts[places].astype(np.int64))
+    np.save(folder / "digest.npy", digest)
+    np.save(folder / "sizes.npy", np.array([len(part) for part in rows[1:]], dtype=np.int64))
+    np.save(folder / "hashes.npy", np.concatenate(hashes))
+    np.save(folder / "rows.npy", np.concatenate(rows))
+    return {"columns": len(columns)}
+
+
+def holding(job: Json, folder: Path, tick: Tick) -> Json:
+    """Which columns of a range hold which of some sorted values."""
+    del tick
+    values = values_of(job)
+    if values is None or not Path(job["given"]).is_dir():
+        return UNABLE
+    columns = _given(job, "columns")
+    some = columns[job["first"] : job["last"]].tolist()
+    held = holders(_lookup(job["given"]), [values.hashes(column) for column in some], len(columns))
+    np.save(folder / "held.npy", held + job["first"])
+    return {"held": len(held)}
+
+
+def count_pairs(job: Json, folder: Path, tick: Tick) -> Json:
+    """Values in common and rows found of a range of pairs of columns."""
+    del tick
+    values = values_of(job)
+    if values is None or not Path(job["given"]).is_dir():
+        return UNABLE
+    child, outer = (
+        _given(job, name)[job["first"] : job["last"]].astype(np.int64)
+        for name in ("child", "outer")
+    )
+    columns, place = np.unique(np.append(child, outer), return_inverse=True)
+    arrays = values.arrays(columns)
+    mine, theirs = place[: len(child)], place[len(child) :]
+    shared, rows = count_shared(arrays, mine, arrays.value_hashes, theirs)
+    np.save(folder / "shared.npy", shared)
+    np.save(folder / "rows.npy", rows)
+    return {"pairs": len(child)}
+
+
+def _given(job: Json, name: str) -> Ints:
+    """An array that the jobs share, mapped."""
+    array: Ints = np.load(Path(job["given"]) / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+    return array
+
+
+@lru_cache(maxsize=1)
+def _lookup(given: str) -> SketchLookup:
+    return SketchLookup(np.load(Path(given) / "values.npy", allow_pickle=False))

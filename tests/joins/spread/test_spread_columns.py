@@ -1,0 +1,118 @@
+"""Join evidence whose passes over values workers make: the same bytes as in one process."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dovetail.engines.workers import Workers
+from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.inclusion.count_shared import count_shared
+from dovetail.joins.inclusion.equal_sets import group_equal_sets
+from dovetail.joins.spread import spread_columns
+from dovetail.joins.spread.column_values import about, values_of
+from dovetail.joins.spread.spread_columns import SpreadColumns, ValuePasses
+from dovetail.offline.pipeline import update
+from dovetail.ports import Engine
+from tests.support.engines import CountingEngine, LosingEngine, counting
+from tests.support.files import tree
+
+
+@pytest.fixture(autouse=True)
+def small_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spread_columns, "_VALUES", 5_000)
+    monkeypatch.setattr(spread_columns, "_FEW", 1)
+
+
+@pytest.fixture(scope="module")
+def hospital(tmp_path_factory: pytest.TempPathFactory, corpus: tuple[Path, ...]) -> Path:
+    """Two databases of the sample that may be written to."""
+    copy = tmp_path_factory.mktemp("hospital") / "corpus"
+    copy.mkdir()
+    for path in [path for path in corpus if path.suffix == ".sqlite"][:2]:
+        shutil.copy(path, copy)
+    return copy
+
+
+def indexed(sources: Path, into: Path, engine: Engine | None = None) -> dict[str, bytes]:
+    update([str(sources)], into=into, search=False, engine=engine)
+    return tree(into)
+
+
+@pytest.fixture(scope="module")
+def expected(hospital: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return indexed(hospital, tmp_path_factory.mktemp("here") / "catalog")
+
+
+def test_workers_make_the_same_bytes(
+    hospital: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    engine = CountingEngine()
+    assert indexed(hospital, tmp_path / "catalog", engine) == expected
+    assert all(engine.done[task] > 1 for task in ("set_facts", "holding", "count_pairs"))
+
+
+@pytest.mark.parametrize("unable", [False, True], ids=["lost", "unable"])
+def test_what_workers_leave_undone_is_done_here(
+    unable: bool, hospital: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    into = tmp_path / "catalog"
+    update([str(hospital)], into=into, joins=False, search=False)
+    assert indexed(hospital, into, LosingEngine(unable=unable)) == expected
+
+
+def test_an_update_by_workers_makes_the_same_bytes(hospital: Path, tmp_path: Path) -> None:
+    source = tmp_path / "corpus"
+    shutil.copytree(hospital, source)
+    for name in ("here", "there"):
+        indexed(source, tmp_path / name)
+    with closing(sqlite3.connect(next(source.glob("*.sqlite")))) as database:
+        database.execute("CREATE TABLE extra (extra_id INTEGER, patient_id INTEGER)")
+        database.executemany("INSERT INTO extra VALUES (?, ?)", [(i, i % 50) for i in range(90)])
+        database.commit()
+    here = indexed(source, tmp_path / "here")
+    assert indexed(source, tmp_path / "there", CountingEngine()) == here
+
+
+def test_groups_and_counts_are_those_of_one_process(
+    hospital: Path, expected: dict[str, bytes], tmp_path: Path
+) -> None:
+    del expected
+    catalog = update([str(hospital)], into=tmp_path / "c", joins=False, search=False).catalog
+    _, workers = counting()
+    passes = ValuePasses(catalog, workers, tmp_path)
+    here = ColumnArrays.of(catalog)
+    there = ColumnArrays.of(catalog, value_hashes=SpreadColumns(passes))
+    one, other = group_equal_sets(here), group_equal_sets(there)
+    assert np.array_equal(one.group_of, other.group_of)
+    assert all(map(np.array_equal, one.value_hashes, other.value_hashes))
+    random = np.random.default_rng(1)
+    child, parent = np.sort(random.integers(0, len(here), (2, 3_000)), axis=1)
+    counted = count_shared(here, child, here.value_hashes, parent)
+    assert counted[0].any()
+    assert np.array_equal(count_shared(there, child, there.value_hashes, parent), counted)
+
+
+def test_a_node_that_sees_another_catalog_says_so(hospital: Path, tmp_path: Path) -> None:
+    catalog = update([str(hospital)], into=tmp_path / "c", joins=False, search=False).catalog
+    job = about(catalog)
+    found = values_of(job)
+    assert found is not None
+    assert len(found) == len(catalog.records.columns)
+    assert values_of({**job, "contents": "0" * 16}) is None
+    assert values_of({**job, "catalog": str(tmp_path / "nowhere")}) is None
+
+
+def test_an_empty_catalog_has_no_passes(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "empty.sqlite")) as database:
+        database.execute("CREATE TABLE empty (a)")
+    catalog = update([str(tmp_path / "empty.sqlite")], into=tmp_path / "c", search=False).catalog
+    passes = ValuePasses(catalog, Workers(LosingEngine()), tmp_path)
+    groups = group_equal_sets(ColumnArrays.of(catalog, value_hashes=SpreadColumns(passes)))
+    assert len(groups) == 0
+    assert groups.group_of.tolist() == [-1]
