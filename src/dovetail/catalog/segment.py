@@ -164,6 +164,10 @@ class Segment:
             raise DamagedError(_damage(self._folder, "its rows are not those it was written with"))
         self._check()
 
+    def trust(self) -> None:
+        """Give arrays out without comparing them with their checksums: somebody else has."""
+        self._checked = True
+
     def hashes(self, at: int, length: int) -> Hashes:
         """A column's sorted hashes."""
         self._check()

@@ -29,6 +29,7 @@ from dovetail.joins.scoring.scored_pairs import IncrementalState
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
 from dovetail.joins.snapshot import Snapshot, read, table_versions, write
 from dovetail.joins.spread.column_values import opened_here
+from dovetail.joins.spread.segments import SpreadSegments
 from dovetail.joins.spread.spread_columns import SpreadColumns, ValuePasses
 from dovetail.joins.stored import FOLDER, evidence_file, stored_edges
 from dovetail.joins.value_index.postings import Postings
@@ -175,11 +176,12 @@ def _bring_up_to_date(
         or _newest(evidence_file(catalog, known, thresholds, None)) is not None
     ]
     on_progress(0, 1 + len(wanted))
+    make = SpreadSegments(passes) if passes else None
     try:
-        Postings.of(catalog, compact=True)
+        Postings.of(catalog, compact=True, make=make)
     except _CONFUSED:  # a stored segment is damaged
         remove_segments(catalog.folder)
-        Postings.of(catalog, compact=True)
+        Postings.of(catalog, compact=True, make=make)
     found: Sequence[JoinEdge] = ()
     for done, name in enumerate(wanted, 1):
         on_progress(done, 1 + len(wanted))

@@ -14,7 +14,7 @@ from dovetail.engines.workers import Workers
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
-from dovetail.joins.spread import spread_columns
+from dovetail.joins.spread import segments, spread_columns
 from dovetail.joins.spread.column_values import about, values_of
 from dovetail.joins.spread.spread_columns import SpreadColumns, ValuePasses
 from dovetail.offline.pipeline import update
@@ -27,6 +27,7 @@ from tests.support.files import tree
 def small_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spread_columns, "_VALUES", 5_000)
     monkeypatch.setattr(spread_columns, "_FEW", 1)
+    monkeypatch.setattr(segments, "_FEW", 1)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,8 @@ def test_workers_make_the_same_bytes(
 ) -> None:
     engine = CountingEngine()
     assert indexed(hospital, tmp_path / "catalog", engine) == expected
-    assert all(engine.done[task] > 1 for task in ("set_facts", "holding", "count_pairs"))
+    tasks = ("set_facts", "index_range", "holding", "count_pairs")
+    assert all(engine.done[task] > 1 for task in tasks)
 
 
 @pytest.mark.parametrize("unable", [False, True], ids=["lost", "unable"])

@@ -28,18 +28,18 @@ VALUES = st.sampled_from([*range(40), *(2**60 + n for n in range(40)), 2**64 - 1
 COLUMNS = st.lists(st.sets(VALUES, max_size=30), min_size=1, max_size=12)
 WAYS: tuple[dict[str, int], ...] = (
     {},
-    {"make_segment._OF_AT_LEAST": 0, "make_segment._ONE_IN": 3},
+    {"index_part._OF_AT_LEAST": 0, "index_part._ONE_IN": 3},
     {
-        "make_segment._OF_AT_LEAST": 0,
-        "make_segment._ONE_IN": 4,
+        "index_part._OF_AT_LEAST": 0,
+        "index_part._ONE_IN": 4,
         "make_segment._PART": 20,
-        "make_segment._BITMAPS_AT_ONCE": 2,
+        "index_part._BITMAPS_AT_ONCE": 2,
         "index_segment._BITMAPS_AT_ONCE": 2,
         "index_segment._LONG": 0,
     },
     {
-        "make_segment._OF_AT_LEAST": 0,
-        "make_segment._ONE_IN": 4,
+        "index_part._OF_AT_LEAST": 0,
+        "index_part._ONE_IN": 4,
         "containment._RARE_TRIED": 1,
         "containment._FREQUENT_TRIED": 1,
         "containment._BLOCK": 2,

@@ -41,6 +41,11 @@ class ColumnValues:
     def __len__(self) -> int:
         return len(self.distinct)
 
+    def trust(self) -> None:
+        """Read values without comparing their files with their checksums."""
+        for segment in self._segments:
+            segment.trust()
+
     def hashes(self, column: int) -> Hashes:
         """The sorted hashes of a column's distinct values."""
         segment = self._segments[int(self._segment[column])]

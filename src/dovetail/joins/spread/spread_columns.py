@@ -24,6 +24,8 @@ from dovetail.ports import Json
 _TASKS = "dovetail.joins.spread.tasks"
 # Values that a job passes over, about, and columns at most. Both depend on the catalog alone.
 _VALUES, _COLUMNS = 1 << 22, 1 << 15
+# What a part of an index segment is made of.
+PARTS = ("hashes", "times", "columns", "frequent", "bitmaps", "held_by")
 # Below so many values to search, a count of pairs is done here.
 _FEW = 1 << 16
 # What a column or a pair costs besides its values, in values.
@@ -36,12 +38,14 @@ class SetFacts:
 
     `digest` are two numbers that only equal sets have in common. The sampled values of the first
     column begin at the first of `starts`, and so on: their `hashes`, and the `rows` of each.
+    `smallest` are the few smallest hashes of each column.
     """
 
     digest: npt.NDArray[np.uint64]
     starts: Ints
     hashes: Hashes
     rows: Ints
+    smallest: Hashes
 
     def sample(self, column: int) -> tuple[Hashes, Ints]:
         """A column's sampled values, sorted, and the rows that hold each."""
@@ -65,12 +69,12 @@ class ValuePasses:
         if self._facts is None:
             jobs = [{"first": a, "last": b} for a, b in _ranges(self.values.distinct)]
             parts = [_loaded(done) for done in self._mapped("set_facts", jobs, {})]
-            digest, sizes, hashes, rows = (
+            digest, sizes, hashes, rows, smallest = (
                 np.concatenate([part[name] for part in parts])
-                for name in ("digest", "sizes", "hashes", "rows")
+                for name in ("digest", "sizes", "hashes", "rows", "smallest")
             )
             starts = np.append(0, np.cumsum(sizes))
-            self._facts = SetFacts(digest, starts, hashes, rows)
+            self._facts = SetFacts(digest, starts, hashes, rows, smallest)
         return self._facts
 
     def holding(self, columns: Ints, values: Hashes) -> list[Ints]:
@@ -93,17 +97,32 @@ class ValuePasses:
         )
         return shared, rows
 
+    def index_parts(
+        self, columns: Ints, table: Ints, sampled: Hashes
+    ) -> Iterator[dict[str, npt.NDArray[Any]]]:
+        """The parts of an index segment, in the order of their hashes."""
+        jobs = list(_hash_ranges(int(self.values.distinct[columns].sum())))
+        given = {"columns": columns, "table": table, "sampled": sampled}
+        for done in self._mapped("index_range", jobs, given):
+            if done.result["values"]:
+                yield _loaded(done)
+
     def worth_spreading(self, child: Ints) -> bool:
         """Whether counting pairs of these columns takes longer than having it done."""
         return int((self.values.distinct[child] + _EACH).sum()) >= _FEW
+
+    def folder(self) -> Path:
+        """A new folder that is removed with the passes."""
+        self._made += 1
+        folder = self._scratch / str(self._made)
+        folder.mkdir()
+        return folder
 
     def _mapped(
         self, task: str, jobs: Sequence[Json], given: Mapping[str, npt.NDArray[Any]]
     ) -> list[Done]:
         """Have jobs done that share some arrays; what they answer, in the order of the jobs."""
-        folder = self._scratch / str(self._made)
-        self._made += 1
-        folder.mkdir()
+        folder = self.folder()
         for name, array in given.items():
             np.save(folder / f"{name}.npy", array)
         every = [{**self._about, **job, "given": str(folder.absolute())} for job in jobs]
@@ -141,6 +160,14 @@ def _loaded(done: Done) -> dict[str, npt.NDArray[Any]]:
         file.stem: np.load(file, mmap_mode="r", allow_pickle=False)
         for file in done.folder.glob("*.npy")
     }
+
+
+def _hash_ranges(values: int) -> Iterator[Json]:
+    """Equal ranges of hashes, which hold about equally many of so many values."""
+    count = 1 + values // _VALUES
+    bounds = [number * 2**64 // count for number in range(count)]
+    for low, high in zip(bounds, [*bounds[1:], None], strict=True):
+        yield {"low": low, "high": high}
 
 
 def _ranges(values: Ints) -> Iterator[tuple[int, int]]:

@@ -14,7 +14,11 @@ from dovetail.joins.column_arrays import Ints
 from dovetail.joins.inclusion.bottom_k import SketchLookup, holders
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.spread.column_values import values_of
+from dovetail.joins.spread.spread_columns import PARTS
+from dovetail.joins.value_index.index_part import index_part
+from dovetail.joins.value_index.make_segment import merged
 from dovetail.joins.value_index.row_sample import sample_places
+from dovetail.joins.value_index.signatures import smallest_hashes
 from dovetail.ports import Json, Tick
 
 
@@ -39,6 +43,7 @@ def set_facts(job: Json, folder: Path, tick: Tick) -> Json:
     np.save(folder / "sizes.npy", np.array([len(part) for part in rows[1:]], dtype=np.int64))
     np.save(folder / "hashes.npy", np.concatenate(hashes))
     np.save(folder / "rows.npy", np.concatenate(rows))
+    np.save(folder / "smallest.npy", smallest_hashes([values.hashes(c) for c in columns]))
     return {"columns": len(columns)}
 
 
@@ -72,6 +77,30 @@ def count_pairs(job: Json, folder: Path, tick: Tick) -> Json:
     np.save(folder / "shared.npy", shared)
     np.save(folder / "rows.npy", rows)
     return {"pairs": len(child)}
+
+
+def index_range(job: Json, folder: Path, tick: Tick) -> Json:
+    """The part of an index segment with the values from `low` up to, but without, `high`."""
+    del tick
+    values = values_of(job)
+    if values is None or not Path(job["given"]).is_dir():
+        return UNABLE
+    values.trust()  # workers have passed over all of them before
+    columns, table = _given(job, "columns"), _given(job, "table")
+    low, high = np.uint64(job["low"]), job["high"]
+    slices = []
+    for column in columns.tolist():
+        hashes = values.hashes(column)
+        end = None if high is None else hashes.searchsorted(np.uint64(high))
+        slices.append(hashes[hashes.searchsorted(low) : end])
+    lengths = np.array([len(some) for some in slices], dtype=np.int64)
+    if not lengths.any():
+        return {"values": 0}
+    sampled = np.load(Path(job["given"]) / "sampled.npy", mmap_mode="r", allow_pickle=False)
+    part = index_part(*merged(slices, lengths), table, sampled)
+    for name in PARTS:
+        np.save(folder / f"{name}.npy", getattr(part, name))
+    return {"values": int(lengths.sum())}
 
 
 def _given(job: Json, name: str) -> Ints:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Counts, Ints, firsts
-from dovetail.joins.value_index.index_segment import Columns, IndexSegment, count_tables
+from dovetail.joins.column_arrays import Counts, Ints
+from dovetail.joins.value_index.index_part import IndexPart, index_part
+from dovetail.joins.value_index.index_segment import Columns, IndexSegment
 from dovetail.joins.value_index.row_sample import RowSample, sample_columns
-from dovetail.joins.value_index.signatures import Bitmaps, make_signatures
+from dovetail.joins.value_index.signatures import Bitmaps, make_signatures, smallest_hashes
 
 # Values that are sorted together, which bounds the memory that takes.
 _PART = 1 << 23
-# A value is frequent that one column in 64 holds, of 256 columns at least: from there on a bitmap,
-# and its transpose, take little more room than a posting list, and are quicker.
-_ONE_IN, _OF_AT_LEAST = 64, 256
-# Bitmaps that are packed together.
-_BITMAPS_AT_ONCE = 128
 
 
 def make_segment(
@@ -28,50 +27,102 @@ def make_segment(
 
     Columns come in the order of their tables.
     """
-    hashes, column, rows = sample_columns(value_hashes, counts)
-    held_by = np.zeros(len(hashes), dtype=np.int64)
-    rare: list[tuple[Hashes, Ints, Columns]] = []
-    frequent: list[tuple[Hashes, Bitmaps]] = []
-    for values, columns in in_order(value_hashes):
-        starts = np.append(firsts(values), len(values))
-        times, distinct = np.diff(starts), values[starts[:-1]]
-        first, last = hashes.searchsorted(distinct[0]), hashes.searchsorted(distinct[-1], "right")
-        sampled = distinct.searchsorted(hashes[first:last])
-        held_by[first:last] = count_tables(
-            values, table[columns], starts[sampled], starts[sampled + 1]
-        )
-        many = times * _ONE_IN >= max(len(value_hashes), _OF_AT_LEAST)
-        spread = np.repeat(many, times)
-        rare.append((distinct[~many], times[~many], columns[~spread]))
-        bitmaps = _bitmaps(columns[spread], times[many], len(value_hashes))
-        frequent.append((distinct[many], bitmaps))
-    rare_count = np.zeros(len(value_hashes), dtype=np.int64)
-    for _, _, columns in rare:
-        rare_count += np.bincount(columns, minlength=len(value_hashes))
-    nothing = np.empty(0, dtype=np.uint64)
-    rare_hashes = np.concatenate([nothing, *(part for part, _, _ in rare)])
-    width = (len(value_hashes) + 7) // 8
-    every = np.concatenate([np.empty((0, width), dtype=np.uint8), *(part for _, part in frequent)])
+    sample = sample_columns(value_hashes, counts)
+    parts = [
+        index_part(values, columns, table, sample[0]) for values, columns in in_order(value_hashes)
+    ]
+    distinct = np.array([len(each) for each in value_hashes], dtype=np.int64)
+    held = gathered(parts, len(value_hashes), in_memory)
+    return assembled(tables, table, distinct, sample, held, smallest_hashes(value_hashes))
+
+
+@dataclass(frozen=True, slots=True)
+class GatheredParts:
+    """The parts of a segment one after the other, with the fields of `IndexSegment`.
+
+    `held_by` is how many tables hold each sampled value.
+    """
+
+    hashes: Hashes
+    offsets: Ints
+    columns: Columns
+    frequent: Hashes
+    bitmaps: Bitmaps
+    rare_count: Ints
+    held_by: Ints
+
+
+# Puts arrays of a kind one after the other.
+Concatenate = Callable[[str, npt.DTypeLike, Iterable[npt.NDArray[Any]]], npt.NDArray[Any]]
+
+
+def in_memory(
+    name: str, kind: npt.DTypeLike, arrays: Iterable[npt.NDArray[Any]]
+) -> npt.NDArray[Any]:
+    """Arrays one after the other, in memory."""
+    del name
+    return np.concatenate([np.empty(0, dtype=kind), *arrays])
+
+
+def gathered(parts: Sequence[IndexPart], width: int, concatenate: Concatenate) -> GatheredParts:
+    """Parts of a segment over `width` columns one after the other, in the order of their values."""
+    rare_count = np.zeros(width, dtype=np.int64)
+    for part in parts:
+        rare_count += np.bincount(part.columns, minlength=width)
+    flat = concatenate("bitmaps", np.uint8, (part.bitmaps.reshape(-1) for part in parts))
+    return GatheredParts(
+        hashes=concatenate("hashes", np.uint64, (part.hashes for part in parts)),
+        offsets=concatenate("offsets", np.int64, _offsets(parts)),
+        columns=concatenate("columns", np.int32, (part.columns for part in parts)),
+        frequent=concatenate("frequent", np.uint64, (part.frequent for part in parts)),
+        bitmaps=flat.reshape(-1, (width + 7) // 8) if width else flat.reshape(0, 0),
+        rare_count=rare_count,
+        held_by=np.concatenate([np.empty(0, np.int64), *(part.held_by for part in parts)]),
+    )
+
+
+def _offsets(parts: Iterable[IndexPart]) -> Iterator[Ints]:
+    yield np.zeros(1, dtype=np.int64)
+    before = 0
+    for part in parts:
+        ends = before + np.cumsum(part.times, dtype=np.int64)
+        before = int(ends[-1]) if len(ends) else before
+        yield ends
+
+
+def assembled(
+    tables: Sequence[str],
+    table: Ints,
+    distinct: Ints,
+    sample: tuple[Hashes, Ints, Ints],
+    parts: GatheredParts,
+    smallest: Hashes,
+) -> IndexSegment:
+    """The segment of some tables' columns from its parts; `sample` is as of `sample_columns`."""
+    hashes, column, rows = sample
     return IndexSegment(
         tables=tuple(tables),
         table=table,
-        distinct=np.array([len(each) for each in value_hashes], dtype=np.int64),
-        rare_count=rare_count,
-        hashes=rare_hashes,
-        offsets=np.cumsum(np.concatenate([[0], *(part for _, part, _ in rare)]), dtype=np.int64),
-        columns=np.concatenate([np.empty(0, dtype=np.int32), *(part for _, _, part in rare)]),
-        prefixes=_prefixes(rare_hashes),
-        frequent=np.concatenate([nothing, *(part for part, _ in frequent)]),
-        bitmaps=every,
-        sample=RowSample(hashes, column.astype(np.int32), rows, held_by),
-        signatures=make_signatures(value_hashes, every),
+        distinct=distinct,
+        rare_count=parts.rare_count,
+        hashes=parts.hashes,
+        offsets=parts.offsets,
+        columns=parts.columns,
+        prefixes=_prefixes(parts.hashes),
+        frequent=parts.frequent,
+        bitmaps=parts.bitmaps,
+        sample=RowSample(hashes, column.astype(np.int32), rows, parts.held_by),
+        signatures=make_signatures(smallest, distinct == 0, parts.bitmaps),
     )
 
 
 def _prefixes(hashes: Hashes) -> Ints:
     """Where the hashes begin whose first bits are 0, 1, 2 and so on; and where the last end."""
     bits = max(len(hashes).bit_length() - 3, 1)
-    times = np.bincount((hashes >> np.uint64(64 - bits)).astype(np.int64), minlength=1 << bits)
+    times = np.zeros(1 << bits, dtype=np.int64)
+    for at in range(0, len(hashes), _PART):
+        prefixes = (hashes[at : at + _PART] >> np.uint64(64 - bits)).astype(np.int64)
+        times += np.bincount(prefixes, minlength=1 << bits)
     return np.append(0, np.cumsum(times))
 
 
@@ -87,10 +138,10 @@ def in_order(value_hashes: Sequence[Hashes]) -> Iterator[tuple[Hashes, Columns]]
         starts, ends = bounds[:, part], bounds[:, part + 1]
         slices = [h[a:b] for h, a, b in zip(value_hashes, starts, ends, strict=True)]
         if (starts < ends).any():
-            yield _merged(slices, ends - starts)
+            yield merged(slices, ends - starts)
 
 
-def _merged(slices: Sequence[Hashes], lengths: Ints) -> tuple[Hashes, Columns]:
+def merged(slices: Sequence[Hashes], lengths: Ints) -> tuple[Hashes, Columns]:
     """The values of some columns in order, with their columns.
 
     Sorting values is several times quicker than sorting places by value. So the columns are sorted
@@ -117,17 +168,3 @@ def _merged(slices: Sequence[Hashes], lengths: Ints) -> tuple[Hashes, Columns]:
         ]
         columns[first:last] = [column for _, column in pairs]
     return values, columns
-
-
-def _bitmaps(columns: Columns, times: Ints, width: int) -> Bitmaps:
-    """The bitmap of each value over the columns; those come one value after the other."""
-    bitmaps = np.zeros((len(times), (width + 7) // 8), dtype=np.uint8)
-    ends = np.cumsum(times)
-    for at in range(0, len(times), _BITMAPS_AT_ONCE):
-        some = times[at : at + _BITMAPS_AT_ONCE]
-        flags = np.zeros((len(some), width), dtype=np.bool_)
-        first = ends[at] - times[at]
-        row = np.repeat(np.arange(len(some)), some)
-        flags[row, columns[first : first + len(row)]] = True
-        bitmaps[at : at + len(some)] = np.packbits(flags, axis=1)
-    return bitmaps

@@ -19,7 +19,7 @@ from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints, span
 from dovetail.joins.value_index.containment import supersets_and_subsets
 from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.make_segment import make_segment
-from dovetail.joins.value_index.segment_store import segments_of
+from dovetail.joins.value_index.segment_store import MakeSegment, segments_of
 
 # Columns of a segment of which it is quickly told whether any is chosen.
 _SMALL = 1024
@@ -39,13 +39,15 @@ class Postings:
         self._size = size
 
     @classmethod
-    def of(cls, catalog: CatalogReader, *, compact: bool = False) -> Postings:
+    def of(
+        cls, catalog: CatalogReader, *, compact: bool = False, make: MakeSegment | None = None
+    ) -> Postings:
         """The index of a catalog, kept beside it; columns are numbered through its tables in order.
 
         Only the holder of the catalog's lock may `compact`: merge small segments, and remove those
-        that are no longer needed.
+        that are no longer needed. Segments that are missing are made by `make`, if given.
         """
-        return cls(segments_of(catalog, compact=compact), len(catalog.records.columns))
+        return cls(segments_of(catalog, compact=compact, make=make), len(catalog.records.columns))
 
     @classmethod
     def of_arrays(cls, arrays: ColumnArrays) -> Postings:

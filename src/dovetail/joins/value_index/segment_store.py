@@ -17,7 +17,7 @@ import mmap
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from functools import lru_cache
@@ -48,13 +48,17 @@ _ARRAYS = {
 }
 
 
+# Makes a segment of the tables at some places of a catalog, given the keys of all.
+MakeSegment = Callable[[CatalogReader, Sequence[str], Sequence[int]], IndexSegment]
+
+
 def segments_of(
-    catalog: CatalogReader, *, compact: bool = False
+    catalog: CatalogReader, *, compact: bool = False, make: MakeSegment | None = None
 ) -> list[tuple[IndexSegment, Ints]]:
     """Segments that know every table of a catalog, each with the catalog's numbers of its columns.
 
     A column that is gone has the number -1. Segments that are missing are made and written. Only
-    the holder of the catalog's lock may `compact`.
+    the holder of the catalog's lock may `compact`. A segment is made by `make`, if given.
     """
     folder = catalog.folder / FOLDER
     keys = _keys(catalog)
@@ -72,7 +76,7 @@ def segments_of(
         covered = {key for segment in segments for key in segment.tables}
     missing = [place for key, place in number.items() if key not in covered]
     if missing:
-        segments.append(_make(catalog, keys, missing))
+        segments.append((make or make_of_tables)(catalog, keys, missing))
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
             _save(folder, segments[-1])
     if compact:
@@ -104,14 +108,20 @@ def _not_merged(segments: Sequence[IndexSegment], number: dict[str, int]) -> lis
     return lasting
 
 
-def _make(catalog: CatalogReader, keys: Sequence[str], places: Sequence[int]) -> IndexSegment:
+def make_of_tables(
+    catalog: CatalogReader, keys: Sequence[str], places: Sequence[int]
+) -> IndexSegment:
     """A segment of the tables at some places of a catalog."""
-    bounds = np.asarray(catalog.records.bounds)
-    first = bounds[list(places)]
-    columns = spans(first, first + np.diff(bounds)[list(places)])
+    columns, table = columns_of(catalog, places)
     value_hashes, counts = catalog.value_hashes(columns.tolist())
-    table = np.repeat(np.arange(len(places)), np.diff(bounds)[list(places)])
     return make_segment([keys[place] for place in places], table, value_hashes, counts)
+
+
+def columns_of(catalog: CatalogReader, places: Sequence[int]) -> tuple[Ints, Ints]:
+    """The columns of the tables at some places of a catalog, and the number of each one's table."""
+    bounds = np.asarray(catalog.records.bounds)
+    first, widths = bounds[list(places)], np.diff(bounds)[list(places)]
+    return spans(first, first + widths), np.repeat(np.arange(len(places)), widths)
 
 
 def _numbered(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Ints
+from dovetail.joins.column_arrays import Flags, Ints
 
 # The smallest hashes of a column that its signature holds.
 _SMALLEST = 8
@@ -45,19 +45,26 @@ class Signatures:
     first: Hashes
 
 
-def make_signatures(value_hashes: Sequence[Hashes], bitmaps: Bitmaps) -> Signatures:
-    """The signatures of some columns, given for each frequent value the bitmap of its columns."""
-    holders = np.array(
-        [np.bitwise_count(bitmap).sum(dtype=np.int64) for bitmap in bitmaps], dtype=np.int64
-    )
-    order = np.argsort(-holders, kind="stable")
+def smallest_hashes(value_hashes: Sequence[Hashes]) -> Hashes:
+    """The few smallest hashes of each column, again and again where it has fewer."""
     smallest = np.zeros((len(value_hashes), _SMALLEST), dtype=np.uint64)
     for row, hashes in zip(smallest, value_hashes, strict=True):
         if len(hashes):
             row[:] = np.resize(hashes[:_SMALLEST], _SMALLEST)
-    empty = np.array([not len(hashes) for hashes in value_hashes], dtype=np.bool_)
+    return smallest
+
+
+def make_signatures(smallest: Hashes, empty: Flags, bitmaps: Bitmaps) -> Signatures:
+    """The signatures of some columns, given for each frequent value the bitmap of its columns.
+
+    `smallest` are the few smallest hashes of each column; `empty` flags those without values.
+    """
+    holders = np.array(
+        [np.bitwise_count(bitmap).sum(dtype=np.int64) for bitmap in bitmaps], dtype=np.int64
+    )
+    order = np.argsort(-holders, kind="stable")
     column = np.lexsort((smallest[:, 0], empty))
-    words = _transposed(bitmaps[order], len(value_hashes))[column]
+    words = _transposed(bitmaps[order], len(smallest))[column]
     return Signatures(
         column=column,
         place=np.argsort(column),

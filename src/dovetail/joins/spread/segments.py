@@ -1,0 +1,78 @@
+"""Index segments whose parts workers make, a range of hashes each; this process joins them on disk.
+
+What the parts come to is in files from the first to the last, mapped: memory need not hold it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dovetail.catalog.files import ArrayFile
+from dovetail.catalog.reader import CatalogReader
+from dovetail.joins.column_arrays import Ints, spans
+from dovetail.joins.spread.spread_columns import PARTS, ValuePasses
+from dovetail.joins.value_index.index_part import IndexPart
+from dovetail.joins.value_index.index_segment import IndexSegment
+from dovetail.joins.value_index.make_segment import assembled, gathered
+from dovetail.joins.value_index.segment_store import columns_of, make_of_tables
+
+# Below so many values, a segment is made here: an update of a few tables passes over no others.
+_FEW = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadSegments:
+    """Makes the segments of a catalog with the workers of some passes."""
+
+    passes: ValuePasses
+
+    def __call__(
+        self, catalog: CatalogReader, keys: Sequence[str], places: Sequence[int]
+    ) -> IndexSegment:
+        """A segment of the tables at some places of a catalog."""
+        columns, table = columns_of(catalog, places)
+        if int(self.passes.values.distinct[columns].sum()) < _FEW:
+            return make_of_tables(catalog, keys, places)
+        sample = self._sample(columns)
+        parts = [
+            IndexPart(**{name: part[name] for name in PARTS})
+            for part in self.passes.index_parts(columns, table, sample[0])
+        ]
+        folder = self.passes.folder()
+
+        def on_disk(
+            name: str, kind: npt.DTypeLike, arrays: Iterable[npt.NDArray[Any]]
+        ) -> npt.NDArray[Any]:
+            return _written(folder / f"{name}.npy", kind, arrays)
+
+        held = gathered(parts, len(columns), on_disk)
+        chosen = [keys[place] for place in places]
+        facts, distinct = self.passes.facts, self.passes.values.distinct[columns]
+        return assembled(chosen, table, distinct, sample, held, facts.smallest[columns])
+
+    def _sample(self, columns: Ints) -> tuple[npt.NDArray[np.uint64], Ints, Ints]:
+        """The sampled values of some columns, as `sample_columns` gives them."""
+        facts = self.passes.facts
+        starts, ends = facts.starts[columns], facts.starts[columns + 1]
+        every = spans(starts, ends)
+        column = np.repeat(np.arange(len(columns)), ends - starts)
+        order = np.argsort(facts.hashes[every], kind="stable")
+        return facts.hashes[every][order], column[order], facts.rows[every][order]
+
+
+def _written(
+    path: Path, kind: npt.DTypeLike, arrays: Iterable[npt.NDArray[Any]]
+) -> npt.NDArray[Any]:
+    """Arrays one after the other in a file, mapped."""
+    with ArrayFile(path, kind) as file:
+        for array in arrays:
+            file.append(array)
+    if not file.length:
+        return np.empty(0, dtype=kind)
+    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
