@@ -373,7 +373,7 @@ def read_numbers(values: pa.Array) -> tuple[npt.NDArray[np.bool_], npt.NDArray[n
     if not likely.any():
         return nothing, nothing
     bytes_used = data[starts[0] : last[-1] + 1]  # a slice's buffer may hold much else
-    content = np.add.reduceat(_BYTE_CLASS[bytes_used], starts - starts[0])
+    content = np.add.reduceat(_BYTE_CLASS.take(bytes_used), starts - starts[0])
     content -= _FOREIGN * negative
     second = data[np.minimum(head + 1, last)]
     whole = likely & (content == 0) & (digits <= 18) & ((first != ord("0")) | (digits == 1))

@@ -134,7 +134,7 @@ class Segment:
         self._hashes = self._map(HASHES_FILE, "<u8")
         self._counts = self._map(COUNTS_FILE, "<u4")
         self._phrases = self._map(PHRASES_FILE, "<u8")
-        self._checked = False
+        self._unchecked = {HASHES_FILE, COUNTS_FILE, PHRASES_FILE}
 
     @cached_property
     def about(self) -> Json:
@@ -162,7 +162,9 @@ class Segment:
         content = [(self._folder / name).read_bytes() for name in (TABLES_FILE, COLUMNS_FILE)]
         if self._folder.name != _name(self.about["profile"], *content):
             raise DamagedError(_damage(self._folder, "its rows are not those it was written with"))
-        self._check()
+        self._check(HASHES_FILE, self._hashes)
+        self._check(COUNTS_FILE, self._counts)
+        self._check(PHRASES_FILE, self._phrases)
 
     def trust(self) -> None:
         """Give arrays out without comparing them with their checksums: somebody else has."""
@@ -170,13 +172,13 @@ class Segment:
 
     def hashes(self, at: int, length: int) -> Hashes:
         """A column's sorted hashes."""
-        self._check()
+        self._check(HASHES_FILE, self._hashes)
         array: Hashes = self._hashes[at : at + length].view(np.uint64)
         return array
 
     def counts(self, at: int, length: int) -> Counts:
         """The row counts of a column's hashes."""
-        self._check()
+        self._check(COUNTS_FILE, self._counts)
         array: Counts = self._counts[at : at + length].view(np.uint32)
         return array
 
@@ -190,7 +192,7 @@ class Segment:
 
     def phrases(self, at: int, length: int) -> Hashes:
         """The sorted hashes of what a column is searched by."""
-        self._check()
+        self._check(PHRASES_FILE, self._phrases)
         array: Hashes = self._phrases[at : at + length].view(np.uint64)
         return array
 
@@ -203,15 +205,13 @@ class Segment:
             mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         return np.frombuffer(mapped, dtype, offset=HEADER)
 
-    def _check(self) -> None:
-        """Compare the arrays with their checksums, once, before any of them is given out."""
-        if self._checked:
+    def _check(self, name: str, array: npt.NDArray[np.generic]) -> None:
+        """Compare an array with its checksum, once, before any of it is given out."""
+        if name not in self._unchecked:
             return
-        files = (HASHES_FILE, COUNTS_FILE, PHRASES_FILE)
-        for name, array in zip(files, (self._hashes, self._counts, self._phrases), strict=True):
-            if zlib.crc32(array.view(np.uint8).data) != self._files[name]["crc32"]:
-                raise DamagedError(_damage(self._folder / name, "its checksum does not match"))
-        self._checked = True
+        if zlib.crc32(array.view(np.uint8).data) != self._files[name]["crc32"]:
+            raise DamagedError(_damage(self._folder / name, "its checksum does not match"))
+        self._unchecked.discard(name)
 
 
 def _name(profile: Json, tables: bytes, columns: bytes) -> str:

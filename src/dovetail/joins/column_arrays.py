@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Kind, TableId
@@ -29,6 +30,7 @@ _NUMBERS = (Kind.INTEGER, Kind.REAL)
 _GLOBAL_ID = re.compile(
     r"[^@\s]+@[^@\s]+\.[^@\s.]+|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 )
+_UUID = 36  # its characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ class ColumnArrays:
         widths = tables["columns"].to_numpy().astype(np.int64)
         table = np.repeat(np.arange(len(rows)), widths)
         starts = np.repeat(np.cumsum(widths) - widths, widths)
-        number = np.isin(columns["kind"].to_numpy(zero_copy_only=False), _NUMBERS)
+        number = np.array([k in _NUMBERS for k in columns["kind"].to_pylist()], dtype=np.bool_)
         position = np.arange(len(table)) - starts
         ids, places = catalog.ids, list(zip(table.tolist(), position.tolist(), strict=True))
         every = cache(catalog.value_hashes)
@@ -145,8 +147,8 @@ class ColumnArrays:
             unique=unique,
             key=(distinct > 0) & (distinct >= thresholds.unique * filled) & credible,
             estimated=sampled if sampled.any() else None,
-            low=_numbers(columns["minimum"].to_pylist(), number),
-            high=_numbers(columns["maximum"].to_pylist(), number),
+            low=_numbers(columns["minimum"], number),
+            high=_numbers(columns["maximum"], number),
             value_hashes=_Lazy(
                 len(table), lambda c: catalog.hashes(ids[places[c][0]], places[c][1]), every, 0
             )
@@ -155,7 +157,7 @@ class ColumnArrays:
             counts=_Lazy(
                 len(table), lambda c: catalog.counts(ids[places[c][0]], places[c][1]), every, 1
             ),
-            global_ids=_global_ids(columns["examples"].to_pylist()),
+            global_ids=_global_ids(columns["examples"]),
             thresholds=thresholds.resolved(catalog),
         )
 
@@ -194,15 +196,28 @@ class _Lazy(Sequence[Values]):
         return self._all
 
 
-def _global_ids(examples: Sequence[Sequence[str]]) -> Flags:
+def _global_ids(examples: pa.ChunkedArray) -> Flags:
     """Columns all of whose examples are e-mail addresses or UUIDs."""
-    found = [bool(some) and all(map(_GLOBAL_ID.fullmatch, some)) for some in examples]
-    return np.array(found, dtype=np.bool_)
+    import pyarrow.compute as pc  # takes long to load, and a question needs none of it
+
+    listed = examples.combine_chunks()
+    values = listed.flatten()
+    likely = pc.or_(pc.match_substring(values, "@"), pc.equal(pc.binary_length(values), _UUID))
+    before = np.append(0, np.cumsum(pc.fill_null(likely, False).to_numpy(zero_copy_only=False)))
+    ends = listed.offsets.to_numpy() - listed.offsets[0].as_py()
+    sizes = np.diff(ends)
+    found: Flags = (sizes > 0) & (before[ends[1:]] - before[ends[:-1]] == sizes)
+    for column in np.flatnonzero(found).tolist():
+        found[column] = all(map(_GLOBAL_ID.fullmatch, listed[column].as_py()))
+    return found
 
 
-def _numbers(texts: Sequence[str | None], number: Flags) -> Floats:
-    found = [float(t) if n and t else np.nan for t, n in zip(texts, number, strict=True)]
-    return np.array(found, dtype=np.float64)
+def _numbers(texts: pa.ChunkedArray, number: Flags) -> Floats:
+    """Numbers as they are written out; NaN for other columns, and where there is none."""
+    listed = texts.filter(pa.array(number)).to_pylist()
+    found = np.full(len(texts), np.nan)
+    found[number] = [float(text) if text else np.nan for text in listed]
+    return found
 
 
 def spans(starts: Ints, ends: Ints) -> Ints:

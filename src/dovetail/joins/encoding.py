@@ -11,6 +11,7 @@ import numpy as np
 from dovetail.joins.column_arrays import Floats, Ints
 
 Thing = TypeVar("Thing", bound=Hashable)
+Other = TypeVar("Other", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,12 @@ class Encoded(Generic[Thing]):
         seen: dict[Thing, int] = {}
         codes = [seen.setdefault(thing, len(seen)) for thing in things]
         return cls(np.array(codes, dtype=np.int64), list(seen))
+
+
+def encode_by(function: Callable[[Thing], Other], things: Encoded[Thing]) -> Encoded[Other]:
+    """Encode what a function makes of things, asked once for equal ones."""
+    made = Encoded.of([function(thing) for thing in things.dictionary])
+    return Encoded(made.codes[things.codes], made.dictionary)
 
 
 def once(

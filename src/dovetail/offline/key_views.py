@@ -214,5 +214,5 @@ def _folded(texts: _Texts, table: Bytes) -> _Texts:
 
 
 def _counts(flags: npt.NDArray[np.bool_], starts: Places) -> Places:
-    """How many of the bytes of each text are flagged; no text is empty."""
-    return np.add.reduceat(flags.astype(np.int64), starts)
+    """How many of the bytes of each text are flagged; none is empty or of 256 bytes."""
+    return np.add.reduceat(flags.view(np.uint8), starts).astype(np.int64)

@@ -89,13 +89,18 @@ def test_lookups_are_those_of_python_sets(
             values, np.array([number in chosen for number in range(len(sets))])
         )
         counts, common = postings.counts(values), postings.commonness()
+        weights = np.arange(1, len(values) + 1)
+        by_value, by_rows = postings.tally(values, weights)
     expected = [
         (at, number)
         for at, number in product(range(len(values)), range(len(sets)))
         if int(values[at]) in alive[number]
     ]
     assert list(zip(place.tolist(), column.tolist(), strict=True)) == expected
-    assert counts.tolist() == [len(asked & held) for held in alive]
+    assert counts.tolist() == by_value.tolist() == [len(asked & held) for held in alive]
+    assert by_rows.tolist() == [
+        sum(at + 1 for at, number in expected if number == column) for column in range(len(sets))
+    ]
     among = [(n, held) for n, held in enumerate(alive) if n in chosen]
     assert sorted(supersets.tolist()) == [n for n, held in among if asked and asked <= held]
     assert sorted(subsets.tolist()) == [n for n, held in among if held and held <= asked]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
@@ -46,9 +47,7 @@ def _as_children(
     for child in np.flatnonzero(fresh & (arrays.filled > 0)).tolist():
         sample = sample_places(arrays.value_hashes[child], arrays.counts[child])
         rows = arrays.counts[child][sample].astype(np.int64)
-        place, column = postings.columns_holding(arrays.value_hashes[child][sample])
-        by_value = np.bincount(column, minlength=len(arrays))
-        by_rows = np.bincount(column, rows[place], minlength=len(arrays))
+        by_value, by_rows = postings.tally(arrays.value_hashes[child][sample], rows)
         likely = (2 * by_value >= len(sample)) | (2 * by_rows >= rows.sum())
         keys = np.flatnonzero(likely & arrays.key & (arrays.table != arrays.table[child]))
         chosen = found_in(keys, lookup.keys_named_by(arrays.name[child]))
@@ -63,6 +62,7 @@ def _as_parents(
     """Fresh keys with the columns, not fresh themselves, that they likely hold."""
     keys = np.flatnonzero(fresh & arrays.key & (arrays.distinct > 0))
     lookup = NameLookup(arrays, keys)
+    named_by = cache(lambda column: frozenset(lookup.keys_named_by(column).tolist()))
     size, rows = postings.sample_sizes
     for parent in keys.tolist():
         by_value, by_rows = postings.sampled_among(arrays.value_hashes[parent])
@@ -70,7 +70,7 @@ def _as_parents(
         likely &= ~fresh & (arrays.filled > 0) & (arrays.table != arrays.table[parent])
         children = np.flatnonzero(likely)
         chosen = np.array(
-            [parent in lookup.keys_named_by(arrays.name[child]) for child in children.tolist()],
+            [parent in named_by(arrays.name[child]) for child in children.tolist()],
             dtype=np.bool_,
         )
         if distinctive[parent]:

@@ -3,48 +3,65 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.joins.column_arrays import ColumnArrays, Ints
-from dovetail.joins.naming.name_words import Words, core, entity, word_likeness
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints
+from dovetail.joins.encoding import Encoded, encode_by
+from dovetail.joins.naming.name_words import Words, core, entity, initials_of, word_likeness
 from dovetail.joins.naming.persons import PEOPLE_WORD, is_people, is_role
+
+# Words up to which it is quicker to compare with each than to rule some out.
+_FEW = 8
 
 
 class NameLookup:
     """Keys by the words of their tables and of their own names."""
 
     def __init__(self, arrays: ColumnArrays, keys: Ints) -> None:
-        places: dict[str, list[int]] = defaultdict(list)
-        initials: dict[str, list[int]] = defaultdict(list)
-        for key in keys.tolist():
-            about = entity(arrays.ids[arrays.table[key]].name)
-            called = core(arrays.name[key])
-            for word in known_by(about, called):
-                places[word].append(key)
-            for name in (about, called):
-                if len(name) > 1:
-                    initials["".join(sorted(word[0] for word in name))].append(key)
-        self._places = {word: np.array(found) for word, found in places.items() if word}
-        self._initials = {letters: np.array(found) for letters, found in initials.items()}
-        self._similar = SimilarWords(self._places)
+        tables = [arrays.ids[table].name for table in arrays.table[keys].tolist()]
+        about = encode_by(entity, Encoded.of(tables))
+        called = encode_by(core, Encoded.of([arrays.name[key] for key in keys.tolist()]))
+        self._keys = keys
+        self._about, self._called = about.codes, called.codes
+        self._abouts = _ByWord(about.dictionary, [known_by(name, ()) for name in about.dictionary])
+        self._names = _ByWord(called.dictionary, [known_by((), name) for name in called.dictionary])
         self._memory: dict[Words, Ints] = {}
 
     def keys_named_by(self, column: str) -> Ints:
         """The keys that have, in their or their table's name, a word like one of the column's."""
         named = core(column)
         if named not in self._memory:
-            alike = {like for word in asked_by(named) for like in self._similar.of(word)}
-            found = [self._places[word] for word in sorted(alike)]
-            letters = "".join(sorted("".join(named)))
-            found += [self._initials[letters]] if letters in self._initials else []
-            self._memory[named] = (
-                np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
-            )
+            chosen = self._abouts.alike(named)[self._about] | self._names.alike(named)[self._called]
+            self._memory[named] = self._keys[chosen]
         return self._memory[named]
+
+
+class _ByWord:
+    """Names by the words that they are known by, and by their initials."""
+
+    def __init__(self, names: Sequence[Words], known: Sequence[set[str]]) -> None:
+        self._size = len(names)
+        self._places: dict[str, list[int]] = defaultdict(list)
+        self._initials: dict[str, list[int]] = defaultdict(list)
+        for place, (name, words) in enumerate(zip(names, known, strict=True)):
+            for word in words:
+                self._places[word].append(place)
+            if len(name) > 1:
+                self._initials[initials_of(name)].append(place)
+        self._similar = SimilarWords(self._places)
+
+    def alike(self, named: Words) -> Flags:
+        """Which names have a word like one of the given, or initials that these are."""
+        found = np.zeros(self._size, dtype=np.bool_)
+        for word in asked_by(named):
+            for like in self._similar.of(word):
+                found[self._places[like]] = True
+        found[self._initials.get("".join(sorted("".join(named))), [])] = True
+        return found
 
 
 def known_by(about: Words, called: Words) -> set[str]:
@@ -76,15 +93,22 @@ class SimilarWords:
     def of(self, word: str) -> list[str]:
         """The words alike, in order."""
         if word not in self._memory:
-            mine = np.uint64(_letters(word))
             near: set[str] = set()
             for held, part in ((self._begin, word[:1]), (self._end, word[-4:])):
-                found, letters = held.get(part, ([], np.empty(0, dtype=np.uint64)))
-                # Of two like words the shorter has no letter that the longer has not.
-                both = letters & mine
-                near |= {found[at] for at in np.flatnonzero((both == letters) | (both == mine))}
+                if part in held:
+                    near |= _near(word, *held[part])
             self._memory[word] = sorted(n for n in near if word and word_likeness(word, n) > 0)
         return self._memory[word]
+
+
+def _near(word: str, others: list[str], letters: npt.NDArray[np.uint64]) -> set[str]:
+    """Those of some words that have all letters of a word, or no others."""
+    if len(others) <= _FEW:
+        return set(others)
+    mine = np.uint64(_letters(word))
+    # Of two like words the shorter has no letter that the longer has not.
+    both = letters & mine
+    return {others[at] for at in np.flatnonzero((both == letters) | (both == mine))}
 
 
 def _all_letters(words: list[str]) -> npt.NDArray[np.uint64]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, firsts
-from dovetail.joins.encoding import Encoded
+from dovetail.joins.encoding import Encoded, encode_by
 from dovetail.joins.naming.name_lookup import SimilarWords, asked_by, known_by
 from dovetail.joins.naming.name_words import Words, core, entity
 
@@ -24,7 +24,7 @@ class NameMatch:
     word like one of the column's, or initials that the column is called by."""
 
     def __init__(self, arrays: ColumnArrays, keys: Ints) -> None:
-        self._called = Encoded.of([core(name) for name in arrays.name])
+        self._called = encode_by(core, Encoded.of(arrays.name))
         abouts = Encoded.of([entity(table.name) for table in arrays.ids])
         # Keys by what their table and they themselves are called.
         pair = abouts.codes[arrays.table[keys]] * len(self._called.dictionary)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
-from dovetail.joins.encoding import Encoded, once
+from dovetail.joins.encoding import Encoded, encode_by, once
 from dovetail.joins.naming.name_pairs import NamePairs
 from dovetail.joins.naming.name_words import core, entity
 from dovetail.joins.naming.persons import ROLE, is_people, is_role
@@ -15,7 +15,7 @@ class References:
     """Compares what columns are called with each other and with what tables are about."""
 
     def __init__(self, arrays: ColumnArrays) -> None:
-        called = Encoded.of([core(name) for name in arrays.name])
+        called = encode_by(core, Encoded.of(arrays.name))
         about = Encoded.of([entity(table.name) for table in arrays.ids])
         self._called, self._columns = called.codes, len(called.dictionary)
         self._about, self._tables = about.codes, len(about.dictionary)

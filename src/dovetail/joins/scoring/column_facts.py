@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats
+from dovetail.joins.encoding import Encoded
 from dovetail.joins.inclusion.grouping import Groups
 from dovetail.joins.naming.name_words import counts, identifies
 from dovetail.joins.naming.references import References
@@ -37,7 +38,11 @@ class ColumnFacts:
     ) -> ColumnFacts:
         """The facts about all columns."""
         every = np.arange(len(arrays))
-        id_word = np.array([identifies(name) for name in arrays.name], dtype=np.bool_)
+        names = Encoded.of(arrays.name)
+        id_word, count_word = (
+            np.array([says(name) for name in names.dictionary], dtype=np.bool_)[names.codes]
+            for says in (identifies, counts)
+        )
         first = arrays.position == 0
         # How far a column is named after its own table, both ways round: the head word must agree.
         own_name = np.minimum(
@@ -50,7 +55,7 @@ class ColumnFacts:
             global_id=arrays.global_ids,
             own=arrays.key * np.clip(3 * own_name - 1, 0, 1) * np.where(first, 1, 0.5),
             plain=(arrays.number & ~id_word).astype(np.float64),
-            counts=np.array([counts(name) for name in arrays.name], dtype=np.bool_),
+            counts=count_word,
             sparsity=information.sparsity,
             key=key,
             # Two children of one parent share its name too: it counts in full for the own key.

@@ -7,6 +7,7 @@ doubt is kept.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,7 @@ def score_jointly(
     low, high = np.minimum(left, right), np.maximum(left, right)
     pairs, pair = np.unique(low * tables + high, return_inverse=True)
     rank = ranks(features, logit, weights)
+    order = _name_order(arrays, found)
     while True:
         blocked = databases.clashes(pairs // tables, pairs % tables)[pair]
         penalty = weights.clash * blocked
@@ -62,8 +64,11 @@ def score_jointly(
         total = np.round(logit - penalty - weights.competitor * competitors, 9)
         score = 1 / (1 + np.exp(-np.clip(total, -700, 700)))
         sure = np.flatnonzero((score > 0.5) & (competitors < weights.clear))
-        sure = sure[np.lexsort((_name_order(arrays, found.take(sure)), -score[sure]))]
-        grown = [databases.join(int(left[edge]), int(right[edge])) for edge in sure]
+        sure = sure[np.lexsort((order[sure], -score[sure]))]
+        # Two tables that an edge did not join, no later edge between them does.
+        sure = sure[np.sort(np.unique(pair[sure], return_index=True)[1])]
+        ends = zip(left[sure].tolist(), right[sure].tolist(), strict=True)
+        grown = [databases.join(one, other) for one, other in ends]
         if not any(grown):
             return ScoredEdges(found, features, logit, competitors, blocked, score, rank)
 
@@ -101,10 +106,26 @@ def _log_sum(values: Floats, group: Ints) -> Floats:
 
 def _name_order(arrays: ColumnArrays, found: Candidates) -> Ints:
     """The place of each edge in the order of its names, which does not depend on ids."""
-    tables = [table.name for table in arrays.ids]
-    names = [
-        (tables[arrays.table[p]], tables[arrays.table[c]], arrays.name[c], arrays.name[p])
-        for c, p in zip(found.child.tolist(), found.parent.tolist(), strict=True)
-    ]
-    places = {name: place for place, name in enumerate(sorted(set(names)))}
-    return np.array([places[name] for name in names], dtype=np.int64)
+    tables = _alphabetical([table.name for table in arrays.ids])
+    used = np.unique(np.concatenate([found.child, found.parent]))
+    columns = np.zeros(len(arrays), dtype=np.int64)
+    columns[used] = _alphabetical([arrays.name[column] for column in used.tolist()])
+    child, parent = arrays.table[found.child], arrays.table[found.parent]
+    names = (columns[found.parent], columns[found.child], tables[child], tables[parent])
+    order = np.lexsort(names)
+    new = np.zeros(len(found), dtype=np.int64)
+    for part in names:
+        new[1:] |= part[order][1:] != part[order][:-1]
+    places = np.empty(len(found), dtype=np.int64)
+    places[order] = np.cumsum(new)
+    return places
+
+
+def _alphabetical(names: Sequence[str]) -> Ints:
+    """The place of each name in the order of all."""
+    encoded = Encoded.of(names)
+    order = sorted(range(len(encoded.dictionary)), key=encoded.dictionary.__getitem__)
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order))
+    found: Ints = places[encoded.codes]
+    return found

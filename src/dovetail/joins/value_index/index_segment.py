@@ -108,6 +108,20 @@ class IndexSegment:
             place, column = place[order], column[order]
         return place, column
 
+    def tally(self, values: Hashes, rows: Ints) -> tuple[Ints, Ints]:
+        """Per column, how many of some values it holds, and the sum of the rows beside those."""
+        starts, ends = self.posting_ranges(values)
+        columns, size = self.columns[spans(starts, ends)], len(self)
+        by_value = np.bincount(columns, minlength=size)
+        weights = np.repeat(rows, ends - starts)
+        by_rows = np.bincount(columns, weights, minlength=size).astype(np.int64)
+        bitmaps, at = self.frequent_rows(values)
+        for row, weight in zip(bitmaps.tolist(), rows[at].tolist(), strict=True):
+            flags = self.unpacked(self.bitmaps[row])
+            by_value += flags
+            by_rows += weight * flags
+        return by_value, by_rows
+
     def counts(self, values: Hashes) -> Ints:
         """Per column, how many of some values it holds."""
         return self.count_rare(values) + self._bit_sums(self.frequent_rows(values)[0])

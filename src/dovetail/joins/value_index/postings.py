@@ -72,6 +72,15 @@ class Postings:
         order = np.lexsort((column, place))
         return place[order], column[order]
 
+    def tally(self, values: Hashes, rows: Ints) -> tuple[Ints, Ints]:
+        """Per column, how many of some values it holds, and the sum of the rows beside those."""
+        by_value, by_rows = np.zeros((2, self._size), dtype=np.int64)
+        for segment, number in self._segments:
+            there = number >= 0
+            of_value, of_rows = segment.tally(values, rows)
+            by_value[number[there]], by_rows[number[there]] = of_value[there], of_rows[there]
+        return by_value, by_rows
+
     def counts(self, values: Hashes) -> Ints:
         """Per column, how many of some values it holds."""
         return self._per_column(lambda segment: segment.counts(values), np.int64)

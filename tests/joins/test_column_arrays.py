@@ -1,0 +1,35 @@
+"""Facts about columns, taken from the records of all at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from dovetail.joins.column_arrays import _GLOBAL_ID, _global_ids, _numbers
+
+MAIL, UUID = "ada@post.example", "123e4567-e89b-12d3-a456-426614174000"
+EXAMPLES = [
+    [MAIL, "b@c.de"],
+    [MAIL, "b@c"],
+    [UUID, MAIL],
+    [UUID[:-1] + "x"],
+    [],
+    ["x", MAIL],
+    [UUID],
+    ["a b@c.de"],
+]
+
+
+def test_columns_of_global_ids_are_those_whose_examples_all_are() -> None:
+    halves = [pa.array(part, pa.list_(pa.string())) for part in (EXAMPLES[:3], EXAMPLES[3:])]
+    expected = [bool(some) and all(map(_GLOBAL_ID.fullmatch, some)) for some in EXAMPLES]
+    assert _global_ids(pa.chunked_array(halves)).tolist() == expected
+    assert expected == [True, False, True, False, False, False, True, False]
+    assert _global_ids(pa.chunked_array([halves[1].slice(1)])).tolist() == expected[4:]
+
+
+def test_numbers_are_read_where_a_column_holds_them() -> None:
+    texts = pa.chunked_array([["1.5", "x", None], ["", "-7", "12"]])
+    number = np.array([True, False, True, True, True, False])
+    found = _numbers(texts, number)
+    assert np.array_equal(found, [1.5, np.nan, np.nan, np.nan, -7, np.nan], equal_nan=True)
