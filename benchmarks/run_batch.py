@@ -1,13 +1,15 @@
 """Have recorded requests answered by a model of your own, on a GPU or without.
 
     python run_batch.py FOLDER --model WEIGHTS [--watch] [--seconds N] [--most N] [--budget TOKENS]
+        [--tokenizer FOLDER]
 
 FOLDER holds requests.jsonl, as `--llm replay:FOLDER` writes it or as OpenAI's Batch API takes it.
 Replies are appended to responses.jsonl beside it as they end; what is answered there is not asked
 again, so a run that was killed goes on where it stopped. WEIGHTS is a folder as transformers saves
-it, or a .gguf file (which needs the packages gguf and accelerate). Decoding is greedy, under the
-model's chat template. With --watch the weights stay loaded and new requests are answered as they
-come, until the file `done` stands in FOLDER or the seconds are over.
+it, or a .gguf file (which needs the packages gguf and accelerate; its tokenizer is made anew in
+about half a minute, unless --tokenizer names a folder with a saved one). Decoding is greedy, under
+the model's chat template. With --watch the weights stay loaded and new requests are answered as
+they come, until the file `done` stands in FOLDER or the seconds are over.
 
 Requests are answered in the order of the file, a wave of them at a time. Within a wave those that
 begin alike are answered together: what they have in common is read once, and a reply that ends
@@ -256,7 +258,9 @@ class _Row:
 class Weights:
     """A causal language model of transformers, in half precision where there is a GPU."""
 
-    def __init__(self, place: Path, device: str | None = None) -> None:
+    def __init__(
+        self, place: Path, device: str | None = None, tokenizer: Path | None = None
+    ) -> None:
         import torch
         from transformers import AttentionInterface, AutoModelForCausalLM, AutoTokenizer
 
@@ -269,7 +273,8 @@ class Weights:
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self.budget = BUDGET if self._device == "cpu" else BUDGET_ON_GPU
         precision = torch.float32 if self._device == "cpu" else torch.bfloat16
-        self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **gguf)
+        saved = (str(tokenizer), {}) if tokenizer else (folder, gguf)
+        self._tokenizer = AutoTokenizer.from_pretrained(saved[0], local_files_only=True, **saved[1])
         model = AutoModelForCausalLM.from_pretrained(
             folder, local_files_only=True, dtype=precision, **gguf
         )
@@ -337,7 +342,7 @@ class Weights:
         """Read prompts into their slots and write the first token of each reply."""
         slots = list(fresh)
         widest = max(len(prompt.tokens) for prompt in fresh.values()) - shared
-        at_once = max(1, _READ_AT_ONCE // widest)
+        at_once = max(1, min(_READ_AT_ONCE, self.budget) // widest)
         for start in range(0, len(slots), at_once):
             part = slots[start : start + at_once]
             cache.slots = self._torch.tensor(part, device=self._device)
@@ -449,7 +454,7 @@ def serve(given: argparse.Namespace, weights: Weights, until: float) -> None:
                 return
             time.sleep(_PAUSE)
             continue
-        prompts = [weights.read(request) for request in missing[:WAVE]]
+        prompts = [weights.read(request) for request in missing[: given.wave]]
         fitting = [prompt for prompt in prompts if prompt.length <= weights.longest]
         unfit = {prompt.id for prompt in prompts if prompt.length > weights.longest}
         if unfit:
@@ -460,7 +465,7 @@ def serve(given: argparse.Namespace, weights: Weights, until: float) -> None:
             weights.respond,
             given.folder / RESPONSES,
             model=given.name or given.model.stem,
-            budget=given.budget or weights.budget,
+            budget=weights.budget,
             until=until,
         )
         if given.limit:
@@ -477,6 +482,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, help="stop after so many, answered or not")
     parser.add_argument("--most", type=int, help="no reply has more tokens, whatever was asked for")
     parser.add_argument("--budget", type=int, help="tokens in the cache")
+    parser.add_argument("--tokenizer", type=Path, help="a folder [the one of the weights]")
+    parser.add_argument("--wave", type=int, default=WAVE, help="requests taken up at a time")
     parser.add_argument("--limit", type=int, help="answer at most so many requests")
     parser.add_argument("--device", help="where the model runs [cuda where there is one]")
     given = parser.parse_args()
@@ -484,7 +491,9 @@ def main() -> None:
     known, missing = answered(given.folder / RESPONSES), _missing(given, set())
     print(f"{len(known)} answered before, {len(missing)} to go", flush=True)
     if missing or given.watch:
-        serve(given, Weights(given.model, given.device), until)
+        weights = Weights(given.model, given.device, given.tokenizer)
+        weights.budget = given.budget or weights.budget
+        serve(given, weights, until)
 
 
 if __name__ == "__main__":

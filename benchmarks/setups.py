@@ -5,8 +5,8 @@ Systems stand in the order in which they are worth being measured: requests are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from dovetail.bench.run_key import ORACLE
 
@@ -35,7 +35,15 @@ class Setup:
     settings: Mapping[str, str] = field(default_factory=dict)
     purposes: bool = False
 
+    def only(self, names: Collection[str] | None) -> Setup:
+        """The setup with these systems alone; without names, with all."""
+        if not names:
+            return self
+        return replace(self, systems=tuple(each for each in self.systems if each.name in names))
 
+
+# These ask a model several times, and what they ask next depends on its reply.
+AGENTS = ("react", "arm")
 # DR@5, DR@8 and DR@10 are one ranking, cut; JAR and REAR return 5 tables, as published.
 _COMPARED = (
     System("dense", (5, 8, 10)),

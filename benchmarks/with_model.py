@@ -17,6 +17,7 @@ nothing waits any more, or as far as it is with --incomplete.
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,6 +52,9 @@ CORPORA = ("spider_dev", "bird_dev", "mmqa")
 # Requests too long for a model stay without a reply; so many questions may wait for one.
 _MOST_WAITING = 0.01
 _PAUSE, DONE = 1.0, "done"
+# Seconds without a reply after which those that wait are taken for unanswerable.
+_SILENCE = 20.0
+_ID = re.compile(rb'"custom_id": ?"([^"]+)"')
 SHOWN = (
     "selection", "stages", "sweep", "recovery", "connectors", "model-calls", "per-question",
     "tokens", "lengths", "tertiles", "paired", "execution", "paired-execution", "answer-errors",
@@ -110,13 +114,17 @@ def _sets(experiment: Experiment, system: System) -> Iterator[Json]:
 
 
 def waiting(folder: Path) -> int:
-    """How many requests of a folder have no reply yet."""
-    asked, told = (_lines(folder / name) for name in (REQUESTS, RESPONSES))
-    return asked - told
+    """How many requests of a folder have no reply yet; a recording may hold more than is asked."""
+    return len(_ids(folder / REQUESTS) - _ids(folder / RESPONSES))
 
 
-def _lines(file: Path) -> int:
-    return file.read_bytes().count(b"\n") if file.is_file() else 0
+def replies(folder: Path) -> int:
+    """How many replies a folder holds."""
+    return len(_ids(folder / RESPONSES))
+
+
+def _ids(file: Path) -> set[bytes]:
+    return set(_ID.findall(file.read_bytes())) if file.is_file() else set()
 
 
 def passes(
@@ -129,17 +137,25 @@ def passes(
     """Make passes until nothing waits, or no reply comes in time; tells whether all is measured.
 
     `one_pass` tells whether it left nothing open. Without a folder of replies one pass is enough.
+    A pass follows as soon as all is answered that can be: a request too long for the model never
+    is, so the silence after other replies is enough.
     """
     until = clock() + seconds
-    while not one_pass():
-        before = waiting(folder) if folder else 0
-        if not before:
+    while True:
+        told = replies(folder) if folder else 0
+        if one_pass():
+            return True
+        if not folder:
             return False
-        while waiting(folder or Path()) and clock() < until:
+        latest, since = replies(folder), clock()
+        while waiting(folder) and clock() < until:
             pause(_PAUSE)
-        if waiting(folder or Path()) == before:
+            if replies(folder) > latest:
+                latest, since = replies(folder), clock()
+            elif latest > told and clock() - since > _SILENCE:
+                break
+        if replies(folder) == told:
             return False
-    return True
 
 
 def chapters(found: Sequence[tuple[Setup, Measured]], model: str) -> Iterator[tuple[str, str]]:
@@ -171,6 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("data", nargs="*")
     parser.add_argument("--llm", required=True, help="openai:NAME, local:FILE or replay:FOLDER")
     parser.add_argument("--setup", choices=[each.name for each in SETUPS], action="append")
+    parser.add_argument("--system", action="append", help="of a setup, only this one [all]")
     parser.add_argument("--sample", type=int, help="ask so many questions of each corpus [all]")
     parser.add_argument("--wait", type=float, default=0, help="seconds for replies to come")
     parser.add_argument("--incomplete", action="store_true", help="write pages in any case")
@@ -183,7 +200,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     replayed = folder if given.llm.startswith("replay:") else None
     settings = Settings(llm=given.llm, sql_repair=False)
     model = open_llm(given.llm, workers=1).model_id.rpartition(":")[2]
-    setups = [each for each in SETUPS if each.name in (given.setup or [each.name])]
+    setups = [
+        each.only(given.system) for each in SETUPS if each.name in (given.setup or [each.name])
+    ]
     known = [f".bench/data/{name}" for name in CORPORA]
     data = given.data or [place for place in known if Path(place).is_dir()]
     made: dict[str, list[tuple[Setup, Measured]]] = {}
@@ -201,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not complete and not given.incomplete:
         print("pages are written when all are answered, or with --incomplete")
         return
-    if replayed:
+    if replayed and complete:
         (replayed / DONE).touch()
     for found in made.values():
         write_chapters(given.pages, dict(chapters(found, model)))

@@ -35,13 +35,17 @@ def test_the_ablations_are_there_with_answers_where_the_paper_has_them() -> None
 
 
 def ask(folder: Path, count: int) -> None:
-    with (folder / "requests.jsonl").open("a") as file:
-        file.writelines(json.dumps({"custom_id": str(at)}) + "\n" for at in range(count))
+    write(folder / "requests.jsonl", count)
 
 
 def reply(folder: Path, count: int) -> None:
-    with (folder / "responses.jsonl").open("a") as file:
-        file.writelines(json.dumps({"custom_id": str(at)}) + "\n" for at in range(count))
+    write(folder / "responses.jsonl", count)
+
+
+def write(file: Path, count: int) -> None:
+    there = len(file.read_text().splitlines()) if file.exists() else 0
+    with file.open("a") as lines:
+        lines.writelines(json.dumps({"custom_id": str(there + at)}) + "\n" for at in range(count))
 
 
 def test_passes_go_on_while_replies_come(tmp_path: Path) -> None:
@@ -76,6 +80,33 @@ def test_passes_end_where_no_reply_comes_in_time(tmp_path: Path) -> None:
     assert not passes(one_pass, tmp_path, 3, clock=lambda: float(next(ticks)), pause=pause)
     assert waiting(tmp_path) == 1
     assert not passes(lambda: False, None, 0, clock=lambda: 0.0)
+
+
+def test_what_is_answered_while_a_pass_runs_makes_another(tmp_path: Path) -> None:
+    script = iter([False, False, True])
+
+    def one_pass() -> bool:
+        ask(tmp_path, 1)
+        reply(tmp_path, 1)
+        return next(script)
+
+    assert passes(one_pass, tmp_path, 100, clock=lambda: 0.0, pause=lambda _: None)
+
+
+def test_a_request_that_is_never_answered_holds_no_pass_up(tmp_path: Path) -> None:
+    """One of three is too long for the model; the others are answered at once."""
+    ticks = iter(range(10_000))
+    script = iter([False, True])
+
+    def one_pass() -> bool:
+        ask(tmp_path, 3)
+        return next(script)
+
+    def pause(_: float) -> None:
+        reply(tmp_path, 0 if (tmp_path / "responses.jsonl").exists() else 2)
+
+    assert passes(one_pass, tmp_path, 5_000, clock=lambda: float(next(ticks)), pause=pause)
+    assert next(ticks) < 1_000
 
 
 def row(retriever: str, **more: object) -> Json:

@@ -1,0 +1,44 @@
+"""benchmarks/on_gpu.py: which jobs run side by side, and the recording they leave."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import pairwise
+from pathlib import Path
+
+from benchmarks.on_gpu import gather, jobs
+from benchmarks.setups import SETUPS
+
+
+def systems(options: tuple[str, ...]) -> list[str]:
+    return [value for name, value in pairwise(options) if name == "--system"]
+
+
+def test_every_system_of_every_setup_is_in_one_job(tmp_path: Path) -> None:
+    found = list(jobs(tmp_path, ["data/spider"]))
+    assert [job.folder.name for job in found] == ["spider-ours", "spider-paper", "spider-agents"]
+    *main, agents = found
+    for job, setup in zip(main, SETUPS, strict=True):
+        named = [*systems(job.options), *systems(agents.options)]
+        assert sorted(named) == sorted({system.name for system in setup.systems})
+
+
+def test_a_job_asks_and_answers_in_the_same_folder(tmp_path: Path) -> None:
+    given = argparse.Namespace(
+        model=Path("weights.gguf"), name=None, tokenizer=None, sample=7, seconds=9.0
+    )
+    job = next(jobs(tmp_path, ["data/spider"]))
+    asks, answers = job.asks(given), job.answers(given)
+    assert f"replay:{job.folder}?model=weights" in asks
+    assert asks[-2:] == ["--sample", "7"]
+    assert str(job.folder) in answers
+    assert "--watch" in answers
+
+
+def test_the_recording_holds_every_whole_reply_once(tmp_path: Path) -> None:
+    parts = list(jobs(tmp_path, ["a"]))
+    for part, text in zip(parts, ("1\n2\n", "2\n3\ntorn", ""), strict=True):
+        part.folder.mkdir()
+        (part.folder / "responses.jsonl").write_text(text)
+    assert gather(tmp_path, parts) == 3
+    assert (tmp_path / "responses.jsonl").read_text() == "1\n2\n3\n"
