@@ -147,12 +147,12 @@ def passes(
             return True
         if not folder:
             return False
-        latest, since = replies(folder), clock()
+        latest, heard = replies(folder), clock()
         while waiting(folder) and clock() < until:
             pause(_PAUSE)
             if replies(folder) > latest:
-                latest, since = replies(folder), clock()
-            elif latest > told and clock() - since > _SILENCE:
+                latest, heard = replies(folder), clock()
+            elif latest > told and clock() - heard > _SILENCE:
                 break
         if replies(folder) == told:
             return False
