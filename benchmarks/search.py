@@ -1,16 +1,19 @@
-"""How long does search take? From a question to its ten best tables, at 1k, 10k and 100k tables.
+"""How long does search take? From a question to its ten best tables, at 1k to 1M tables.
 
-    python benchmarks/search.py [--tables 1000,10000,100000] [--lancedb PYTHON] [--json]
+    python benchmarks/search.py [--tables 1000,10000,100000] [--lancedb PYTHON] [--keep FOLDER]
+                                [--json]
 
-Lakes are clones of the sample corpus: its schemas under varied names, up to fifty values of every
-column (a third of the columns with values of the clone's own), its joins inside every clone. Their
-vectors are not embedded, but drawn around those of the originals: a hundred thousand tables have
-some seven hundred thousand texts. Everything else is as `dovetail index` makes it. A lake is made
-in one process and asked in another: the 120 questions of the sample, one after the other, after a
-round that is not counted. Figures are milliseconds of CPU time on one processor, beyond the
-embedding of the question, which has a row of its own.
+Lakes are clones of the sample corpus with varied names (`search_lakes.py`). A lake is made in one
+process and asked in another: the 120 questions of the sample, one after the other, after a round
+that is not counted. Figures are milliseconds of CPU time on one processor, beyond the embedding of
+the question, which has a row of its own. With --keep the lake stays in a folder, and is asked again
+if it is there.
 
-search   `Searcher.search`: words, values, vectors, headers, neighbours
+search   `Searcher.search`: words, values, vectors, headers, neighbours; the four parts below it:
+lexical  looking the words of the question up
+linking  looking its values up
+nearest  the nearest tables by their vectors
+fusion   all the rest: the pool, its signals, the ranking
 dense    `Searcher.dense`: vectors alone; `recall` is its share of the true ten nearest
 numpy    the ten nearest by brute force: a matrix product and a partial sort
 lancedb  the ten nearest by LanceDB, exact, in the Python given by --lancedb
@@ -27,44 +30,35 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.search_lakes import Lake, index_segment, written_around
 
 from dovetail.bench.datasets import open_dataset
 from dovetail.catalog.reader import CatalogReader
-from dovetail.catalog.records import ColumnRecord, TableRecord
-from dovetail.catalog.segment import SegmentWriter
-from dovetail.catalog.writer import writing
-from dovetail.domain import Table, TableId
-from dovetail.joins.cache import join_edges
+from dovetail.joins.value_index.segment_store import FOLDER, save_segment, table_keys
 from dovetail.models.embed_minilm import open_minilm
 from dovetail.search.dense import Dense
-from dovetail.search.headers import HeaderVectors
 from dovetail.search.index import Index, IndexInputs, open_index, save_index
 from dovetail.search.lexical import Lexical
-from dovetail.search.neighbours import Neighbours
+from dovetail.search.noted_terms import NotedTerms
 from dovetail.search.searcher import Searcher
+from dovetail.search.value_linking import ValueLinker
 from dovetail.search.values import ValueIndex
 
 if TYPE_CHECKING:
     from dovetail.search.dense import Vectors
 
 HERE = Path(__file__).resolve()
-SEED, K, MOST_VALUES = 7, 10, 50
-SPREAD = 0.35  # length of the noise on a vector of length one
-QUERIES, VECTORS = "queries.npy", "lines.npy"
+K = 10
+QUERIES, VECTORS, HEADERS = "queries.npy", "lines.npy", "header_lines.npy"
 ONE_CORE = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LANCE_CPU_THREADS", "RAYON_NUM_THREADS")
-WORDS = [
-    f"{first}{second}"
-    for first in ("ar", "bel", "cor", "dan", "el", "fer", "gol", "hor", "il", "jun", "kar", "lim")
-    for second in ("ba", "co", "dex", "fi", "gan", "lo", "mit", "nor", "pa", "rus", "ta", "vik")
-]
 # Reads the vectors beside the catalog, and answers with milliseconds per question.
 IN_LANCEDB = """
 import sys, tempfile, time, numpy as np, lancedb, pyarrow as pa
@@ -81,77 +75,6 @@ print(spent)
 """
 
 
-def around(vectors: Vectors, places: npt.NDArray[np.int64]) -> Vectors:
-    """A vector near the original at each place."""
-    drawn = np.random.default_rng(SEED)
-    found = np.empty((len(places), vectors.shape[1]), dtype=np.float32)
-    for start in range(0, len(places), 20_000):
-        part = vectors[places[start : start + 20_000]]
-        noise = drawn.standard_normal(part.shape, dtype=np.float32)
-        near = part + SPREAD * noise / np.linalg.norm(noise, axis=1, keepdims=True)
-        found[start : start + 20_000] = near / np.linalg.norm(near, axis=1, keepdims=True)
-    return found
-
-
-class Clones:
-    """So many copies of the tables of a catalog, written as a catalog of their own.
-
-    The source of a table begins with the number of its copy; its digest is the original's place.
-    """
-
-    def __init__(self, sample: CatalogReader, count: int) -> None:
-        self._sample = sample
-        self._count = count
-        self._tables = list(sample)
-        self._drawn = Random(SEED)
-
-    def write(self, path: Path) -> CatalogReader:
-        """The clones as a catalog."""
-        manifest = self._sample.manifest
-        with writing(path) as writer, writer.staging() as folder:
-            with SegmentWriter(folder) as segment:
-                records = [self._record(number, segment) for number in range(self._count)]
-                name = segment.finish_tables(records, manifest.profile)
-            adopted = writer.adopt(folder, name)
-            return writer.commit(
-                adopted.records().sorted(), {name: adopted}, profile=manifest.profile,
-                roots=manifest.roots, skipped=(),
-            )  # fmt: skip
-
-    def _record(self, number: int, writer: SegmentWriter) -> TableRecord:
-        copy, original = divmod(number, len(self._tables))
-        table = self._tables[original]
-        name = f"{table.name}_{self._drawn.choice(WORDS)}" if copy else table.name
-        return TableRecord(
-            id=TableId(f"{copy:05}/{table.id.source}", name),
-            root=self._sample.manifest.roots[0].label,
-            rows=table.rows,
-            digest=str(original),
-            token="",
-            sample=(),
-            columns=tuple(
-                self._column(table, place, copy, writer) for place in range(len(table.columns))
-            ),
-        )
-
-    def _column(self, table: Table, place: int, copy: int, writer: SegmentWriter) -> ColumnRecord:
-        column, drawn = table.columns[place], self._drawn
-        number = int(self._sample.records.bounds[self._sample.ids.index(table.id)]) + place
-        hashes = self._sample.hashes(table.id, place)[:MOST_VALUES]
-        (phrases,) = self._sample.phrases([number])
-        phrases = phrases[:MOST_VALUES]
-        if copy and drawn.random() < 1 / 3:  # an odd factor makes other values of them, one to one
-            odd = np.uint64(2 * copy + 1)
-            hashes, phrases = np.sort(hashes * odd), np.sort(phrases * odd)
-        if copy and drawn.random() < 1 / 4:
-            column = replace(column, name=f"{drawn.choice(WORDS)}_{column.name}")
-        ones = np.ones(len(hashes), dtype=np.uint32)
-        distinct, hashes_at, _ = writer.add_value_hashes([(hashes, ones)] if len(hashes) else [])
-        phrases_at, said = writer.add_phrases([phrases])
-        column = replace(column, profile=replace(column.profile, distinct=distinct))
-        return ColumnRecord(column, hashes_at, None, phrases_at, said)
-
-
 def make(count: int, path: Path) -> None:
     """Write a lake, its index, and the vectors for the other ways."""
     sample = open_dataset("sample").catalog()
@@ -159,37 +82,33 @@ def make(count: int, path: Path) -> None:
     index = open_index(sample, IndexInputs(embedder))
     assert index.dense is not None
     assert index.headers is not None
-    catalog = Clones(sample, count).write(path)
-    original = np.array([int(digest) for digest in catalog.records.tables["digest"].to_pylist()])
-    copy = [int(source[:5]) for source in catalog.records.tables["source"].to_pylist()]
-    lines = around(index.dense.vectors(np.arange(len(sample))), original)
-    first = np.repeat(sample.records.bounds[original] - catalog.records.bounds[:-1],
-                      np.diff(catalog.records.bounds))  # fmt: skip
-    columns = first + np.arange(len(first))
-    np.save(path / VECTORS, lines)
+    lake = Lake(sample, count)
+    step("names drawn")
+    catalog = lake.write(path)
+    step("catalog written")
+    table_vectors = index.dense.vectors(np.arange(len(sample)))
+    lines = written_around(path / VECTORS, table_vectors, lake.original, np.float32)
+    headers = lake.headers(index.headers.of(slice(None)), path / HEADERS)
+    step("vectors drawn")
     questions = open_dataset("sample").questions()
     np.save(path / QUERIES, embedder.embed_queries([question.text for question in questions]))
-    place = {key: at for at, key in enumerate(zip(copy, original.tolist(), strict=True))}
-    ids = {table: at for at, table in enumerate(sample.ids)}
-    pairs = {
-        (place[number, ids[edge.left]], place[number, ids[edge.right]]): edge.score
-        for edge in reversed(join_edges(sample))
-        for number in range(max(copy) + 1)
-        if edge.left != edge.right
-        and {(number, ids[edge.left]), (number, ids[edge.right])} <= place.keys()
-    }
-    clones = Index(
-        lexical=Lexical.build(catalog, {}),
-        joined=Neighbours.build({table: at for at, table in enumerate(catalog.ids)}, (), pairs),
-        values=ValueIndex.of(catalog),
-        dense=Dense.build(lines),
-        headers=HeaderVectors(
-            around(index.headers.of(slice(None)), columns).astype(np.float16),
-            np.arange(len(columns), dtype=np.int32),
-        ),
-    )
+    save_segment(path / FOLDER, index_segment(lake, table_keys(catalog)))
+    values = ValueIndex.of(catalog)
+    step("values indexed")
+    lexical = Lexical.build(lake.tables(), {})
+    step("words indexed")
+    dense = Dense.build(lines)
+    step("vectors indexed")
+    clones = Index(lexical, lake.neighbours(index.joined), values, dense, headers)
     save_index(clones, catalog, IndexInputs(embedder))
+    (path / HEADERS).unlink()
+    step("index saved")
     Searcher(catalog, IndexInputs(embedder)).search("so that all that is kept has been made", K)
+
+
+def step(what: str) -> None:
+    """Say on standard error what is done, and at what cost so far."""
+    print(f"{what}: {time.process_time():.0f} s, {memory():.0f} MB", file=sys.stderr, flush=True)
 
 
 class Known:
@@ -219,6 +138,42 @@ def spent(ask: Callable[[str], object], questions: Sequence[str]) -> list[float]
     return found
 
 
+class Parts:
+    """CPU time of the parts of a search, taken by wrapping the methods that do them."""
+
+    METHODS: ClassVar = {
+        "lexical": (NotedTerms, "apply"),
+        "linking": (ValueLinker, "link"),
+        "nearest": (Searcher, "_nearest"),
+    }
+
+    def __init__(self) -> None:
+        self.times: dict[str, list[float]] = {name: [] for name in (*self.METHODS, "fusion")}
+        self._spent = dict.fromkeys(self.METHODS, 0.0)
+        for name, (kind, method) in self.METHODS.items():
+            setattr(kind, method, self._timed(name, getattr(kind, method)))
+
+    def _timed(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*arguments: Any) -> Any:
+            began = time.process_time()
+            try:
+                return method(*arguments)
+            finally:
+                self._spent[name] += 1e3 * (time.process_time() - began)
+
+        return timed
+
+    def search(self, searcher: Searcher, question: str) -> None:
+        """Search, and keep what each part took."""
+        self._spent = dict.fromkeys(self.METHODS, 0.0)
+        began = time.process_time()
+        searcher.search(question, K)
+        whole = 1e3 * (time.process_time() - began)
+        for name, spent in self._spent.items():
+            self.times[name].append(spent)
+        self.times["fusion"].append(whole - sum(self._spent.values()))
+
+
 def ask(path: Path) -> dict[str, Any]:
     """Ask every question of a lake in every way."""
     questions = [question.text for question in open_dataset("sample").questions()]
@@ -236,10 +191,14 @@ def ask(path: Path) -> dict[str, Any]:
     searcher = Searcher(catalog, IndexInputs(known))
     searcher.search(questions[0], K)
     opened = time.process_time() - began
+    first_mb = memory() - before
     times["search"] = spent(lambda question: searcher.search(question, K), questions)
     after, own = memory(), private_memory() - own
     times["dense"] = spent(lambda question: searcher.dense(question, K), questions)
-    lines = np.load(path / VECTORS)
+    parts = Parts()
+    spent(lambda question: parts.search(searcher, question), questions)
+    times |= {name: each[len(questions) :] for name, each in parts.times.items()}
+    lines = np.load(path / VECTORS, mmap_mode="r")
     nearest: dict[str, set[int]] = {}
 
     def brute(question: str) -> None:
@@ -256,6 +215,7 @@ def ask(path: Path) -> dict[str, Any]:
         "tables": len(catalog),
         "columns": len(catalog.records.columns),
         "opened_s": opened,
+        "opened_mb": first_mb,
         "memory_mb": after - before,
         "private_mb": own,
         "recall": right / K / len(questions),
@@ -285,18 +245,20 @@ def run(python: str, *arguments: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
-def measure(count: int, lancedb: str | None) -> dict[str, Any]:
+def measure(count: int, lancedb: str | None, keep: str | None) -> dict[str, Any]:
     """One lake, made and asked."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "catalog"
-        run(sys.executable, str(HERE), "--make", str(count), str(path))
+        path = Path(keep or folder) / f"lake-{count}"
+        if not (path / QUERIES).exists():
+            run(sys.executable, str(HERE), "--make", str(count), str(path))
         found: dict[str, Any] = json.loads(run(sys.executable, str(HERE), "--ask", str(path)))
         if lancedb:
             arguments = (str(path), VECTORS, QUERIES, str(K))
             found["times"]["lancedb"] = json.loads(run(lancedb, "-c", IN_LANCEDB, *arguments))
     for way, times in found["times"].items():
-        p50, p99 = np.percentile(times, (50, 99))
-        found["times"][way] = {"p50": round(float(p50), 3), "p99": round(float(p99), 3)}
+        found["times"][way] = {
+            f"p{each}": round(float(np.percentile(times, each)), 3) for each in (50, 95, 99)
+        }
     return found
 
 
@@ -304,6 +266,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tables", default="1000,10000,100000", help="sizes, with commas between")
     parser.add_argument("--lancedb", help="a Python that has lancedb")
+    parser.add_argument("--keep", help="a folder that lakes are kept in")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--make", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--ask", help=argparse.SUPPRESS)
@@ -316,17 +279,19 @@ def main() -> None:
         print(json.dumps(ask(Path(options.ask)) if options.ask else None))
         return
     for size in options.tables.split(","):
-        found = measure(int(size), options.lancedb)
+        found = measure(int(size), options.lancedb, options.keep)
         if options.json:
             print(json.dumps(found), flush=True)
             continue
         print(
             f"{found['tables']:,} tables, {found['columns']:,} columns: opened in "
-            f"{found['opened_s']:.1f} s, {found['memory_mb']:.0f} MB, recall {found['recall']:.4f}"
+            f"{found['opened_s']:.1f} s with {found['opened_mb']:.0f} MB, then "
+            f"{found['memory_mb']:.0f} MB, recall {found['recall']:.4f}"
         )
         for way, times in found["times"].items():
             print(
-                f"  {way:<10} p50 {times['p50']:>8.2f} ms   p99 {times['p99']:>8.2f} ms", flush=True
+                f"  {way:<10}" + "".join(f" {p} {ms:>8.2f} ms  " for p, ms in times.items()),
+                flush=True,
             )
 
 

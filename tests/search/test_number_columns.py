@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dovetail
+from dovetail.search.number_columns import NumberColumns
 from tests.support.pile import Pile, catalog_of
 
 ORDERS = "order_id INTEGER, placed_year INTEGER, zip TEXT, amount REAL, placed DATE"
@@ -47,6 +49,15 @@ def test_a_key_that_counts_rows_is_no_holder_of_a_year(catalog: dovetail.Catalog
     assert "order_id" not in names
     assert "parcel_id" not in names
     assert len(bounds) == 3
+
+
+def test_all_columns_at_once_are_judged_as_each_alone(catalog: dovetail.Catalog) -> None:
+    numbers = NumberColumns(catalog)
+    every = np.arange(len(catalog.records.columns))
+    slow = [column for column in every.tolist() if not numbers.counted_through(column)]
+    assert 0 < len(slow) < len(every)
+    assert numbers.not_counted_through(every).tolist() == slow
+    assert numbers.not_counted_through(every[:0]).tolist() == []
 
 
 def test_a_word_that_only_relates_others_is_no_reason(catalog: dovetail.Catalog) -> None:

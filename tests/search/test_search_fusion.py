@@ -59,9 +59,10 @@ def test_cover_and_gain_are_what_loops_say(
 ) -> None:
     cover = Coverage(words, values, COUNT)
     mass = math.sqrt(max(sum(word.weight for word in words), 1e-6))
-    gained = cover.gain(np.arange(COUNT), neighbours(linked))
+    covered = cover.of(np.arange(COUNT), neighbours(linked))
+    gained = covered.gain
     for table in range(COUNT):
-        for found, said in ((cover.words, words), (cover.values, values)):
+        for found, said in ((covered.words, words), (covered.values, values)):
             slow = sum(one.weight / mass * match(one, table) for one in said)
             assert found[table] == pytest.approx(slow, rel=1e-4, abs=1e-4)
         gain = 0.0

@@ -228,6 +228,15 @@ def spans(starts: Ints, ends: Ints) -> Ints:
     return every
 
 
+def sorted_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """Pairs in order; to see that they are in order already is much quicker than to sort them."""
+    steps = np.diff(first)
+    if ((steps > 0) | ((steps == 0) & (np.diff(second) >= 0))).all():
+        return first, second
+    order = np.lexsort((second, first))
+    return first[order], second[order]
+
+
 def firsts(ordered: npt.NDArray[Any]) -> Ints:
     """The places where a new value begins."""
     if not len(ordered):

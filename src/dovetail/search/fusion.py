@@ -17,16 +17,20 @@ import numpy.typing as npt
 
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.query import QueryTerm
+from dovetail.search.top_tables import WeightedTerm, top_tables
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
 Signals = Mapping[str, Floats]
 
 # The probability that a table is needed, by its score and by its distance from the best one's: a
 # logistic curve fitted on four corpora at once (leaving one out moves no constant by more than a
 # tenth).
 _BY_SCORE, _BY_DISTANCE, _OFFSET = 1.8, 3.6, -2.2
+# Tables up to which a sum for each of them is the quickest way to those that lead.
+_MOST_SUMMED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +47,67 @@ class Weights:
 DEFAULT = Weights()
 
 
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What some tables cover of a query: its words, its values, and both by their neighbours.
+
+    `names` is the share of their own names that the query says.
+    """
+
+    words: Floats
+    values: Floats
+    names: Floats
+    gain: Floats
+
+
 class Coverage:
-    """How well each table of a catalog covers the terms of a query, its words and its values."""
+    """How well the tables of a catalog cover the terms of a query, its words and its values."""
 
     def __init__(self, words: Sequence[QueryTerm], values: Sequence[QueryTerm], count: int) -> None:
         # Coverage adds up with the length of a question, but not in proportion to it.
         mass = math.sqrt(max(sum(word.weight for word in words), 1e-6))
-        self._terms = [(term.weight / mass, term) for term in (*words, *values)]
-        split = len(words)
-        self.words = _summed([(w, t.tables, t.match) for w, t in self._terms[:split]], count)
-        self.values = _summed([(w, t.tables, t.match) for w, t in self._terms[split:]], count)
-        self.names = _summed([(1.0, term.tables, term.name_share) for term in words], count)
+        weighted = [(term.weight / mass, term) for term in (*words, *values)]
+        self._words, self._values = weighted[: len(words)], weighted[len(words) :]
+        self._count = count
 
-    def gain(self, tables: Ints, joined: Neighbours) -> Floats:
-        """What the neighbours of each table cover beyond it, each by the score of its join."""
-        total = np.zeros(len(tables), dtype=np.float32)
-        if not len(tables):
-            return total
+    def leaders(self, pool: int, allowed: Flags | None, most: int = _MOST_SUMMED) -> list[Ints]:
+        """The allowed tables that cover the words best, and those that cover the values best.
+
+        In a catalog of more than `most` tables they come by way of the rarest terms.
+        """
+        if self._count > most:
+            words = [WeightedTerm(term, weight, 1.0) for weight, term in self._words]
+            values = [WeightedTerm(term, weight, 0.0) for weight, term in self._values]
+            return [top_tables(each, pool, self._count, allowed) for each in (words, values)]
+        rankings = (self._sum(self._words) + self._names(), self._sum(self._values))
+        if allowed is not None:
+            rankings = tuple(np.where(allowed, ranking, 0) for ranking in rankings)
+        return [leading(ranking, pool) for ranking in rankings]
+
+    def _sum(self, terms: Sequence[tuple[float, QueryTerm]]) -> Floats:
+        return _summed([(weight, term.tables, term.match) for weight, term in terms], self._count)
+
+    def _names(self) -> Floats:
+        parts = [(1.0, term.tables, term.name_share) for _, term in self._words]
+        return _summed(parts, self._count)
+
+    def of(self, tables: Ints, joined: Neighbours) -> Covered:
+        """What some tables cover; `gain` is what their neighbours do beyond them, by the joins."""
         begins, others, scores = joined.around(tables)
-        for weight, term in self._terms:
-            best = np.maximum.reduceat(term.match_of(others) * scores, begins)
-            total += np.float32(weight) * (best - term.match_of(tables))
-        return total
+        every, place = np.unique(others, return_inverse=True)
+        own = np.searchsorted(every, tables)  # every table is its own neighbour
+        words, values, names = np.zeros((3, len(tables)))
+        gain = np.zeros(len(tables), dtype=np.float32)
+        for terms, total in ((self._words, words), (self._values, values)):
+            for weight, term in terms if len(tables) else ():
+                match, name_share = term.look_up(every)
+                mine = match[own]
+                total += np.float32(weight) * mine
+                if terms is self._words:
+                    names += name_share[own]
+                best = np.maximum.reduceat(match[place] * scores, begins)
+                gain += np.float32(weight) * (best - mine)
+        return Covered(*(part.astype(np.float32) for part in (words, values, names)), gain)
 
 
 def _summed(parts: Sequence[tuple[float, Places, Floats]], count: int) -> Floats:

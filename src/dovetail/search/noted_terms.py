@@ -112,8 +112,8 @@ class NotedTerms:
 
     def _with_remarks(self, term: QueryTerm) -> QueryTerm:
         """A term with the tables of which notes say its word."""
-        places = self._told.get(term.text, set()).difference(term.tables.tolist())
-        if not places:
+        told = self._told.get(term.text)
+        if told is None or not (places := told.difference(term.tables.tolist())):
             return term
         more = np.array(sorted(places), dtype=np.int32)
         order = np.argsort(np.concatenate([term.tables, more]), kind="stable")

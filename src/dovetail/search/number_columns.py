@@ -6,7 +6,13 @@ ten thousand orders one has the number 2022 in any case.
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import numbers
 from dovetail.joins.naming.name_words import words
 
 # Names of columns that hold numbers which people say.
@@ -40,6 +46,21 @@ class NumberColumns:
         distinct = self._columns["distinct"][column].as_py()
         low, high = (float(self._columns[name][column].as_py()) for name in ("minimum", "maximum"))
         return bool(distinct >= max(_MANY, _DENSE * (high - low + 1)) and self._unique(column))
+
+    def not_counted_through(self, columns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Those of some columns that hold no such key."""
+        held = numbers(self._columns["distinct"])[columns]
+        many = np.flatnonzero(held >= _MANY)
+        if not len(many):
+            return columns
+        names = ["kind", "unique", "minimum", "maximum"]
+        found = self._columns.select(names).take(pa.array(columns[many]))
+        whole = pc.and_(pc.equal(found["kind"], "integer"), found["unique"])
+        many = many[np.flatnonzero(np.array(whole.to_pylist(), dtype=np.bool_))]
+        found = found.filter(whole)
+        low, high = (np.array(found[name].to_pylist(), np.float64) for name in names[2:])
+        counted = many[held[many] >= _DENSE * (high - low + 1)]
+        return np.delete(columns, counted)
 
     def _unique(self, column: int) -> bool:
         return bool(self._columns["unique"][column].as_py())

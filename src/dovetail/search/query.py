@@ -42,12 +42,17 @@ class QueryTerm:
 
     def match_of(self, tables: Ints) -> Floats:
         """How well each of some tables matches; 0 for those that the term does not mean."""
+        return self.look_up(tables)[0]
+
+    def look_up(self, tables: Ints) -> tuple[Floats, Floats]:
+        """The match and the share of the name of each of some tables; 0 for others."""
         if not len(self.tables):
-            return np.zeros(len(tables), dtype=np.float32)
+            nothing = np.zeros(len(tables), dtype=np.float32)
+            return nothing, nothing
         at = np.searchsorted(self.tables, tables.astype(self.tables.dtype))
         at[at == len(self.tables)] = 0
-        found: Floats = np.where(self.tables[at] == tables, self.match[at], np.float32(0))
-        return found
+        meant, none = self.tables[at] == tables, np.float32(0)
+        return np.where(meant, self.match[at], none), np.where(meant, self.name_share[at], none)
 
 
 @dataclass(frozen=True, slots=True)

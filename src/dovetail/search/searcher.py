@@ -32,7 +32,6 @@ from dovetail.search.fusion import (
     Ints,
     Weights,
     fuse,
-    leading,
     pooled,
     relevance,
     within_reach,
@@ -253,19 +252,19 @@ class Searcher:
     def _signals(self, query: Query, weights: Weights, k: int) -> tuple[Ints, dict[str, Floats]]:
         """The tables that may be among the best `k`, and the signals of their scores."""
         cover = Coverage(query.terms, query.value_terms, len(self.catalog))
-        rankings = (cover.words + cover.names, cover.values)
-        leaders = [leading(self._allowed_alone(ranking), _POOL) for ranking in rankings]
+        leaders = cover.leaders(_POOL, self._allowed)
         if self._index.dense is not None and query.vector is not None:
             leaders.append(self._nearest(self._index.dense, query.vector, _POOL)[0])
         tables = pooled(leaders, self._index.joined)
         if self._allowed is not None:
             tables = tables[self._allowed[tables]]
+        covered = cover.of(tables, self._index.joined)
         signals = {
-            "lexical": weights.cover * cover.words[tables],
-            "value": weights.cover * cover.values[tables],
+            "lexical": weights.cover * covered.words,
+            "value": weights.cover * covered.values,
             "dense": weights.dense * self._table_cosines(query, tables),
-            "name": weights.name * cover.names[tables],
-            "neighbour": weights.gain * cover.gain(tables, self._index.joined),
+            "name": weights.name * covered.names,
+            "neighbour": weights.gain * covered.gain,
         }
         if self._use is not None:
             signals["use"] = self._use[tables]
@@ -273,9 +272,6 @@ class Searcher:
         signals = {name: signal[near] for name, signal in signals.items()}
         tables = tables[near]
         return tables, signals | {"column": weights.column * self._column_cosines(query, tables)}
-
-    def _allowed_alone(self, ranking: Floats) -> Floats:
-        return ranking if self._allowed is None else np.where(self._allowed, ranking, 0)
 
     def _nearest(self, dense: Dense, vector: Vectors, count: int) -> tuple[Ints, Floats]:
         """The nearest of the tables that may be found, and their cosines; ties by place."""

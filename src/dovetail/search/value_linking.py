@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
-from itertools import product
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import pyarrow as pa
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.hashing import Comparison, Hashes, hash_values
+from dovetail.joins.column_arrays import sorted_pairs
 from dovetail.joins.value_index.postings import Postings
 from dovetail.phrases import cell_phrases
 from dovetail.search.logical import LogicalTables
@@ -49,7 +50,8 @@ class ValueLinker:
         self._stands = None if logical is None else logical.stands
         self._postings = Postings.of(catalog)
         self._comparison = Comparison(catalog.manifest.profile["comparison"])
-        self._bounds = np.asarray(catalog.records.bounds)
+        widths = np.diff(catalog.records.bounds)
+        self._table_of = np.repeat(np.arange(len(catalog), dtype=np.int32), widths)
         filled = numbers(catalog.records.tables["rows"]) > 0
         alone = np.ones(len(catalog), dtype=np.bool_) if logical is None else logical.alone
         self._tables = int(np.count_nonzero(alone))
@@ -85,26 +87,20 @@ class ValueLinker:
 
         A person who is `Ingrid Solberg` in one table has a first and a last name in another.
         """
-        first, *others = (_by_table(held, self._bounds) for held in words)
-        tables = set(first).intersection(*others)
-        parts = {
-            column
-            for table in tables
-            for split in product(*(word[table] for word in (first, *others)))
-            if len(set(split)) == len(split)
-            for column in split
-        }
-        return np.union1d(columns, np.array(sorted(parts), dtype=np.int64))
+        parts = [
+            _beside(held, [*words[:at], *words[at + 1 :]], self._table_of)
+            for at, held in enumerate(words)
+        ]
+        return np.union1d(columns, np.concatenate(parts))
 
     def _of_years(self, columns: Ints) -> Ints:
         """The columns where a year can be meant: not those of a key that counts rows."""
-        kept = [column for column in columns.tolist() if not self._numbers.counted_through(column)]
-        return np.array(kept, dtype=np.int64)
+        return self._numbers.not_counted_through(columns)
 
     def _term(self, span: Span, columns: Ints) -> QueryTerm:
         """A value as a term: the fewer tables hold it, the more it weighs."""
-        table = np.searchsorted(self._bounds, columns, side="right") - 1
-        tables = table[np.flatnonzero(np.diff(table, prepend=-1))].astype(np.int32)
+        table = self._table_of[columns]
+        tables = table[np.flatnonzero(np.diff(table, prepend=-1))]
         if self._stands is not None:
             tables = np.unique(self._stands[tables]).astype(np.int32)
         weight = math.log((self._filled + 1) / len(tables)) / math.log(self._tables + 1)
@@ -122,10 +118,16 @@ class ValueLinker:
                        self._as_phrases),
             self._held(spans, [span.written for span in spans], self._as_written),
         ]  # fmt: skip
-        place, column = (np.concatenate(part) for part in zip(*held, strict=True))
-        order = np.lexsort((column, place))
-        cuts = np.searchsorted(place[order], np.arange(1, len(spans)))
-        return np.split(column[order], cuts) if spans else []
+        if not spans:
+            return []
+        each = [
+            np.split(column, np.searchsorted(place, np.arange(1, len(spans))))
+            for place, column in held
+        ]
+        return [
+            np.sort(np.concatenate(both)) if all(map(len, both)) else max(both, key=len)
+            for both in zip(*each, strict=True)
+        ]
 
     def _held(
         self, spans: Sequence[Span], chosen: Sequence[bool], look_up: _LookUp
@@ -147,16 +149,26 @@ class ValueLinker:
             for place, column in [self._postings.columns_holding(hashes)]
         ]
         place, column = (np.concatenate(part) for part in zip(*held, strict=True))
-        return place, column
+        return sorted_pairs(place, column)
 
 
-def _by_table(columns: Ints, bounds: Ints) -> dict[int, list[int]]:
-    """Columns by the table that they are of."""
-    found: dict[int, list[int]] = {}
-    tables = np.searchsorted(bounds, columns, side="right") - 1
-    for table, column in zip(tables.tolist(), columns.tolist(), strict=True):
-        found.setdefault(table, []).append(column)
-    return found
+def _beside(columns: Ints, others: Sequence[Ints], table_of: npt.NDArray[np.int32]) -> Ints:
+    """The columns beside which their table has another one for each of the other words.
+
+    No column is to hold two of them. By Hall's theorem that can be had where any n of the others
+    are held, all together, by n columns besides.
+    """
+    for size in range(1, len(others) + 1):
+        for some in combinations(others, size):
+            holders = np.unique(np.concatenate(some))
+            tables, times = np.unique(table_of[holders], return_counts=True)
+            if not len(tables):
+                return _NOTHING
+            mine = table_of[columns]
+            at = np.minimum(np.searchsorted(tables, mine), len(tables) - 1)
+            beside = np.where(tables[at] == mine, times[at], 0) - np.isin(columns, holders)
+            columns = columns[beside >= size]
+    return columns
 
 
 def readings(texts: Sequence[str], comparison: Comparison) -> Iterator[tuple[Ints, Hashes]]:

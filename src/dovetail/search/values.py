@@ -22,6 +22,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes
+from dovetail.joins.column_arrays import sorted_pairs
 
 Ints = npt.NDArray[np.int64]
 
@@ -84,9 +85,7 @@ class ValueIndex:
             column = number[found]
             places.append(place[column >= 0])
             columns.append(column[column >= 0])
-        place, column = np.concatenate(places), np.concatenate(columns)
-        order = np.lexsort((column, place))
-        return place[order], column[order]
+        return sorted_pairs(np.concatenate(places), np.concatenate(columns))
 
 
 def _merged(found: Sequence[tuple[_Postings, Ints]]) -> Sequence[tuple[_Postings, Ints]]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints, spans
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints, sorted_pairs, spans
 from dovetail.joins.value_index.containment import supersets_and_subsets
 from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.make_segment import make_segment
@@ -69,8 +69,7 @@ class Postings:
             column = number[column]
             found.append((place[column >= 0], column[column >= 0]))
         place, column = (np.concatenate(part) for part in zip(*found, strict=True))
-        order = np.lexsort((column, place))
-        return place[order], column[order]
+        return sorted_pairs(place, column)
 
     def tally(self, values: Hashes, rows: Ints) -> tuple[Ints, Ints]:
         """Per column, how many of some values it holds, and the sum of the rows beside those."""

@@ -61,7 +61,7 @@ def segments_of(
     the holder of the catalog's lock may `compact`. A segment is made by `make`, if given.
     """
     folder = catalog.folder / FOLDER
-    keys = _keys(catalog)
+    keys = table_keys(catalog)
     number = {key: place for place, key in enumerate(keys)}
     segments: list[IndexSegment] = []
     covered: set[str] = set()
@@ -78,13 +78,13 @@ def segments_of(
     if missing:
         segments.append((make or make_of_tables)(catalog, keys, missing))
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
-            _save(folder, segments[-1])
+            save_segment(folder, segments[-1])
     if compact:
         _remove_others(folder, segments)
     return _numbered(catalog, segments, number)
 
 
-def _keys(catalog: CatalogReader) -> list[str]:
+def table_keys(catalog: CatalogReader) -> list[str]:
     """A name for each table's id and contents."""
     tables = catalog.records.tables
     parts = zip(*(tables[name].to_pylist() for name in ("source", "name", "digest")), strict=True)
@@ -174,7 +174,7 @@ def _open(path: Path) -> IndexSegment:
     return IndexSegment(tables=tables, sample=sample, signatures=signatures, **of["segment"])
 
 
-def _save(folder: Path, segment: IndexSegment) -> None:
+def save_segment(folder: Path, segment: IndexSegment) -> None:
     """Write a segment; a reader sees all of it or nothing."""
     folder.mkdir(exist_ok=True)
     path = folder / _name(segment.tables)
