@@ -72,7 +72,8 @@ def written_around(path: Path, vectors: Vectors, places: Ints, kind: Any) -> npt
         made[at : at + len(part)] = part
         at += len(part)
     made.flush()
-    return np.load(path, mmap_mode="r")
+    mapped: npt.NDArray[Any] = np.load(path, mmap_mode="r")
+    return mapped
 
 
 @dataclass(frozen=True)
@@ -157,14 +158,14 @@ class Lake:
         count, total = len(self.names), len(self.column)
         tables = self._sample.records.tables.take(pa.array(self.original))
         columns = self._sample.records.columns.take(pa.array(self.column))
-        given = {
+        given: dict[str, Any] = {
             "source": self.sources, "name": self.names, "digest": list(map(str, self.original)),
             "root": [self._sample.manifest.roots[0].label] * count, "token": [""] * count,
             "sample": [[]] * count, "keys": [""] * count, "comment": [""] * count,
         }  # fmt: skip
         for name, values in given.items():
             tables = _with(tables, TABLES, name, values)
-        placed = {
+        placed: dict[str, Any] = {
             "name": self.column_names, "hashes_at": hashes_at, "distinct": distinct,
             "counts_at": [None] * total, "phrases_at": phrases_at, "phrases": phrases,
             "comment": [""] * total, "views": [[]] * total,

@@ -35,7 +35,7 @@ from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 
-from benchmarks.search import WORDS
+from benchmarks.search_lakes import vocabulary
 
 import dovetail
 from dovetail.bench.datasets import open_dataset
@@ -67,7 +67,7 @@ def clone(sample: Path, into: Path, tables: int) -> None:
     """Copies of the sample's SQLite tables, each file of them under a name and rows of its own."""
     drawn = random.Random(SEED)
     into.mkdir()
-    names = drawn.sample(WORDS, len(WORDS))
+    names = drawn.sample(vocabulary(), 144)
     files = sorted([*sample.glob("*.sqlite"), *sample.glob("*.db")])
     left = tables
     while left > 0:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dovetail.search import dense
 from dovetail.search.dense import Dense, Vectors
 
 
@@ -86,6 +87,73 @@ def test_the_same_vectors_make_the_same_file(tmp_path: Path) -> None:
         Dense.build(drawn(3_000), most_exact=1_000).save(tmp_path / name)
     (one,), (two,) = ((tmp_path / name).iterdir() for name in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
+
+
+def coded(vectors: Vectors) -> Dense:
+    """An index of codes, beside the vectors themselves."""
+    return Dense.build(vectors, most_exact=1_000, most_whole=1_000)
+
+
+def test_codes_find_what_lists_of_whole_vectors_find() -> None:
+    questions, vectors = np.split(drawn(6_050, around=100), [50])
+    lists, codes = Dense.build(vectors, most_exact=1_000), coded(vectors)
+    for asked in questions:
+        (places, cosines), (right, _) = codes.nearest(asked, 10), lists.nearest(asked, 10)
+        assert len(set(places.tolist()) & set(right.tolist())) >= 9
+        assert cosines == pytest.approx((vectors @ asked)[places], abs=1e-6)
+        assert (np.diff(cosines) <= 0).all()
+
+
+def test_codes_and_their_vectors_are_the_same_after_a_reload(tmp_path: Path) -> None:
+    vectors = drawn(3_000)
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        coded(vectors).save(tmp_path / name)
+    files = [sorted((tmp_path / name).iterdir()) for name in ("one", "two")]
+    assert [path.name for path in files[0]] == ["dense.faiss", "dense.npy"]
+    assert [path.read_bytes() for path in files[0]] == [path.read_bytes() for path in files[1]]
+    again = Dense.load(tmp_path / "one")
+    places = np.array([2_999, 0, 17, 17])
+    assert again.vectors(places).tobytes() == vectors[places].tobytes()
+    for asked in drawn(10):
+        first, second = (one.nearest(asked, 10) for one in (coded(vectors), again))
+        assert first[0].tolist() == second[0].tolist()
+    np.save(tmp_path / "one" / "dense.npy", vectors[:-1])
+    with pytest.raises(ValueError, match="one"):
+        Dense.load(tmp_path / "one")
+
+
+def test_what_is_no_number_among_the_vectors_of_codes_is_nothing(tmp_path: Path) -> None:
+    vectors = drawn(3_000)
+    coded(vectors).save(tmp_path)
+    vectors[17, 3] = np.nan
+    np.save(tmp_path / "dense.npy", vectors)
+    found = Dense.load(tmp_path).vectors(np.array([17]))
+    assert found[0, 3] == 0
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("made", ["exact", "lists", "codes"])
+@pytest.mark.parametrize("most", [0, 5_000])
+def test_only_allowed_places_are_found(
+    made: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of few are looked at; of many, those that the index finds."""
+    questions, vectors = np.split(drawn(4_020, around=50), [20])
+    sizes = {"exact": (9_000, 9_000), "lists": (1_000, 9_000), "codes": (1_000, 1_000)}[made]
+    index = Dense.build(vectors, *sizes)
+    monkeypatch.setattr(dense, "MOST_EXACT", most)
+    allowed = np.random.default_rng(1).random(len(vectors)) < 0.5
+    places = np.flatnonzero(allowed)
+    right = 0
+    for asked in questions:
+        expected = places[brute(vectors[places], asked, 10)].tolist()
+        found, cosines = index.nearest(asked, 10, allowed)
+        assert allowed[found].all()
+        assert cosines == pytest.approx((vectors @ asked)[found], abs=1e-6)
+        right += len(set(found.tolist()) & set(expected))
+    assert right == 200 if most or made == "exact" else right >= 190
+    assert index.nearest(questions[0], 10, np.zeros(len(vectors), np.bool_))[0].tolist() == []
 
 
 def test_nothing_is_near_to_nothing() -> None:

@@ -86,7 +86,7 @@ def test_both_ways_to_the_leaders_find_tables_of_the_same_coverage(seed: int) ->
         )
         for terms in (words, values)
     ]
-    for one, other, score in zip(dense, sparse, every, strict=True):
+    for one, other, score in zip(dense, sparse, map(np.asarray, every), strict=True):
         assert np.sort(score[one]) == pytest.approx(np.sort(score[other]), abs=1e-5)
 
 

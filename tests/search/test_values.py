@@ -6,6 +6,7 @@ import random
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dovetail
@@ -83,3 +84,24 @@ def test_tables_without_text_hold_nothing(tmp_path: Path) -> None:
     catalog = dovetail.build(str(tmp_path / "n.csv"), into=tmp_path / "catalog")
     places, columns = ValueIndex.of(catalog).columns_holding(cell_phrases(["1", "x"]))
     assert (places.tolist(), columns.tolist()) == ([], [])
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 7])
+def test_short_columns_taken_together_are_sorted_as_each_alone(
+    monkeypatch: pytest.MonkeyPatch, pieces: int
+) -> None:
+    drawn = np.random.default_rng(2)
+    columns = [
+        np.sort(drawn.integers(0, 2**64, size, dtype=np.uint64))
+        for size in drawn.integers(0, 9, 200)
+    ]
+    columns[3] = columns[5]
+    monkeypatch.setattr(values, "_TOGETHER", 16)
+    monkeypatch.setattr(values, "_MOST_SORTED", sum(map(len, columns)) // pieces + 1)
+    together = list(values._sorted(columns))
+    monkeypatch.setattr(values, "_SHORT", 0)
+    alone = list(values._sorted(columns))
+    for one, two in ((0, 0), (1, 1)):
+        first, second = (np.concatenate([part[at] for part in way]) for way, at in
+                         ((together, one), (alone, two)))  # fmt: skip
+        assert first.tolist() == second.tolist()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dovetail.catalog.declarations import digest_of, without_declarations
 from dovetail.catalog.knowledge.dbt_overlay import with_dbt
@@ -18,9 +19,10 @@ from dovetail.catalog.knowledge.dbt_project import NO_PROJECT, DbtProject, read_
 from dovetail.catalog.knowledge.usage import NO_USAGE, Usage, read_usage
 from dovetail.catalog.layout import SEGMENTS, require_plain
 from dovetail.catalog.lookup import find_table, matches
-from dovetail.catalog.manifest import Manifest, describe, read_manifest
+from dovetail.catalog.manifest import Manifest, read_manifest
+from dovetail.catalog.mapped_records import read_records
 from dovetail.catalog.records import Records, numbers
-from dovetail.catalog.segment import COLUMNS_FILE, TABLES_FILE, Counts, Segment, read_parquet
+from dovetail.catalog.segment import COLUMNS_FILE, TABLES_FILE, Counts, Segment
 from dovetail.domain import Skipped, Table, TableId
 from dovetail.errors import CatalogError, DamagedError, NotFoundError
 from dovetail.hashing import Hashes
@@ -108,14 +110,7 @@ class CatalogReader:
     def _load(cls, folder: Path, manifest: Manifest) -> CatalogReader:
         stored = {}
         for name, expected in manifest.files.items():
-            content = (folder / name).read_bytes()
-            if describe(content) != expected:
-                raise DamagedError(
-                    f"{folder / name} is damaged: its checksum does not match; "
-                    f"remove {folder} and index again"
-                )
-            stored[Path(name).name] = read_parquet(content)
-            del content
+            stored[Path(name).name] = read_records(folder / name, expected)
         # Reading takes twice what is read; Arrow would hold on to it as long as the process lives.
         pa.default_memory_pool().release_unused()
         segments = {
@@ -123,7 +118,7 @@ class CatalogReader:
             for name, files in manifest.segments.items()
         }
         records = Records.read(stored[TABLES_FILE], stored[COLUMNS_FILE])
-        if missing := set(records.tables["segment"].to_pylist()) - set(segments):
+        if missing := set(records.tables["segment"].unique().to_pylist()) - set(segments):
             raise KeyError(*sorted(missing))
         return cls(folder, manifest, records, segments)
 
@@ -150,7 +145,7 @@ class CatalogReader:
         return isinstance(table, str) and bool(matches(self.ids, table))
 
     @property
-    def ids(self) -> list[TableId]:
+    def ids(self) -> Sequence[TableId]:
         """The ids of all tables, in order."""
         return self.records.ids
 
@@ -159,8 +154,12 @@ class CatalogReader:
         """A digest of all that the catalog holds: the name of what is derived from it."""
         digest = hashlib.sha256()
         for column in ("source", "name", "digest"):
-            for value in self.records.tables[column].to_pylist():
-                digest.update(f"{value}\0".encode())
+            # The texts with a zero byte behind each, as they stand in one buffer.
+            texts = self.records.tables[column]
+            ended = pc.binary_join_element_wise(texts, pa.scalar(""), pa.scalar("\0"))
+            for chunk in ended.chunks:
+                end = np.frombuffer(chunk.buffers()[1], np.int32)[len(chunk)]
+                digest.update(memoryview(chunk.buffers()[2] or b"")[:end])
         return digest.hexdigest()[:16]
 
     @cached_property

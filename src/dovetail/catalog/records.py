@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dovetail.catalog.table_ids import TableIds
 from dovetail.declared_keys import DeclaredKeys
 from dovetail.domain import Column, ColumnProfile, Estimate, Kind, Table, TableId
 
@@ -64,6 +65,8 @@ COLUMNS = pa.schema(
         ),
     ]
 )
+# Tables whose ids are kept as objects: a million of them take seconds, and 200 MB.
+_MOST_LISTED = 50_000
 _PROFILE = [name for name in COLUMNS.names if name in ColumnProfile.__dataclass_fields__]
 
 
@@ -72,7 +75,8 @@ def numbers(column: pa.ChunkedArray) -> npt.NDArray[Any]:
 
     Arrow's own conversion loads pandas where it is installed: a third of a second at every start.
     """
-    array = column.combine_chunks()
+    # One chunk is taken as it is, so that what is mapped stays mapped.
+    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     dtype = np.dtype(str(array.type))
     return np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
 
@@ -145,10 +149,10 @@ class Records:
         return int(self.tables.num_rows)
 
     @cached_property
-    def ids(self) -> list[TableId]:
-        """The ids of the tables."""
-        names = self.tables["name"].to_pylist()
-        return list(map(TableId, self.tables["source"].to_pylist(), names))
+    def ids(self) -> Sequence[TableId]:
+        """The ids of the tables; very many are made as they are asked for."""
+        ids = TableIds(self.tables["source"], self.tables["name"])
+        return ids if len(ids) > _MOST_LISTED else ids[:]
 
     @cached_property
     def bounds(self) -> npt.NDArray[np.int64]:

@@ -1,6 +1,8 @@
 """Nearest neighbours by the cosine of vectors: the paper's dense retrieval, DR (Section 4.1).
 
-Exact up to a size; above it approximate, by FAISS's inverted lists (IVF), one in six probed.
+Exact up to a size; above it approximate, by FAISS's inverted lists (IVF), one in six probed. Of
+very many vectors the lists hold codes of two bits a number (product quantisation); the vectors
+themselves stay in a file, and decide among the thousand that the codes put first.
 """
 
 from __future__ import annotations
@@ -14,10 +16,13 @@ import numpy.typing as npt
 
 Vectors = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 # An exact search of 50,000 vectors of 384 numbers takes about 5 ms on one core; so many lists
 # find the exact ten nearest of 100,000 in a third of that (`make bench-search`).
-_MOST_EXACT = 50_000
+MOST_EXACT = 50_000
+# Lists of whole vectors take 16 ms at a million vectors, and 1.5 GB of memory.
+_MOST_WHOLE = 200_000
 _LISTS_PER_ROOT = 1.6
 _TRAINED_ON = 40  # vectors per list
 _PROBED = 6  # one list in so many
@@ -25,67 +30,129 @@ _SEED = 42
 _VECTORS_FILE, _LISTS_FILE = "dense.npy", "dense.faiss"
 # Searched for beyond what is wanted, to see where a tie ends.
 _SPARE = 8
+# Numbers of a vector that share a code of four bits, and vectors that codes put forward.
+_NUMBERS_PER_CODE, _CODE_BITS = 2, 4
+_PUT_FORWARD = 1024
+# Vectors that are given to FAISS together: those of a mapped file are not all in memory.
+_ADDED_AT_ONCE = 1 << 17
 
 
 class Dense:
-    """Vectors of length one, numbered by their place, and the nearest of them to another."""
+    """Vectors of length one, numbered by their place, and the nearest of them to another.
 
-    def __init__(self, index: faiss.Index) -> None:
+    `whole` are the vectors themselves where the index has codes alone.
+    """
+
+    def __init__(self, index: faiss.Index, whole: Vectors | None = None) -> None:
         self._index = index
+        self._whole = whole
 
     @classmethod
-    def build(cls, vectors: Vectors, most_exact: int = _MOST_EXACT) -> Dense:
+    def build(
+        cls, vectors: Vectors, most_exact: int = MOST_EXACT, most_whole: int = _MOST_WHOLE
+    ) -> Dense:
         """An index over one vector per place."""
         count, dimension = vectors.shape
         index: faiss.Index = faiss.IndexFlatIP(dimension)
+        coded = count > max(most_exact, most_whole) and dimension % _NUMBERS_PER_CODE == 0
         if count > most_exact:
             lists = int(_LISTS_PER_ROOT * math.sqrt(count))
-            index = faiss.IndexIVFFlat(index, dimension, lists, faiss.METRIC_INNER_PRODUCT)
+            if coded:
+                codes = dimension // _NUMBERS_PER_CODE
+                index = faiss.IndexIVFPQFastScan(
+                    index, dimension, lists, codes, _CODE_BITS, faiss.METRIC_INNER_PRODUCT
+                )
+                index.pq.cp.seed = _SEED
+            else:
+                index = faiss.IndexIVFFlat(index, dimension, lists, faiss.METRIC_INNER_PRODUCT)
             index.cp.seed, index.cp.niter = _SEED, 8
             drawn = np.random.default_rng(_SEED).permutation(count)[: _TRAINED_ON * lists]
             index.train(vectors[np.sort(drawn)])
             index.nprobe = max(1, lists // _PROBED)
-            index.make_direct_map()  # to find a vector by its place
-        index.add(vectors)
-        return cls(index)
+            if not coded:
+                index.make_direct_map()  # to find a vector by its place
+        for start in range(0, count, _ADDED_AT_ONCE):
+            index.add(np.ascontiguousarray(vectors[start : start + _ADDED_AT_ONCE]))
+        return cls(index, vectors if coded else None)
 
     @classmethod
     def load(cls, folder: Path) -> Dense:
-        """The index in a folder."""
-        if (folder / _LISTS_FILE).exists():
+        """The index in a folder; vectors that are only looked at by place are mapped."""
+        listed = (folder / _LISTS_FILE).exists()
+        if listed and not (folder / _VECTORS_FILE).exists():
             return cls(faiss.read_index(str(folder / _LISTS_FILE)))
-        vectors = np.load(folder / _VECTORS_FILE, mmap_mode="r", allow_pickle=False)
+        # As a plain array: every slice of a memmap costs more than the slice.
+        vectors = np.asarray(np.load(folder / _VECTORS_FILE, mmap_mode="r", allow_pickle=False))
         if vectors.ndim != 2 or vectors.dtype != np.float32:
             raise ValueError(folder)
-        index = faiss.IndexFlatIP(vectors.shape[1])
-        index.add(np.asarray(vectors))
-        return cls(index)
+        if not listed:
+            index = faiss.IndexFlatIP(vectors.shape[1])
+            index.add(vectors)
+            return cls(index)
+        index = faiss.read_index(str(folder / _LISTS_FILE))
+        if (index.ntotal, index.d) != vectors.shape:
+            raise ValueError(folder)
+        return cls(index, vectors)
 
     def save(self, folder: Path) -> None:
         """Write the index into a folder: plain vectors where it is exact, else FAISS's own form.
 
         FAISS itself raises no OSError when the disk is full, so its bytes are written from here.
         """
-        if isinstance(self._index, faiss.IndexFlat):
-            np.save(folder / _VECTORS_FILE, self.vectors(np.arange(self._index.ntotal)))
-        else:
+        exact = isinstance(self._index, faiss.IndexFlat)
+        if not exact:
             (folder / _LISTS_FILE).write_bytes(faiss.serialize_index(self._index).data)
+        if self._whole is not None:
+            np.save(folder / _VECTORS_FILE, self._whole)
+        elif exact:
+            np.save(folder / _VECTORS_FILE, self.vectors(np.arange(self._index.ntotal)))
 
     def vectors(self, places: Places) -> Vectors:
-        """The vectors at some places."""
-        found: Vectors = self._index.reconstruct_batch(places)
-        return found
+        """The vectors at some places; what is no number in a damaged file becomes 0."""
+        if self._whole is None:
+            found: Vectors = self._index.reconstruct_batch(places)
+            return found
+        whole = self._whole[places]
+        if not np.isfinite(whole.sum()):
+            np.nan_to_num(whole, copy=False, posinf=0.0, neginf=0.0)
+        return whole
 
-    def nearest(self, vector: Vectors, count: int) -> tuple[Places, Vectors]:
-        """The places of the nearest vectors and their cosines, the nearest first, ties by place."""
+    def nearest(
+        self, vector: Vectors, count: int, allowed: Flags | None = None
+    ) -> tuple[Places, Vectors]:
+        """The places of the nearest vectors and their cosines, the nearest first, ties by place.
+
+        Of allowed places alone, if given; few of them are all looked at.
+        """
+        if allowed is not None:
+            places = np.flatnonzero(allowed)
+            if len(places) <= MOST_EXACT or isinstance(self._index, faiss.IndexFlat):
+                return self._best(vector, places, count)
+        if self._whole is not None:
+            wanted = min(max(_PUT_FORWARD, 4 * count), self._index.ntotal)
+            places = self._search(vector, wanted, allowed)[0]
+            return self._best(vector, np.sort(places[places >= 0]), count)
+        return self._nearest_whole(vector, count, allowed)
+
+    def _best(self, vector: Vectors, places: Places, count: int) -> tuple[Places, Vectors]:
+        """The nearest of some places, all of which are looked at."""
+        cosines: Vectors = np.empty(0, np.float32)
+        if len(places):
+            cosines = self.vectors(places) @ vector
+        best = np.lexsort((places, -cosines))[:count]
+        return places[best], cosines[best]
+
+    def _nearest_whole(
+        self, vector: Vectors, count: int, allowed: Flags | None
+    ) -> tuple[Places, Vectors]:
+        """The nearest as an index of whole vectors finds them."""
         total = self._index.ntotal
         wanted = min(count, total)
         if not wanted:
             return np.empty(0, np.int64), np.empty(0, np.float32)
         asked = min(wanted + _SPARE, total)
         while True:
-            found = self._index.search(vector.reshape(1, -1), asked)
-            cosines, places = (array[0] for array in found)
+            places, cosines = self._search(vector, asked, allowed)
             # Equal vectors are common, and FAISS returns them in no particular order.
             if asked == total or cosines[-1] < cosines[wanted - 1]:
                 break
@@ -94,3 +161,13 @@ class Dense:
         cosines, places = cosines[there], places[there]
         order = np.lexsort((places, -cosines))[:wanted]
         return places[order], cosines[order]
+
+    def _search(self, vector: Vectors, count: int, allowed: Flags | None) -> tuple[Places, Vectors]:
+        """What FAISS finds among the allowed places, -1 for nothing more."""
+        options = None
+        if allowed is not None:
+            bits = np.packbits(allowed, bitorder="little")
+            chosen = faiss.IDSelectorBitmap(bits)
+            options = faiss.SearchParametersIVF(sel=chosen, nprobe=self._index.nprobe)
+        cosines, places = self._index.search(vector.reshape(1, -1), count, params=options)
+        return places[0], cosines[0]

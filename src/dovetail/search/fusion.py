@@ -79,9 +79,9 @@ class Coverage:
             words = [WeightedTerm(term, weight, 1.0) for weight, term in self._words]
             values = [WeightedTerm(term, weight, 0.0) for weight, term in self._values]
             return [top_tables(each, pool, self._count, allowed) for each in (words, values)]
-        rankings = (self._sum(self._words) + self._names(), self._sum(self._values))
+        rankings = [self._sum(self._words) + self._names(), self._sum(self._values)]
         if allowed is not None:
-            rankings = tuple(np.where(allowed, ranking, 0) for ranking in rankings)
+            rankings = [np.where(allowed, ranking, np.float32(0)) for ranking in rankings]
         return [leading(ranking, pool) for ranking in rankings]
 
     def _sum(self, terms: Sequence[tuple[float, QueryTerm]]) -> Floats:
@@ -107,7 +107,8 @@ class Coverage:
                     names += name_share[own]
                 best = np.maximum.reduceat(match[place] * scores, begins)
                 gain += np.float32(weight) * (best - mine)
-        return Covered(*(part.astype(np.float32) for part in (words, values, names)), gain)
+        words, values, names = (part.astype(np.float32) for part in (words, values, names))
+        return Covered(words, values, names, gain)
 
 
 def _summed(parts: Sequence[tuple[float, Places, Floats]], count: int) -> Floats:

@@ -36,8 +36,10 @@ from dovetail.search.values import forget_others as forget_other_values
 
 FOLDER = "search"
 # Raised whenever the same catalog would give another index.
-_VERSION = 9
+_VERSION = 10
 _ABOUT = "index.json"
+# Bytes of a file up to which its checksum is held against it whenever it is opened.
+_MOST_CHECKED = 1 << 28
 # Names that indexes are kept by, and those of unfinished ones.
 _MADE_HERE = re.compile(r"\.?[0-9a-f]{16}-[0-9a-f]{12}(?:\.\d+)?")
 
@@ -213,13 +215,18 @@ def save_index(index: Index, catalog: CatalogReader, inputs: IndexInputs) -> Non
 def _checksums(folder: Path) -> dict[str, list[int]]:
     """Size and CRC-32 of all files but the one that tells them: none that is damaged is read.
 
-    The vectors of headers are mapped into memory and read in small part, so their size must do.
+    The vectors of headers, and files of a size that takes long to read, are mapped into memory and
+    read in small part, so their size must do.
     """
+
+    def large(path: Path) -> bool:
+        return path.stat().st_size > _MOST_CHECKED
+
     files = sorted(path for path in folder.iterdir() if path.name != _ABOUT)
     return {
         path.name: [
             path.stat().st_size,
-            0 if path.name == VECTORS else zlib.crc32(path.read_bytes()),
+            0 if path.name == VECTORS or large(path) else zlib.crc32(path.read_bytes()),
         ]
         for path in files
     }

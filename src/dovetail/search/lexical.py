@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import json
 import math
+from array import array
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +40,10 @@ _LEAST_PREFIX, _LEAST_WHOLE = 3, 4
 # How much the number of a table's words tells against each of them: BM25's b, softened by a root.
 _LENGTH = 0.4
 _WORDS, _STARTS, _TABLE, _NAMED, _LENGTHS = "words", "starts", "table", "named", "lengths"
-_TOLD = "told"
+_TOLD, _MATCH, _SHARE = "told", "match", "name_share"
 _LEARNED = "learned.json"
+# Names whose stems are kept while an index is made: most columns are named like others.
+_NAMES_KEPT = 1 << 16
 _ARRAYS = (_STARTS, _TABLE, _NAMED, _TOLD, _LENGTHS)
 # Where a word stands, as postings are marked while they are made.
 _AT_COLUMN, _AT_NAME, _AT_COMMENT, _MARKS = 0, 1, 2, 3
@@ -50,8 +55,9 @@ class Lexical:
 
     `named` says whether the word is in the table's name, `told` whether it is in comments alone;
     `lengths` counts the words of each table. `documents` is the number of tables that words are
-    counted in; all of them, unless given. `learned` are words that the catalog itself teaches to
-    mean others: short ones and the long ones that they stand for.
+    counted in; all of them, unless given. `stored` are the match and the share of the name of every
+    posting as they were saved; else they are worked out. `learned` are words that the catalog
+    itself teaches to mean others: short ones and the long ones that they stand for.
     """
 
     words: Mapping[str, int]
@@ -61,25 +67,27 @@ class Lexical:
     told: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int32]
     documents: int | None = None
+    stored: tuple[Floats, Floats] | None = None
     learned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def build(cls, tables: Iterable[Table], purposes: Mapping[TableId, str]) -> Lexical:
         """The postings of tables, numbered in their order."""
-        found: dict[str, list[int]] = {}
+        found: dict[str, array[int]] = defaultdict(partial(array, "q"))
         lengths: list[int] = []
+        stems_of = lru_cache(maxsize=_NAMES_KEPT)(stems)
         for place, table in enumerate(tables):
-            name = stems(table.name)
-            rest = [stem for column in table.columns for stem in stems(column.name)]
+            name = stems_of(table.name)
+            rest = [stem for column in table.columns for stem in stems_of(column.name)]
             rest += stems(purposes.get(table.id, ""))
             lengths.append(len(name) + len(rest))
             stands = dict.fromkeys(comment_words(table), _AT_COMMENT)
             stands |= dict.fromkeys(rest, _AT_COLUMN) | dict.fromkeys(name, _AT_NAME)
             for word, at in stands.items():
-                found.setdefault(word, []).append(_MARKS * place + at)
+                found[word].append(_MARKS * place + at)
         words = sorted(found)
         starts = np.cumsum([0, *(len(found[word]) for word in words)])
-        marked = np.array([entry for word in words for entry in found[word]], dtype=np.int64)
+        marked = np.concatenate([np.empty(0, np.int64), *(found[word] for word in words)])
         return cls(
             words={word: number for number, word in enumerate(words)},
             starts=starts,
@@ -92,12 +100,13 @@ class Lexical:
     @classmethod
     def load(cls, folder: Path) -> Lexical:
         """The postings in a folder."""
-        arrays = {name: np.load(folder / f"{name}.npy", allow_pickle=False) for name in _ARRAYS}
+        arrays = {name: _mapped(folder, name) for name in _ARRAYS}
         listed = (folder / f"{_WORDS}.txt").read_text("utf-8").split("\n")[:-1]
         taught = json.loads((folder / _LEARNED).read_text("utf-8"))
         return cls(
             words={word: number for number, word in enumerate(listed)},
             learned={str(word): tuple(map(str, others)) for word, others in taught.items()},
+            stored=(_mapped(folder, _MATCH), _mapped(folder, _SHARE)),
             **arrays,
         )
 
@@ -105,6 +114,8 @@ class Lexical:
         """Write the postings into a folder."""
         for name in _ARRAYS:
             np.save(folder / f"{name}.npy", getattr(self, name))
+        np.save(folder / f"{_MATCH}.npy", self._match)
+        np.save(folder / f"{_SHARE}.npy", self._name_share)
         (folder / _LEARNED).write_text(json.dumps(self.learned), "utf-8")
         (folder / f"{_WORDS}.txt").write_text("".join(f"{w}\n" for w in self.words), "utf-8")
 
@@ -182,6 +193,8 @@ class Lexical:
     @cached_property
     def _match(self) -> Floats:
         """How well each table matches each of its words, by where the word stands."""
+        if self.stored is not None:
+            return self.stored[0]
         mean = float(self.lengths.mean()) if len(self.lengths) else 1.0
         softened = np.sqrt(1 - _LENGTH + _LENGTH * self.lengths / max(mean, 1e-9))
         place = np.where(self.named, 1.0, np.where(self.told, IN_COMMENT, _IN_COLUMN))
@@ -191,10 +204,17 @@ class Lexical:
     @cached_property
     def _name_share(self) -> Floats:
         """Which part of its table's name a word is, by weight."""
+        if self.stored is not None:
+            return self.stored[1]
         idf = np.repeat(self._idf, np.diff(self.starts)) * self.named
         whole = np.bincount(self.table, idf, minlength=len(self.lengths))
         share: Floats = (idf / np.maximum(whole[self.table], 1e-9)).astype(np.float32)
         return share
+
+
+def _mapped(folder: Path, name: str) -> npt.NDArray[Any]:
+    """An array of a folder, mapped; plain, since every slice of a memmap costs more than it."""
+    return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
 
 
 def _best(expansions: Iterable[tuple[str, float]]) -> Iterable[tuple[str, float]]:

@@ -43,6 +43,8 @@ class LogicalTables:
 
         Where the canonical member of a family is not allowed, the first member that is stands.
         """
+        if not families:
+            return None
         place = {table: number for number, table in enumerate(ids)}
         stands = np.arange(len(ids))
         copies = np.zeros(len(ids), dtype=np.bool_)
@@ -87,6 +89,7 @@ class LogicalTables:
             named=named[first],
             told=told[first],
             documents=int(self.alone.sum()),
+            stored=None,
         )
 
     def neighbours(self, joined: Neighbours) -> Neighbours:

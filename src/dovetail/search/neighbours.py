@@ -60,7 +60,13 @@ class Neighbours:
     def load(cls, folder: Path) -> Neighbours:
         """The adjacency lists in a folder."""
         names = (_STARTS, _OTHER, _SCORE)
-        return cls(*(np.load(folder / f"{name}.npy", allow_pickle=False) for name in names))
+        # Mapped, but plain: every slice of a memmap costs more than the slice.
+        return cls(
+            *(
+                np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
+                for name in names
+            )
+        )
 
     def save(self, folder: Path) -> None:
         """Write the adjacency lists into a folder."""

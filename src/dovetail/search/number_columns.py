@@ -54,8 +54,8 @@ class NumberColumns:
         if not len(many):
             return columns
         names = ["kind", "unique", "minimum", "maximum"]
-        found = self._columns.select(names).take(pa.array(columns[many]))
-        whole = pc.and_(pc.equal(found["kind"], "integer"), found["unique"])
+        found = self._columns.select(names).take(_arrow(columns[many]))
+        whole = pc.and_(pc.equal(found["kind"], pa.scalar("integer")), found["unique"])
         many = many[np.flatnonzero(np.array(whole.to_pylist(), dtype=np.bool_))]
         found = found.filter(whole)
         low, high = (np.array(found[name].to_pylist(), np.float64) for name in names[2:])
@@ -64,3 +64,8 @@ class NumberColumns:
 
     def _unique(self, column: int) -> bool:
         return bool(self._columns["unique"][column].as_py())
+
+
+def _arrow(places: npt.NDArray[np.int64]) -> pa.Array:
+    """Places as Arrow takes them; its own conversion loads pandas where that is installed."""
+    return pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)])

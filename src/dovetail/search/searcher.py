@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, lru_cache, partial
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.table_ids import SortedPlaces, TableIds
 from dovetail.domain import Candidate, Table, TableId
 from dovetail.errors import ModelError
 from dovetail.families.family import Families
@@ -275,12 +276,7 @@ class Searcher:
 
     def _nearest(self, dense: Dense, vector: Vectors, count: int) -> tuple[Ints, Floats]:
         """The nearest of the tables that may be found, and their cosines; ties by place."""
-        if self._allowed is None:
-            return dense.nearest(vector, count)
-        places = np.flatnonzero(self._allowed)
-        cosines: Floats = dense.vectors(places) @ vector if len(places) else np.empty(0, np.float32)
-        best = np.lexsort((places, -cosines))[:count]
-        return places[best], cosines[best]
+        return dense.nearest(vector, count, self._allowed)
 
     def _table_cosines(self, query: Query, tables: Ints) -> Floats:
         """The cosine of the query and each table's schema line."""
@@ -368,9 +364,12 @@ class Searcher:
         ]
 
     @cached_property
-    def places(self) -> dict[TableId, int]:
+    def places(self) -> Mapping[TableId, int]:
         """The number of every table in the catalog's order."""
-        return {table: place for place, table in enumerate(self.catalog.ids)}
+        ids = self.catalog.ids
+        if isinstance(ids, TableIds):
+            return SortedPlaces(ids)
+        return {table: place for place, table in enumerate(ids)}
 
     @cached_property
     def _columns(self) -> Dense:

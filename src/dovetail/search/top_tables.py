@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.joins.column_arrays import firsts
 from dovetail.search.query import QueryTerm
 
 Ints = npt.NDArray[np.int64]
@@ -73,9 +74,11 @@ def top_tables(
     if not seen:
         return np.empty(0, np.int64)
     enough = max(least - left - _ROUNDING, 0.0)
-    places = np.unique(np.concatenate([tables[sums[tables] >= enough] for tables in seen]))
+    every = np.sort(np.concatenate([tables[sums[tables] >= enough] for tables in seen]))
+    places = every[firsts(every)]
     found = sums[places]
     for one in rarest_first[done:]:
         found += one.values(*one.term.look_up(places))
     best = np.lexsort((places, -found))[:pool]
-    return places[best[found[best] > 0]].astype(np.int64)
+    leading: Ints = places[best[found[best] > 0]].astype(np.int64)
+    return leading

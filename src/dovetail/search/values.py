@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from dovetail.catalog.files import DAMAGE, ArrayFile
 from dovetail.catalog.reader import CatalogReader
@@ -35,6 +36,8 @@ _HASHES, _COLUMNS, _STARTS = "hashes.npy", "columns.npy", "starts.npy"
 _SMALL = 1 << 18
 # Phrases that one step of the sort may hold in memory.
 _MOST_SORTED = 1 << 23
+# Columns of fewer phrases on average are taken together, and so many of them at a time.
+_SHORT, _TOGETHER = 256, 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +122,18 @@ def _by_segment(catalog: CatalogReader) -> Iterator[tuple[str, Ints, Ints]]:
     records = catalog.records
     counts = numbers(records.columns["phrases"])
     starts = numbers(records.columns["phrases_at"])
-    segments = records.tables["segment"].to_pylist()
-    names, of_table = np.unique(np.array(segments, dtype=str), return_inverse=True)
+    segments = records.tables["segment"].combine_chunks().dictionary_encode()
+    of_table = numbers(pa.chunked_array([segments.indices]))
     of_column = np.repeat(of_table, np.diff(records.bounds))
-    for place, name in enumerate(names.tolist()):
+    for name, place in sorted(
+        (name, at) for at, name in enumerate(segments.dictionary.to_pylist())
+    ):
         number = np.flatnonzero((of_column == place) & (counts > 0))
-        number = number[np.argsort(starts[number])]
-        yield name, number, starts[number]
+        begin = starts[number]
+        if (begin[1:] < begin[:-1]).any():
+            number = number[np.argsort(begin)]
+            begin = starts[number]
+        yield name, number, begin
 
 
 def _load(path: Path, starts: Ints) -> _Postings | None:
@@ -137,7 +145,8 @@ def _load(path: Path, starts: Ints) -> _Postings | None:
             for name in (_HASHES, _COLUMNS, _STARTS)
         )
         whole = [array.dtype.str for array in (hashes, column, known)] == ["<u8", "<u4", "<i8"]
-        whole = whole and hashes.shape == column.shape and bool(np.isin(starts, known).all())
+        whole = whole and hashes.shape == column.shape
+        whole = whole and (np.array_equal(starts, known) or bool(np.isin(starts, known).all()))
         # Large ones are held against their bounds at each lookup instead.
         if whole and (len(column) >= _SMALL or np.all(column < len(known))):
             return _Postings(hashes, column, known)
@@ -171,7 +180,11 @@ def _in_memory(phrase_hashes: Sequence[Hashes], starts: Ints) -> _Postings:
 def _sorted(columns: Sequence[Hashes]) -> Iterator[tuple[Hashes, npt.NDArray[np.uint32]]]:
     """All phrases in order, each with the place of its column, in pieces that fit into memory."""
     # Hashes are evenly spread, so equal ranges of them hold about equally many.
-    pieces = 1 + sum(map(len, columns)) // _MOST_SORTED
+    total = sum(map(len, columns))
+    pieces = 1 + total // _MOST_SORTED
+    if total < _SHORT * len(columns):
+        yield from _sorted_short(columns, pieces)
+        return
     edges = np.array([(1 << 64) * piece // pieces for piece in range(1, pieces)], dtype=np.uint64)
     cuts = [[0, *np.searchsorted(one, edges).tolist(), len(one)] for one in columns]
     for piece in range(pieces):
@@ -180,3 +193,26 @@ def _sorted(columns: Sequence[Hashes]) -> Iterator[tuple[Hashes, npt.NDArray[np.
         hashes = np.concatenate([np.empty(0, np.uint64), *parts])
         order = np.argsort(hashes, kind="stable")
         yield hashes[order], column[order]
+
+
+def _sorted_short(
+    columns: Sequence[Hashes], pieces: int
+) -> Iterator[tuple[Hashes, npt.NDArray[np.uint32]]]:
+    """The same for very many short columns: each piece is picked from all of them at once."""
+    edges = [(1 << 64) * piece // pieces for piece in range(pieces)]
+    for low, high in zip(edges, [*edges[1:], None], strict=True):
+        hashes, places = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
+        for at in range(0, len(columns), _TOGETHER):
+            some = columns[at : at + _TOGETHER]
+            every = np.concatenate(some)
+            column = np.repeat(
+                np.arange(at, at + len(some), dtype=np.uint32), [len(one) for one in some]
+            )
+            chosen = every >= np.uint64(low)
+            if high is not None:
+                chosen &= every < np.uint64(high)
+            hashes.append(every[chosen])
+            places.append(column[chosen])
+        together = np.concatenate(hashes)
+        order = np.argsort(together, kind="stable")
+        yield together[order], np.concatenate(places)[order]

@@ -31,6 +31,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.joins.column_arrays import Ints, spans
 from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.make_segment import make_segment
+from dovetail.joins.value_index.numbered_segments import keep_numbers, numbered_segments
 from dovetail.joins.value_index.row_sample import RowSample
 from dovetail.joins.value_index.signatures import Signatures
 
@@ -38,6 +39,8 @@ FOLDER = "postings"
 # Raised whenever the same tables would make another segment.
 _VERSION = 4
 _ALIGNMENT = 64
+# Where the shapes of the arrays begin, behind the names of the tables.
+_SHAPES = b'"arrays":'
 # Names that segments are stored by, and those of unfinished ones.
 _MADE_HERE = re.compile(r"\.?[0-9a-f]{16,64}(?:-\d+)?(?:\.\d+)?")
 _NESTED = ("sample", "signatures")
@@ -61,6 +64,8 @@ def segments_of(
     the holder of the catalog's lock may `compact`. A segment is made by `make`, if given.
     """
     folder = catalog.folder / FOLDER
+    if not compact and (numbered := numbered_segments(folder, catalog, open_segment)):
+        return numbered
     keys = table_keys(catalog)
     number = {key: place for place, key in enumerate(keys)}
     segments: list[IndexSegment] = []
@@ -81,7 +86,11 @@ def segments_of(
             save_segment(folder, segments[-1])
     if compact:
         _remove_others(folder, segments)
-    return _numbered(catalog, segments, number)
+    found = _numbered(catalog, segments, number)
+    if not compact:
+        with suppress(OSError):
+            keep_numbers(folder, catalog, [(_name(one.tables), column) for one, column in found])
+    return found
 
 
 def table_keys(catalog: CatalogReader) -> list[str]:
@@ -152,15 +161,18 @@ def _stored(folder: Path) -> list[IndexSegment]:
     found = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         with suppress(*DAMAGE):
-            segment = _open(path)
+            segment = open_segment(path)
             if path.name == _name(segment.tables):
                 found.append(segment)
     return sorted(found, key=lambda segment: (-len(segment.tables), segment.tables))
 
 
-def _open(path: Path) -> IndexSegment:
+def open_segment(path: Path, *, named: bool = True) -> IndexSegment:
+    """The segment in a file, mapped; its tables are left out unless it is to be `named`."""
     with path.open("rb") as file:
-        about = json.loads(file.readline())
+        line = file.readline()
+        # The names of very many tables take longer to read than all the rest.
+        about = json.loads(line if named else b"{" + line[line.rindex(_SHAPES) :])
         place = _aligned(file.tell())
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     of: dict[str, dict[str, Any]] = {part: {} for part in _ARRAYS}
@@ -170,7 +182,7 @@ def _open(path: Path) -> IndexSegment:
         of[part][name] = array.reshape(shape)
         place = _aligned(place + array.nbytes)
     sample, signatures = RowSample(**of["sample"]), Signatures(**of["signatures"])
-    tables = tuple(about["tables"])
+    tables = tuple(about.get("tables", ()))
     return IndexSegment(tables=tables, sample=sample, signatures=signatures, **of["segment"])
 
 
