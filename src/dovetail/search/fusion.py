@@ -107,8 +107,8 @@ class Coverage:
                     names += name_share[own]
                 best = np.maximum.reduceat(match[place] * scores, begins)
                 gain += np.float32(weight) * (best - mine)
-        words, values, names = (part.astype(np.float32) for part in (words, values, names))
-        return Covered(words, values, names, gain)
+        single = [part.astype(np.float32) for part in (words, values, names)]
+        return Covered(single[0], single[1], single[2], gain)
 
 
 def _summed(parts: Sequence[tuple[float, Places, Floats]], count: int) -> Floats:

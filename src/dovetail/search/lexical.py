@@ -100,7 +100,7 @@ class Lexical:
     @classmethod
     def load(cls, folder: Path) -> Lexical:
         """The postings in a folder."""
-        arrays = {name: _mapped(folder, name) for name in _ARRAYS}
+        arrays: dict[str, Any] = {name: _mapped(folder, name) for name in _ARRAYS}
         listed = (folder / f"{_WORDS}.txt").read_text("utf-8").split("\n")[:-1]
         taught = json.loads((folder / _LEARNED).read_text("utf-8"))
         return cls(
