@@ -100,7 +100,7 @@ def test_codes_find_what_lists_of_whole_vectors_find() -> None:
     for asked in questions:
         (places, cosines), (right, _) = codes.nearest(asked, 10), lists.nearest(asked, 10)
         assert len(set(places.tolist()) & set(right.tolist())) >= 9
-        assert cosines == pytest.approx((vectors @ asked)[places], abs=1e-6)
+        assert cosines == pytest.approx((vectors @ asked)[places], abs=1e-3)
         assert (np.diff(cosines) <= 0).all()
 
 
@@ -114,11 +114,12 @@ def test_codes_and_their_vectors_are_the_same_after_a_reload(tmp_path: Path) -> 
     assert [path.read_bytes() for path in files[0]] == [path.read_bytes() for path in files[1]]
     again = Dense.load(tmp_path / "one")
     places = np.array([2_999, 0, 17, 17])
-    assert again.vectors(places).tobytes() == vectors[places].tobytes()
+    halved = vectors.astype(np.float16)
+    assert again.vectors(places).tolist() == halved[places].astype(np.float32).tolist()
     for asked in drawn(10):
         first, second = (one.nearest(asked, 10) for one in (coded(vectors), again))
         assert first[0].tolist() == second[0].tolist()
-    np.save(tmp_path / "one" / "dense.npy", vectors[:-1])
+    np.save(tmp_path / "one" / "dense.npy", halved[:-1])
     with pytest.raises(ValueError, match="one"):
         Dense.load(tmp_path / "one")
 
@@ -127,7 +128,7 @@ def test_what_is_no_number_among_the_vectors_of_codes_is_nothing(tmp_path: Path)
     vectors = drawn(3_000)
     coded(vectors).save(tmp_path)
     vectors[17, 3] = np.nan
-    np.save(tmp_path / "dense.npy", vectors)
+    np.save(tmp_path / "dense.npy", vectors.astype(np.float16))
     found = Dense.load(tmp_path).vectors(np.array([17]))
     assert found[0, 3] == 0
     assert np.isfinite(found).all()
@@ -150,9 +151,10 @@ def test_only_allowed_places_are_found(
         expected = places[brute(vectors[places], asked, 10)].tolist()
         found, cosines = index.nearest(asked, 10, allowed)
         assert allowed[found].all()
-        assert cosines == pytest.approx((vectors @ asked)[found], abs=1e-6)
+        assert cosines == pytest.approx((vectors @ asked)[found], abs=1e-3)
         right += len(set(found.tolist()) & set(expected))
-    assert right == 200 if most or made == "exact" else right >= 190
+    exact = made == "exact" or (most and made == "lists")
+    assert right == 200 if exact else right >= 190
     assert index.nearest(questions[0], 10, np.zeros(len(vectors), np.bool_))[0].tolist() == []
 
 

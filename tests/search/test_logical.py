@@ -50,7 +50,9 @@ def test_every_member_has_one_that_stands_for_it(
         "people": "people",
         "people_bak": "people",
     }
-    assert [catalog.ids[at].name for at in np.flatnonzero(logical.copies).tolist()] == ["people_bak"]
+    assert [catalog.ids[at].name for at in np.flatnonzero(logical.copies).tolist()] == [
+        "people_bak"
+    ]
 
 
 def test_where_each_table_is_its_own_there_is_nothing_to_do(catalog: dovetail.Catalog) -> None:

@@ -2,7 +2,7 @@
 
 Exact up to a size; above it approximate, by FAISS's inverted lists (IVF), one in six probed. Of
 very many vectors the lists hold codes of two bits a number (product quantisation); the vectors
-themselves stay in a file, and decide among the thousand that the codes put first.
+themselves, in half precision, stay in a file, and decide among the thousand that codes put first.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _ADDED_AT_ONCE = 1 << 17
 class Dense:
     """Vectors of length one, numbered by their place, and the nearest of them to another.
 
-    `whole` are the vectors themselves where the index has codes alone.
+    `whole` are the vectors themselves, in half precision, where the index has codes alone.
     """
 
-    def __init__(self, index: faiss.Index, whole: Vectors | None = None) -> None:
+    def __init__(self, index: faiss.Index, whole: npt.NDArray[np.float16] | None = None) -> None:
         self._index = index
         self._whole = whole
 
@@ -77,7 +77,7 @@ class Dense:
                 index.make_direct_map()  # to find a vector by its place
         for start in range(0, count, _ADDED_AT_ONCE):
             index.add(np.ascontiguousarray(vectors[start : start + _ADDED_AT_ONCE]))
-        return cls(index, vectors if coded else None)
+        return cls(index, _halved(vectors) if coded else None)
 
     @classmethod
     def load(cls, folder: Path) -> Dense:
@@ -87,7 +87,7 @@ class Dense:
             return cls(faiss.read_index(str(folder / _LISTS_FILE)))
         # As a plain array: every slice of a memmap costs more than the slice.
         vectors = np.asarray(np.load(folder / _VECTORS_FILE, mmap_mode="r", allow_pickle=False))
-        if vectors.ndim != 2 or vectors.dtype != np.float32:
+        if vectors.ndim != 2 or vectors.dtype != (np.float16 if listed else np.float32):
             raise ValueError(folder)
         if not listed:
             exact = faiss.IndexFlatIP(vectors.shape[1])
@@ -116,7 +116,7 @@ class Dense:
         if self._whole is None:
             found: Vectors = self._index.reconstruct_batch(places)
             return found
-        whole = self._whole[places]
+        whole: Vectors = self._whole[places].astype(np.float32)
         if not np.isfinite(whole.sum()):
             np.nan_to_num(whole, copy=False, posinf=0.0, neginf=0.0)
         return whole
@@ -175,3 +175,11 @@ class Dense:
             options = _FAISS.SearchParametersIVF(sel=chosen, nprobe=nprobe)
         cosines, places = self._index.search(vector.reshape(1, -1), count, params=options)
         return places[0], cosines[0]
+
+
+def _halved(vectors: Vectors) -> npt.NDArray[np.float16]:
+    """Vectors in half precision, made a part at a time."""
+    found = np.empty(vectors.shape, dtype=np.float16)
+    for start in range(0, len(vectors), _ADDED_AT_ONCE):
+        found[start : start + _ADDED_AT_ONCE] = vectors[start : start + _ADDED_AT_ONCE]
+    return found

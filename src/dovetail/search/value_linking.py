@@ -16,7 +16,7 @@ import pyarrow as pa
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.hashing import Comparison, Hashes, hash_values
-from dovetail.joins.column_arrays import sorted_pairs
+from dovetail.joins.column_arrays import firsts, sorted_pairs
 from dovetail.joins.value_index.postings import Postings
 from dovetail.phrases import cell_phrases
 from dovetail.search.logical import LogicalTables
@@ -91,7 +91,7 @@ class ValueLinker:
             _beside(held, [*words[:at], *words[at + 1 :]], self._table_of)
             for at, held in enumerate(words)
         ]
-        return np.union1d(columns, np.concatenate(parts))
+        return _once([columns, *parts])
 
     def _of_years(self, columns: Ints) -> Ints:
         """The columns where a year can be meant: not those of a key that counts rows."""
@@ -152,6 +152,12 @@ class ValueLinker:
         return sorted_pairs(place, column)
 
 
+def _once(lists: Sequence[Ints]) -> Ints:
+    """The columns of some lists in order, each once; NumPy's own way to them hashes, and is slow."""
+    every = np.sort(np.concatenate(lists))
+    return every[firsts(every)]
+
+
 def _beside(columns: Ints, others: Sequence[Ints], table_of: npt.NDArray[np.int32]) -> Ints:
     """The columns beside which their table has another one for each of the other words.
 
@@ -160,14 +166,14 @@ def _beside(columns: Ints, others: Sequence[Ints], table_of: npt.NDArray[np.int3
     """
     for size in range(1, len(others) + 1):
         for some in combinations(others, size):
-            holders = np.unique(np.concatenate(some))
-            tables, times = np.unique(table_of[holders], return_counts=True)
-            if not len(tables):
-                return _NOTHING
+            holders = _once(some)
+            held = table_of[holders]
             mine = table_of[columns]
-            at = np.minimum(np.searchsorted(tables, mine), len(tables) - 1)
-            beside = np.where(tables[at] == mine, times[at], 0) - np.isin(columns, holders)
-            columns = columns[beside >= size]
+            times = np.searchsorted(held, mine, side="right") - np.searchsorted(held, mine)
+            itself = np.searchsorted(holders, columns, side="right") - np.searchsorted(
+                holders, columns
+            )
+            columns = columns[times - itself >= size]
     return columns
 
 
