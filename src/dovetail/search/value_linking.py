@@ -153,7 +153,7 @@ class ValueLinker:
 
 
 def _once(lists: Sequence[Ints]) -> Ints:
-    """The columns of some lists in order, each once; NumPy's own way to them hashes, and is slow."""
+    """The columns of some lists in order, each once; NumPy's own way hashes them, and is slow."""
     every = np.sort(np.concatenate(lists))
     return every[firsts(every)]
 
