@@ -93,9 +93,9 @@ def test_a_question_that_a_table_answers_is_not_refused(searcher: Searcher) -> N
 
 def test_two_tables_of_one_name_are_readings_of_their_own(searcher: Searcher) -> None:
     found = GraphRetriever(searcher, use_sources=True).retrieve("orders")
-    assert [str(table) for table in found.ids] == ["warehouse.duckdb::orders"]
+    assert [str(table) for table in found.ids] == ["shop.sqlite::orders"]
     first = found.alternatives[0]
-    assert [str(table) for table in first.tables] == ["shop.sqlite::orders"]
+    assert [str(table) for table in first.tables] == ["warehouse.duckdb::orders"]
     assert (0.2 < first.probability < 0.5, first.reason) == (True, "orders: its names say orders")
 
 
