@@ -68,8 +68,8 @@ bench-joins: $(VENV)/.dev ## all inclusion dependencies against sets, SQL and th
 bench-embedding: $(VENV)/.dev ## embedding speed; with ST=python, beside its sentence-transformers
 	$(BIN)/python benchmarks/embedding.py $(if $(ST),--st $(ST))
 
-bench-search: $(VENV)/.dev ## search speed at 1k to 100k tables; with LANCEDB=python, beside its LanceDB
-	$(BIN)/python benchmarks/search.py $(if $(LANCEDB),--lancedb $(LANCEDB))
+bench-search: $(VENV)/.dev ## search speed at 1k to 100k tables (TABLES=1000000: at that); with LANCEDB=python, beside its LanceDB
+	$(BIN)/python benchmarks/search.py $(if $(TABLES),--tables $(TABLES)) $(if $(LANCEDB),--lancedb $(LANCEDB))
 
 bench-noise: $(VENV)/.dev ## joins found in noisy data, hard against soft evidence, and docs/noise.svg
 	$(BIN)/python benchmarks/noise.py
