@@ -11,7 +11,7 @@ where hardly a table fits them. `AUC` is the probability that a question of the 
 answerable than such a stranger, `at 5%` the share of strangers refused where a bound refuses 5% of
 the corpus's own. The last columns are the shares of both that are refused at the setting
 `refuse_below`, and those below a confidence of 0.7. What decides was
-fitted on MMQA and Spider's training set (fit_answerable.py); the other corpora are out of sample.
+fitted on MMQA and Spider (fit_answerable.py); the other corpora are out of sample.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Fits the probability that a catalog can answer a question, on questions it can and cannot answer.
 
-    python benchmarks/fit_answerable.py MMQA SPIDER_TRAIN --apart SPIDER [--limit 400]
+    python -m benchmarks.fit_answerable MMQA SPIDER_TRAIN SPIDER --strangers BIRD BEAVER
 
-Each question is asked over its corpus twice: with all tables, where it has an answer, and without
-the tables of its own database, where hardly a table fits. A logistic regression tells the two
-apart; its weights stand in retrieve/graph/answerable.py. Questions over databases of `--apart` are
-left out. `benchmarks/doubt.py` measures the result on other corpora.
+Questions of each corpus are asked over it, where they have an answer. As many have none: half of
+them over the corpus without their own database, and as many of the other corpora, or of those of
+`--strangers`, whose database it does not hold. A logistic regression tells the two apart; its
+weights stand in retrieve/graph/answerable.py. `benchmarks/doubt.py`
+measures the result.
 """
 
 from __future__ import annotations
@@ -19,55 +20,60 @@ from benchmarks.doubt import spaced
 from dovetail.bench.datasets import Dataset, database_of, open_dataset
 from dovetail.bench.frontier import logistic
 from dovetail.bench.measures import area_under_curve
-from dovetail.retrieve.graph.answerable import EVIDENCE, evidence
+from dovetail.bench.questions import Question
+from dovetail.retrieve.graph.answerable import EVIDENCE, WORD_WEIGHTS, Evidence
 from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.opening import searcher_of
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 
 # The shares of questions with an answer that may be refused: which bound refuses no more.
-_WORDS = 2  # the evidence that needs no embedder
 REFUSED = (0.005, 0.01, 0.02, 0.05)
 
 
 def rows(
-    dataset: Dataset, apart: Sequence[str], limit: int
-) -> tuple[list[Sequence[float]], list[bool]]:
-    """The evidence of questions over the whole corpus, and without their own databases."""
+    dataset: Dataset, strangers: Sequence[Question], limit: int
+) -> tuple[list[Evidence], list[bool]]:
+    """The evidence of questions with an answer, and of as many without one."""
     settings = Settings()
     catalog = dataset.catalog(settings)
     searcher = searcher_of(catalog, settings)
-    asked = dataset.question_set().over(catalog.ids).questions
-    kept = [one for one in asked if database_of(one.gold[0]) not in apart]
-    found: list[Sequence[float]] = []
-    answers: list[bool] = []
-    for question in spaced(kept, limit):
-        own = database_of(question.gold[0])
-        others = searcher.among(table for table in catalog.ids if database_of(table) != own)
-        for each, has_answer in ((searcher, True), (others, False)):
-            seen = _evidence(each, question.text)
-            if seen:
-                found.append(seen)
-                answers.append(has_answer)
-    return found, answers
+    own = spaced(dataset.question_set().over(catalog.ids).questions, limit)
+    found = [(_evidence(searcher, one.text), True) for one in own]
+    for one in own[::2]:
+        home = database_of(one.gold[0])
+        others = searcher.among(table for table in catalog.ids if database_of(table) != home)
+        found.append((_evidence(others, one.text), False))
+    foreign = [one for one in strangers if database_of(one.gold[0]) not in dataset.sources]
+    found += [(_evidence(searcher, one.text), False) for one in spaced(foreign, len(own) // 2)]
+    return [seen for seen, _ in found if seen], [answer for seen, answer in found if seen]
 
 
-def _evidence(searcher: Searcher, text: str) -> Sequence[float]:
-    scored = GraphRetriever(searcher).score(text)
-    return evidence(searcher.analyse(text), scored.match, scored.first) if scored.match else ()
+def _evidence(searcher: Searcher, text: str) -> Evidence:
+    retriever = GraphRetriever(searcher)
+    return retriever.evidence(text, retriever.score(text))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", nargs="+", help="corpora, as `dovetail bench` takes them")
-    parser.add_argument("--apart", help="a corpus whose databases are left out")
-    parser.add_argument("--limit", type=int, default=400, help="questions of each corpus")
+    parser.add_argument("--strangers", nargs="*", default=[], help="corpora of which to ask alone")
+    parser.add_argument("--limit", type=int, default=150, help="questions of each corpus")
     options = parser.parse_args()
-    apart = list(open_dataset(options.apart).sources) if options.apart else []
-    parts = [rows(open_dataset(data), apart, options.limit) for data in options.data]
+    datasets = [open_dataset(data) for data in options.data]
+    foreign = [*datasets, *(open_dataset(data) for data in options.strangers)]
+    asked = {one.name: spaced(one.questions(), options.limit) for one in foreign}
+    parts = [
+        rows(
+            one,
+            [q for name, each in asked.items() if name != one.name for q in each],
+            options.limit,
+        )
+        for one in datasets
+    ]
     seen = np.array([row for found, _ in parts for row in found])
     has_answer = np.array([one for _, answers in parts for one in answers])
-    without = logistic(seen[:, :_WORDS], has_answer)
+    without = logistic(seen[:, : len(WORD_WEIGHTS)], has_answer)
     print("without an embedder:", ", ".join(f"{weight:.2f}" for weight in without))
     weights = logistic(seen, has_answer)
     for name, weight in zip((*EVIDENCE, "bias"), weights, strict=True):

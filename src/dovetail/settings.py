@@ -74,7 +74,7 @@ class Settings:
     selector: str = "auto"
     breadth: float = 0.65
     ask_below: float = 0.95
-    refuse_below: float = 0.03
+    refuse_below: float = 0.045
     use_sources: bool = True
     llm: str | None = None
     llm_workers: int = 8

@@ -51,6 +51,8 @@ from dovetail.search.value_linking import ValueLinker
 NO_EMBEDDER = "this needs an embedder; index with one (the setting embedder)"
 # Tables that each cheap ranking puts forward to be scored by every signal.
 _POOL = 50
+# Tables whose median cosine tells how near a question is to any table.
+_SAMPLED = 512
 # Questions whose vectors are kept: an evaluation asks the same ones of every retriever.
 _VECTORS_KEPT = 4096
 # Questions whose analysis is kept: two retrievers may answer the same one in turn.
@@ -284,6 +286,13 @@ class Searcher:
             return np.zeros(len(tables), dtype=np.float32)
         cosines: Floats = self._index.dense.vectors(tables) @ query.vector
         return cosines
+
+    def usual_cosine(self, query: Query) -> float:
+        """The median cosine of a query and the schema lines of all tables, or of some of many."""
+        allowed = np.ones(len(self.catalog), np.bool_) if self._allowed is None else self._allowed
+        places = np.flatnonzero(allowed)
+        cosines = self._table_cosines(query, places[:: 1 + len(places) // _SAMPLED])
+        return float(np.median(cosines)) if len(cosines) else 0.0
 
     def _column_cosines(self, query: Query, tables: Ints) -> Floats:
         """The cosine of the query and each table's best header, at least 0."""

@@ -2,67 +2,108 @@
 
 The sign that it cannot is a content word that nothing covers: no name, no value and nothing near it
 in meaning ("parking", "patents"). Words that any question may use ("how many", "per", "average")
-are no sign, and neither are abbreviations in capitals, which are a company's own words for what its
-tables call otherwise. A logistic regression weighs the words with how well the best candidate fits.
+are no sign, and neither are abbreviations in capitals that nothing covers: a company's own words
+for what its tables call otherwise. A logistic regression weighs the words with how probable the
+best candidate is, and how much nearer in meaning than tables are as a rule, which differs from
+pile to pile.
 """
 
 from __future__ import annotations
 
 import math
 import re
-
-import numpy as np
+from collections.abc import Mapping
 
 from dovetail.retrieve.graph.generic_words import GENERIC
 from dovetail.retrieve.graph.query_match import QueryMatch
-from dovetail.search.fusion import Floats
+from dovetail.search.fusion import DEFAULT
 from dovetail.search.query import Query
-from dovetail.search.query_terms import stems
+from dovetail.search.query_terms import shapes_speech, stems
 
-EVIDENCE = ("uncovered", "first_logit", "dense", "header", "score", "score_gap")
+EVIDENCE = ("uncovered", "first_logit", "best_logit", "dense_gap", "header")
+Evidence = tuple[float, ...]
 # What a unit of each piece of evidence adds to the logit that the catalog holds an answer. Fitted
-# on questions of MMQA and of Spider's training set, each asked over its corpus with and without its
-# own database: `benchmarks/fit_answerable.py` prints them.
-WEIGHTS = (-2.93, 0.65, 0.72, 5.48, 0.89, 0.36)
-BIAS = -5.90
-# The same where there is no embedder, so that nothing is near in meaning: by the first two alone.
-WORD_WEIGHTS, WORD_BIAS = (-3.84, 0.99), -0.81
+# on questions of MMQA and Spider, over their corpora with and without their own databases, and over
+# others: `benchmarks/fit_answerable.py` prints them.
+WEIGHTS = (-3.04, 0.53, 0.28, 6.68, 5.62)
+BIAS = -6.52
+# The same where there is no embedder, so that nothing is near in meaning: by the first three alone.
+WORD_WEIGHTS, WORD_BIAS = (-4.56, 0.41, 0.4), -0.49
+# So many of a question's words make most of them: two of three. Then an answer is no likelier.
+_MOST, NOWHERE = 0.66, 0.04
+# Surer than this is no surer: a probability of 0.999.
+_MOST_LOGIT = 7.0
 # A word counts as covered in full from this match on: as a whole word in a column's name.
 _WHOLE_WORD = 0.6
+# The cosine of two words that mean the same ("town", "city"), and from which on they are related.
+_SYNONYM, _RELATED = 0.75, 0.55
+# What it counts that a table says a word which is no candidate.
+_ELSEWHERE = 0.6
+# One word in three that nothing covers says more than a third of what three in three say.
+_FIRST_COUNT_MOST = 0.7
+# Where less is uncovered, nothing speaks against an answer but that the question is terse.
+_ALL_COVERED = 0.2
 # Below this match a word is told as uncovered.
 _UNCOVERED = 0.3
 _LONGEST_ABBREVIATION = 5
+# Surer than this the words are not compared by meaning, which takes time and only makes surer.
+DOUBT = 0.25
 
 
-def evidence(query: Query, match: QueryMatch, first: Floats) -> tuple[float, ...]:
-    """What speaks for and against an answer, in the order of `EVIDENCE`."""
-    covers = list(_covers(query, match).values())
-    uncovered = 1 - sum(covers) / len(covers) if covers else 0.0
-    best = float(first.max())
-    return (
-        uncovered,
-        math.log(best / (1 - best)),
-        2 * float(match.dense.max()),
-        float(match.headers.max()),
-        float(match.scores.max()),
-        float(match.scores.max() - np.median(match.scores)),
-    )
+def evidence(
+    query: Query,
+    match: QueryMatch,
+    best: tuple[float, float],
+    usual: float | None,
+    near: Mapping[str, float],
+) -> Evidence:
+    """What speaks for and against an answer, in the order of `EVIDENCE`.
+
+    `best` is the highest first and the highest final probability of a candidate. `usual` is how
+    near the question is to any table of the catalog: a table that it means is nearer. `near` is how
+    near its words are to words of the candidates' names. Without an embedder there is neither.
+    """
+    covers = list(_covers(query, match, near).values())
+    uncovered = (1 - sum(covers) / len(covers)) ** _FIRST_COUNT_MOST if covers else 0.0
+    said = (uncovered, *map(_logit, best))
+    if usual is None:
+        return said
+    nearest = float(match.dense.max()) / DEFAULT.dense
+    return (*said, nearest - usual, float(match.headers.max()))
 
 
-def answerable(query: Query, match: QueryMatch, first: Floats) -> float:
-    """The probability that the catalog can answer; `first` are the first probabilities."""
-    seen = evidence(query, match, first)
-    weights, bias = (WORD_WEIGHTS, WORD_BIAS) if query.vector is None else (WEIGHTS, BIAS)
-    logit = bias + sum(weight * one for weight, one in zip(weights, seen, strict=False))
-    return 1 / (1 + math.exp(-logit))
+def answerable(seen: Evidence) -> float:
+    """The probability that the catalog can answer, by the evidence for it."""
+    by_words = len(seen) == len(WORD_WEIGHTS)
+    weights, bias = (WORD_WEIGHTS, WORD_BIAS) if by_words else (WEIGHTS, BIAS)
+    logit = bias + sum(weight * one for weight, one in zip(weights, seen, strict=True))
+    likely = 1 / (1 + math.exp(-logit))
+    return likely if seen[0] > _ALL_COVERED else max(likely, DOUBT)
 
 
-def uncovered_words(query: Query, match: QueryMatch) -> list[str]:
-    """The content words of a question that no candidate covers, as they were written."""
-    return [word for word, cover in _covers(query, match).items() if cover < _UNCOVERED]
+def _logit(probability: float) -> float:
+    within = min(max(probability, 1e-9), 1 - 1e-9)
+    return max(-_MOST_LOGIT, min(_MOST_LOGIT, math.log(within / (1 - within))))
 
 
-def _covers(query: Query, match: QueryMatch) -> dict[str, float]:
+def mostly_nowhere(query: Query, match: QueryMatch, near: Mapping[str, float]) -> bool:
+    """Whether most words of a question are said nowhere in the catalog and near nothing in it.
+
+    "Which employees have a forklift licence?" has its table, and still no answer.
+    """
+    covers = list(_covers(query, match, near).values())
+    nowhere = sum(cover <= 0 for cover in covers)
+    return nowhere > 1 and nowhere >= _MOST * len(covers)
+
+
+def uncovered_words(
+    query: Query, match: QueryMatch, near: Mapping[str, float], most: float = _UNCOVERED
+) -> list[str]:
+    """The content words of a question that no candidate covers so well, as they were written."""
+    return [word for word, cover in _covers(query, match, near).items() if cover < most]
+
+
+def _covers(query: Query, match: QueryMatch, near: Mapping[str, float]) -> dict[str, float]:
     """How well the best candidate covers each content word of a question, from 0 to 1."""
     held = {
         word
@@ -71,19 +112,28 @@ def _covers(query: Query, match: QueryMatch) -> dict[str, float]:
         for word in stems(link.span.text)
     }
     best = match.words.max(axis=1, initial=0)
-    return {
-        query.words[term.text]: 1.0 if term.text in held else min(1.0, float(row) / _WHOLE_WORD)
-        for term, row in zip(query.terms, best, strict=True)
-        if _is_content(query, term.text)
-    }
+    found = {}
+    for term, row in zip(query.terms, best, strict=True):
+        if _is_content(query, term.text):
+            word = query.words[term.text]
+            meant = (near.get(word, 0.0) - _RELATED) / (_SYNONYM - _RELATED)
+            elsewhere = min(_ELSEWHERE, float(term.match.max(initial=0)) / _WHOLE_WORD)
+            said = 1.0 if term.text in held else float(row) / _WHOLE_WORD
+            cover = min(1.0, max(said, meant, elsewhere))
+            if cover > _ELSEWHERE or not _is_abbreviation(query, word):
+                found[word] = cover
+    return found
 
 
 def _is_content(query: Query, word: str) -> bool:
     """Whether a stem says what a question is about."""
     written = query.words[word]
-    if word in GENERIC or len(written) < 2 or any(map(str.isdigit, written)):
+    if word in GENERIC or shapes_speech(written):
         return False
-    return not (
-        len(written) <= _LONGEST_ABBREVIATION
-        and re.search(rf"\b{re.escape(written.upper())}\b", query.text)
-    )
+    return len(written) > 1 and not any(map(str.isdigit, written))
+
+
+def _is_abbreviation(query: Query, written: str) -> bool:
+    """Whether a word is written in capitals, as a company writes its own words."""
+    short = len(written) <= _LONGEST_ABBREVIATION
+    return short and bool(re.search(rf"\b{re.escape(written.upper())}\b", query.text))

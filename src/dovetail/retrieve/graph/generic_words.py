@@ -2,7 +2,8 @@
 
 The first list is counted: words that the questions of MMQA and of Spider's training set use over
 eight databases or more, and that the tables which answer them mostly do not say. The second are
-words of the same kinds that these questions happen not to use: times, counts, comparisons.
+words of the same kinds that these questions happen not to use: times, counts, comparisons. The
+third say how an answer is to be written.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ cheapest higher larger fewer top bottom best worst good bad group grouped calcul
 determine state mention name value amount level type kind one two three four five six seven
 eight nine ten hundred thousand million half many still also even just yet same other
 another us actual overall each within since until before after below ever always already
-almost around least most want need know see look like happen mainly usually"""
+almost around least most want need know see look like happen mainly usually appear occur
+specific respectively along including excluding exclude regardless represent indicate consider part
+portion proportion fraction instead whether now ago end too"""
+_OF_ANSWERS = """answer round rounded decimal format formatted comma separator integer digit row
+output id detail subtotal grand numerical numeric string"""
 
-GENERIC = frozenset(stem(word) for word in f"{_COUNTED} {_OF_THE_SAME_KINDS}".split())
+GENERIC = frozenset(stem(word) for word in f"{_COUNTED} {_OF_THE_SAME_KINDS} {_OF_ANSWERS}".split())

@@ -10,7 +10,7 @@ and has its figures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,7 +30,15 @@ from dovetail.errors import UsageError
 from dovetail.joins.graph import JOINABLE
 from dovetail.joins.paths import shared_parent
 from dovetail.retrieve.graph.alternatives import Reading, Reasons, alternatives
-from dovetail.retrieve.graph.answerable import answerable, uncovered_words
+from dovetail.retrieve.graph.answerable import (
+    DOUBT,
+    NOWHERE,
+    Evidence,
+    answerable,
+    evidence,
+    mostly_nowhere,
+    uncovered_words,
+)
 from dovetail.retrieve.graph.belonging import Belonging, Pairs
 from dovetail.retrieve.graph.connect import ConnectedSet, Connector, LinkGraph
 from dovetail.retrieve.graph.direct import without_needless
@@ -40,6 +48,7 @@ from dovetail.retrieve.graph.home import stay_home, system_of
 from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
 from dovetail.retrieve.graph.set_features import SetInput, set_input
 from dovetail.retrieve.graph.set_scorer import SetScorer, shipped
+from dovetail.retrieve.graph.word_meaning import WordMeaning
 from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.registry import factory_with
 from dovetail.retrieve.trace import Stage, require_positive, table_set
@@ -180,6 +189,7 @@ class GraphRetriever:
             raise UsageError(f"breadth is {breadth}; it must be from 0 (few tables) to 1 (all)")
         self._searcher = searcher
         self._matcher = QueryMatcher(searcher)
+        self._meaning = WordMeaning(searcher)
         self._belonging = Belonging(searcher, use_sources=use_sources)
         self._use_sources = use_sources
         self._breadth = breadth
@@ -209,7 +219,7 @@ class GraphRetriever:
             stages[1].facts |= {
                 NOTHING_FITS: True,
                 NEAREST: [str(table) for table in found.ids[:_NEAREST]],
-                UNCOVERED: uncovered_words(query, scored.match) if scored.match else [],
+                UNCOVERED: self._uncovered(query, scored),
             }
             chosen, others = [], ()
         made = table_set(question, self._searcher.joins, chosen, stages)
@@ -237,7 +247,38 @@ class GraphRetriever:
         """The probability that the catalog can answer a question, given its candidates."""
         if scored.match is None:
             return 0.0
-        return answerable(self._searcher.analyse(question), scored.match, scored.first)
+        query, match = self._searcher.analyse(question), scored.match
+        likely = answerable(self.evidence(query, scored, by_meaning=False))
+        if query.vector is None or (likely > DOUBT and not mostly_nowhere(query, match, {})):
+            return likely
+        likely = answerable(self.evidence(query, scored))
+        near = self._near(query, scored)
+        return min(likely, NOWHERE) if mostly_nowhere(query, match, near) else likely
+
+    def evidence(
+        self, question: Query | str, scored: ScoredCandidates, *, by_meaning: bool = True
+    ) -> Evidence:
+        """What speaks for and against an answer; nothing where there are no candidates."""
+        if scored.match is None:
+            return ()
+        query = self._searcher.analyse(question)
+        usual = None if query.vector is None else self._searcher.usual_cosine(query)
+        near = self._near(query, scored) if by_meaning else {}
+        best = float(scored.first.max()), float(scored.probabilities.max())
+        return evidence(query, scored.match, best, usual, near)
+
+    def _uncovered(self, query: Query, scored: ScoredCandidates) -> list[str]:
+        """The words of a question that no candidate covers."""
+        if scored.match is None:
+            return []
+        return uncovered_words(query, scored.match, self._near(query, scored))
+
+    def _near(self, query: Query, scored: ScoredCandidates) -> Mapping[str, float]:
+        """How near the words that no candidate says are in meaning to words of their names."""
+        if query.vector is None or scored.match is None:
+            return {}
+        words = uncovered_words(query, scored.match, {}, most=1.0)
+        return self._meaning.nearest(words, scored.tables)
 
     def score(self, question: Query | str) -> ScoredCandidates:
         """The candidates of a question with their probabilities; the same at every breadth."""

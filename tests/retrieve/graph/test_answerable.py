@@ -1,0 +1,102 @@
+"""Whether a catalog can answer at all: what speaks for it, and words that mean the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dovetail
+from dovetail.retrieve.graph.answerable import DOUBT, WEIGHTS, WORD_WEIGHTS, answerable
+from dovetail.retrieve.graph.selector import GraphRetriever
+from dovetail.retrieve.graph.word_meaning import WordMeaning
+from dovetail.search.searcher import Searcher
+from dovetail.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def searcher(sample: dovetail.Catalog) -> Searcher:
+    return sample.searcher
+
+
+@pytest.fixture(scope="module")
+def graph(searcher: Searcher) -> GraphRetriever:
+    return GraphRetriever(searcher)
+
+
+def test_what_is_covered_and_near_makes_an_answer_likelier() -> None:
+    middle = (0.5, 0.0, 0.0, 0.3, 0.5)
+    for place, weight in enumerate(WEIGHTS):
+        more = tuple(one + 0.2 * (at == place) for at, one in enumerate(middle))
+        assert (answerable(more) > answerable(middle)) == (weight > 0)
+    assert [weight > 0 for weight in WEIGHTS] == [False, True, True, True, True]
+    assert [weight > 0 for weight in WORD_WEIGHTS] == [False, True, True]
+
+
+def test_a_question_that_is_covered_is_never_refused_for_being_terse() -> None:
+    faint = (-3.0, -3.0, 0.0, 0.0)
+    assert answerable((0.0, *faint)) == DOUBT
+    assert answerable((0.6, *faint)) < 0.01
+
+
+def test_words_of_the_same_meaning_are_nearer_than_others(searcher: Searcher) -> None:
+    tables = [table for table in searcher.catalog.ids if table.name in ("patients", "suppliers")]
+    near = WordMeaning(searcher).nearest(["vendors", "glaciers", "no"], tables)
+    assert near.keys() == {"vendors", "glaciers"}
+    assert near["vendors"] > 0.7 > 0.5 > near["glaciers"]
+
+
+def test_the_nearest_word_is_that_of_all_pairs(searcher: Searcher) -> None:
+    tables, words = searcher.catalog.ids[:3], ["vendors", "hospital", "invoice"]
+    said = {
+        word
+        for table in tables
+        for name in (table.name, *(one.name for one in searcher.catalog[table].columns))
+        for word in name.replace(".", "_").casefold().split("_")
+        if len(word) > 2
+    }
+    slow = {
+        word: max(float(searcher.vector(word) @ searcher.vector(other)) for other in said)
+        for word in words
+    }
+    found = WordMeaning(searcher).nearest(words, tables)
+    assert found == pytest.approx(slow, abs=1e-5)
+
+
+def test_the_usual_cosine_is_the_median_of_all_tables(searcher: Searcher) -> None:
+    query = searcher.analyse("Which suppliers deliver late?")
+    assert query.vector is not None
+    cosines = [one.signals["dense"] for one in searcher.dense(query, len(searcher.catalog))]
+    assert searcher.usual_cosine(query) == pytest.approx(float(np.median(cosines)), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("question", "refused"),
+    [
+        ("Which suppliers have submarine helicopters?", True),
+        ("Which suppliers are there?", False),
+        ("Which vendors are there?", False),
+    ],
+)
+def test_a_question_of_words_that_are_nowhere_is_refused(
+    graph: GraphRetriever, question: str, refused: bool
+) -> None:
+    likely = graph.answerable(question, graph.score(question))
+    assert (likely < Settings().refuse_below) is refused
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Which vendors are based in Oslo?", "Which vendors of glaciers?"),
+        ("Which clients placed no order?", "Which clients have a pilot licence?"),
+    ],
+)
+def test_other_words_for_the_same_make_an_answer_likelier(
+    graph: GraphRetriever, said: str, meant: str
+) -> None:
+    by_names = graph.evidence(said, graph.score(said), by_meaning=False)
+    by_meaning = graph.evidence(said, graph.score(said))
+    assert by_meaning[0] < by_names[0]
+    assert by_meaning[1:] == by_names[1:]
+    other = graph.answerable(meant, graph.score(meant))
+    assert graph.answerable(said, graph.score(said)) > other
