@@ -69,7 +69,7 @@ def test_a_part_that_is_left_out_is_nothing_and_the_others_are_as_they_were(
 ) -> None:
     question = "Which orders of 2023 went to customers in Lund?"
     query = searcher.analyse(question)
-    found = searcher.rank(variant.restrict(query), variant.weights, 30)
+    found = searcher.rank(variant.restrict(query), variant.weights(searcher.weights), 30)
     usual = {one.table: one.signals for one in searcher.search(question, 77)}
     assert found
     for one in found:
@@ -82,8 +82,8 @@ def test_a_part_that_is_left_out_is_nothing_and_the_others_are_as_they_were(
 
 
 def test_the_first_variant_is_search_itself(searcher: Searcher) -> None:
-    assert VARIANTS[0].weights == DEFAULT == Weights()
+    assert VARIANTS[0].weights(DEFAULT) == DEFAULT == Weights()
     question = "How many trains stop at each station?"
     query = VARIANTS[0].restrict(searcher.analyse(question))
-    found = searcher.rank(query, VARIANTS[0].weights, 10)
+    found = searcher.rank(query, VARIANTS[0].weights(searcher.weights), 10)
     assert found == searcher.search(question, 10)

@@ -54,6 +54,28 @@ def match(term: QueryTerm, table: int) -> float:
 
 
 @given(st.lists(terms(), max_size=4), st.lists(terms(), max_size=3), name_links)
+def test_the_gain_by_one_partner_is_that_of_the_neighbour_that_adds_most(
+    words: list[QueryTerm], values: list[QueryTerm], linked: dict[tuple[int, int], float]
+) -> None:
+    cover = Coverage(words, values, COUNT)
+    mass = math.sqrt(max(sum(word.weight for word in words), 1e-6))
+    joined = neighbours(linked)
+    gained = cover.of(np.arange(COUNT), joined, one_partner=True).gain
+    together = cover.of(np.arange(COUNT), joined).gain
+    for table in range(COUNT):
+        best = 0.0
+        for pair, score in linked.items():
+            for here, other in (pair, pair[::-1]):
+                added = (
+                    one.weight / mass * max(0.0, score * match(one, other) - match(one, table))
+                    for one in (*words, *values)
+                )
+                best = max(best, sum(added)) if here == table else best
+        assert gained[table] == pytest.approx(best, rel=1e-4, abs=1e-3)
+        assert gained[table] <= together[table] + 1e-3
+
+
+@given(st.lists(terms(), max_size=4), st.lists(terms(), max_size=3), name_links)
 def test_cover_and_gain_are_what_loops_say(
     words: list[QueryTerm], values: list[QueryTerm], linked: dict[tuple[int, int], float]
 ) -> None:

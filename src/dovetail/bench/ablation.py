@@ -18,7 +18,7 @@ from dovetail.bench.stats import holm, sign_flip
 from dovetail.domain import TableId
 from dovetail.offline.progress import Progress
 from dovetail.ports import Json
-from dovetail.search.fusion import DEFAULT, Weights
+from dovetail.search.fusion import Weights
 from dovetail.search.opening import open_searcher
 from dovetail.search.query import Query, QueryTerm
 from dovetail.search.searcher import Searcher
@@ -34,15 +34,16 @@ class Variant:
     name: str
     signals: frozenset[str]
 
-    @property
-    def weights(self) -> Weights:
-        """The default weights of these signals, and zero for the others."""
-        return Weights(
-            cover=DEFAULT.cover if self.signals & {"lexical", "value"} else 0.0,
-            gain=DEFAULT.gain if "neighbour" in self.signals else 0.0,
-            dense=DEFAULT.dense if "dense" in self.signals else 0.0,
-            column=DEFAULT.column if "column" in self.signals else 0.0,
-            name=DEFAULT.name if "name" in self.signals else 0.0,
+    def weights(self, usual: Weights) -> Weights:
+        """The usual weights of these signals, and zero for the others."""
+        return replace(
+            usual,
+            cover=usual.cover if self.signals & {"lexical", "value"} else 0.0,
+            gain=usual.gain if "neighbour" in self.signals else 0.0,
+            dense=usual.dense if "dense" in self.signals else 0.0,
+            column=usual.column if "column" in self.signals else 0.0,
+            name=usual.name if "name" in self.signals else 0.0,
+            alike=usual.alike if {"dense", "neighbour"} <= self.signals else 0.0,
         )
 
     def restrict(self, query: Query) -> Query:
@@ -102,8 +103,9 @@ def bench_ablation(
 def _ranked(searcher: Searcher, question: str, k: int) -> list[list[TableId]]:
     """The best k tables by every variant; the question is analysed once."""
     query = searcher.analyse(question)
+    usual = searcher.weights
     return [
-        [one.table for one in searcher.rank(variant.restrict(query), variant.weights, k)]
+        [one.table for one in searcher.rank(variant.restrict(query), variant.weights(usual), k)]
         for variant in VARIANTS
     ]
 

@@ -35,13 +35,15 @@ _MOST_SUMMED = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each signal counts; the same for every corpus."""
+    """What each signal counts: `DEFAULT`, or `SAMPLES` for a catalog of samples (alike.py)."""
 
     cover: float = 1.5  # of the question by the table itself: words and values
     gain: float = 1.0  # by its neighbours beyond it: less than to cover it oneself
     dense: float = 0.5  # cosine of question and schema line
     column: float = 0.5  # cosine of question and best header: short texts beside long lines
     name: float = 0.2  # share of its own name that is said: tells look-alikes apart
+    alike: float = 0.0  # what the tables most like it score
+    one_partner: bool = False  # gain by the one neighbour that adds most, not by all together
 
 
 DEFAULT = Weights()
@@ -91,13 +93,18 @@ class Coverage:
         parts = [(1.0, term.tables, term.name_share) for _, term in self._words]
         return _summed(parts, self._count)
 
-    def of(self, tables: Ints, joined: Neighbours) -> Covered:
-        """What some tables cover; `gain` is what their neighbours do beyond them, by the joins."""
+    def of(self, tables: Ints, joined: Neighbours, *, one_partner: bool = False) -> Covered:
+        """What some tables cover; `gain` is what their neighbours do beyond them, by the joins.
+
+        With `one_partner` it is what the one that adds most does, and not all of them together.
+        """
         begins, others, scores = joined.around(tables)
         every, place = np.unique(others, return_inverse=True)
         own = np.searchsorted(every, tables)  # every table is its own neighbour
         words, values, names = np.zeros((3, len(tables)))
         gain = np.zeros(len(tables), dtype=np.float32)
+        owner = np.repeat(own, np.diff(np.append(begins, len(others))))
+        added = np.zeros(len(others), dtype=np.float32)
         for terms, total in ((self._words, words), (self._values, values)):
             for weight, term in terms if len(tables) else ():
                 match, name_share = term.look_up(every)
@@ -105,8 +112,14 @@ class Coverage:
                 total += np.float32(weight) * mine
                 if terms is self._words:
                     names += name_share[own]
-                best = np.maximum.reduceat(match[place] * scores, begins)
-                gain += np.float32(weight) * (best - mine)
+                theirs = match[place] * scores
+                if one_partner:
+                    added += np.float32(weight) * np.maximum(theirs - match[owner], 0)
+                else:
+                    best = np.maximum.reduceat(theirs, begins)
+                    gain += np.float32(weight) * (best - mine)
+        if one_partner and len(tables):
+            gain = np.maximum.reduceat(added, begins)
         single = [part.astype(np.float32) for part in (words, values, names)]
         return Covered(single[0], single[1], single[2], gain)
 
@@ -143,17 +156,24 @@ def within_reach(signals: Signals, k: int, upper_bound: float) -> Ints:
     Two best tables count: with neighbours and without, since the latter stays first.
     """
     total: Floats = np.asarray(sum(signals.values()), dtype=np.float32)
-    alone = total - signals["neighbour"]
+    alone = by_itself(signals)
     if len(total) <= k:
         return np.arange(len(total))
     least = np.partition(total, -k)[-k] - upper_bound
     return np.flatnonzero((total >= least) | (alone >= alone.max() - upper_bound))
 
 
+def by_itself(signals: Signals) -> Floats:
+    """The scores without what other tables add to them."""
+    others = ("neighbour", "alike")
+    own = [signal for name, signal in signals.items() if name not in others]
+    return np.asarray(sum(own), dtype=np.float32)
+
+
 def fuse(signals: Signals) -> Floats:
-    """The scores: the sum of the signals; the table that is best without neighbours stays first."""
+    """The scores: the sum of the signals; the table that is best by itself stays first."""
     total: Floats = np.asarray(sum(signals.values()), dtype=np.float32)
-    alone = total - signals["neighbour"]
+    alone = by_itself(signals)
     if len(total):
         first = int(np.argmax(alone))
         total[first] = max(total[first], np.nextafter(total.max(), np.float32(np.inf)))

@@ -40,6 +40,11 @@ class HeaderVectors:
             np.nan_to_num(found, copy=False, posinf=0.0, neginf=0.0)
         return found
 
+    def cosines(self, columns: Places, vector: Vectors) -> Vectors:
+        """The cosine of each of some columns and a vector; 0 for those that are damaged."""
+        found: Vectors = self.vectors[self.codes[columns]].astype(np.float32) @ vector
+        return np.nan_to_num(found, copy=False, posinf=0.0, neginf=0.0)
+
     @classmethod
     def load(cls, folder: Path) -> HeaderVectors:
         """The vectors in a folder, mapped into memory; ValueError where they do not fit."""

@@ -24,14 +24,15 @@ from dovetail.notes.edges import noted_graph, noted_scores
 from dovetail.notes.marks import marked_families
 from dovetail.notes.notes import NO_NOTES, Notes
 from dovetail.ports import Embedder
+from dovetail.search.alike import alike, weights_for
 from dovetail.search.dense import Dense, Vectors
 from dovetail.search.embeddings import EmbedProgress
 from dovetail.search.fusion import (
-    DEFAULT,
     Coverage,
     Floats,
     Ints,
     Weights,
+    by_itself,
     fuse,
     pooled,
     relevance,
@@ -83,6 +84,7 @@ class Searcher:
         self._whole = open_index(catalog, inputs, on_progress)
         self._bounds = np.asarray(catalog.records.bounds)
         self._use = use_prior(catalog)
+        self.weights = weights_for(catalog)
         self._embed = lru_cache(maxsize=_VECTORS_KEPT)(partial(_embedded, self.embedder))
         self._question_words = QuestionWords(self._whole.lexical.words)
         self._view(None)
@@ -235,7 +237,7 @@ class Searcher:
     def search(self, question: Query | str, k: int) -> list[Candidate]:
         """The `k` tables that all signals together put first, ties by id; none for no question."""
         query = self.analyse(question)
-        return [] if query.blank else self.rank(query, DEFAULT, k)
+        return [] if query.blank else self.rank(query, self.weights, k)
 
     def rank(self, query: Query, weights: Weights, k: int) -> list[Candidate]:
         """The `k` tables that come first by some weights of the signals."""
@@ -261,7 +263,7 @@ class Searcher:
         tables = pooled(leaders, self._index.joined)
         if self._allowed is not None:
             tables = tables[self._allowed[tables]]
-        covered = cover.of(tables, self._index.joined)
+        covered = cover.of(tables, self._index.joined, one_partner=weights.one_partner)
         signals = {
             "lexical": weights.cover * covered.words,
             "value": weights.cover * covered.values,
@@ -271,10 +273,16 @@ class Searcher:
         }
         if self._use is not None:
             signals["use"] = self._use[tables]
-        near = within_reach(signals, k, weights.column)
+        # Who is alike must not depend on how many tables are wanted.
+        reach = max(k, _POOL) if weights.alike else k
+        near = within_reach(signals, reach, weights.column + weights.alike)
         signals = {name: signal[near] for name, signal in signals.items()}
         tables = tables[near]
-        return tables, signals | {"column": weights.column * self._column_cosines(query, tables)}
+        signals["column"] = weights.column * self._column_cosines(query, tables)
+        if weights.alike and self._index.dense is not None:
+            vectors = self._index.dense.vectors(tables)
+            signals["alike"] = weights.alike * alike(vectors, by_itself(signals))
+        return tables, signals
 
     def _nearest(self, dense: Dense, vector: Vectors, count: int) -> tuple[Ints, Floats]:
         """The nearest of the tables that may be found, and their cosines; ties by place."""
@@ -299,8 +307,8 @@ class Searcher:
         if self._index.headers is None or query.vector is None or not len(tables):
             return np.zeros(len(tables), dtype=np.float32)
         starts, ends = self._bounds[tables], self._bounds[tables + 1]
-        headers = self._index.headers.of(ranges(starts, ends))
-        cosines = np.append(headers @ query.vector, np.float32(0))
+        headers = self._index.headers.cosines(ranges(starts, ends), query.vector)
+        cosines = np.append(headers, np.float32(0))
         best = np.maximum.reduceat(cosines, np.cumsum(ends - starts) - (ends - starts))
         found: Floats = np.where(ends > starts, np.maximum(best, 0), np.float32(0))
         return found

@@ -56,6 +56,7 @@ _SIGNALS = {
     "name": "its name",
     "neighbour": "what its neighbours cover",
     "column": "a header",
+    "alike": "tables like it",
 }
 _FIRST = SET_FEATURES.index("first_logit")
 

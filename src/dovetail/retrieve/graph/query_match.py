@@ -103,13 +103,14 @@ class QueryMatcher:
         best = {term.text: row for term, row in zip(query.terms, words.max(axis=1), strict=True)}
         inside = _inside_names(query.links)
         held = self._held(query.links, tables)
+        weights = self._searcher.weights
         damped = [_IN_VALUE if term.text in inside else 1.0 for term in query.terms]
         return QueryMatch(
             scores=_scores(candidates),
-            names=_signal(candidates, "name", DEFAULT.name),
+            names=_signal(candidates, "name", weights.name),
             columns=columns,
-            headers=_signal(candidates, "column", DEFAULT.column),
-            gains=_signal(candidates, "neighbour", DEFAULT.gain) / math.sqrt(query.mass),
+            headers=_signal(candidates, "column", weights.column),
+            gains=_signal(candidates, "neighbour", weights.gain) / math.sqrt(query.mass),
             words=words,
             word_weights=_floats([term.weight for term in query.terms]) * _floats(damped),
             mass=query.mass,
@@ -119,7 +120,7 @@ class QueryMatcher:
             covers=_covers(query, words, held),
             defined=_defined(query.terms, words),
             joins=self._searcher.joined(tables),
-            dense=_signal(candidates, "dense", 1.0),
+            dense=_signal(candidates, "dense", weights.dense / DEFAULT.dense),
             held=_signal(candidates, "value", 1.0),
             neighbours=_signal(candidates, "neighbour", 1.0),
         )
