@@ -25,7 +25,8 @@ _FAISS: Any = faiss
 # An exact search of 50,000 vectors of 384 numbers takes about 5 ms on one core; so many lists
 # find the exact ten nearest of 100,000 in a third of that (`make bench-search`).
 MOST_EXACT = 50_000
-# Lists of whole vectors take 16 ms at a million vectors, and 1.5 GB of memory.
+# Lists of whole vectors take 1.5 GB of memory at a million vectors, and about 16 ms by what 300,000
+# take.
 _MOST_WHOLE = 200_000
 _LISTS_PER_ROOT = 1.6
 _TRAINED_ON = 40  # vectors per list

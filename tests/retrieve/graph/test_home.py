@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dovetail
-from dovetail.retrieve.graph.home import stay_home
+from dovetail.retrieve.graph.home import apart, stay_home
 
 # ERP orders, ERP customers, shop orders.
 SYSTEMS = ["erp", "erp", "shop"]
@@ -38,6 +38,14 @@ def test_a_table_of_another_system_must_add_something(
 def test_within_one_system_everything_stays() -> None:
     rows = np.array([[1, 1, 1]], dtype=np.float32)
     assert stay_home([0, 1, 2], ["erp"] * 3, rows, LIKELY) == [0, 1, 2]
+
+
+def test_a_reading_over_two_systems_is_two_readings() -> None:
+    rows = np.array([[1, 0, 1], [0.3, 1, 0.3]], dtype=np.float32)
+    found = list(apart([2, 0, 1], SYSTEMS, rows, LIKELY))
+    assert [places for places, _ in found] == [[0, 1], [2]]
+    assert [share for _, share in found] == pytest.approx([0.4, 0.6])
+    assert [places for places, _ in apart([0, 1], SYSTEMS, rows, LIKELY)] == [[0, 1]]
 
 
 def test_two_systems_with_the_same_thing_give_a_set_of_one(tmp_path: Path) -> None:

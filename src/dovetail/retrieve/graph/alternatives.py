@@ -49,14 +49,16 @@ def alternatives(
         least = cut * probabilities[ranked[0]]
         tables = tuple(table for table in ranked if probabilities[table] >= least)
         confidence = expected_f1(probabilities, tables, needed)
-        if reason := _in_words(tables[:_EXPLAINED], reasons):
+        if reason := _in_words(tables, reasons):
             found.append(Alternative(tables, round(confidence, 4), reading.probability, reason))
     return tuple(found)
 
 
 def _in_words(tables: Sequence[TableId], reasons: Reasons) -> str:
+    """What speaks for the likeliest tables for which anything does."""
     told = zip(tables, reasons(tables), strict=True)
-    return "; ".join(f"{table.name}: {', '.join(own)}" for table, own in told if own)
+    said = [f"{table.name}: {', '.join(own)}" for table, own in told if own]
+    return "; ".join(said[:_EXPLAINED])
 
 
 def expected_f1(

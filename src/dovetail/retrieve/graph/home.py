@@ -8,7 +8,7 @@ the question that the rest of the set does not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -59,3 +59,14 @@ def stay_home(
         if systems[place] != home and adds.max(initial=0) < _ADDS:
             kept = rest
     return kept
+
+
+def apart(
+    places: Sequence[int], systems: Sequence[str], covers: Floats, probabilities: Floats
+) -> Iterator[tuple[list[int], float]]:
+    """Candidates as sets that stay with a system each, and the share of probability of each."""
+    left, whole = list(places), max(1e-9, float(probabilities[list(places)].sum()))
+    while left:
+        kept = stay_home(left, systems, covers, probabilities)
+        yield kept, float(probabilities[kept].sum()) / whole
+        left = [place for place in left if place not in kept]

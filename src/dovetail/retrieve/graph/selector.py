@@ -10,7 +10,7 @@ and has its figures.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -44,7 +44,7 @@ from dovetail.retrieve.graph.connect import ConnectedSet, Connector, LinkGraph
 from dovetail.retrieve.graph.direct import without_needless
 from dovetail.retrieve.graph.features import FEATURES, features
 from dovetail.retrieve.graph.groups import Group, groups
-from dovetail.retrieve.graph.home import stay_home, system_of
+from dovetail.retrieve.graph.home import apart, stay_home, system_of
 from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
 from dovetail.retrieve.graph.set_features import SetInput, set_input
 from dovetail.retrieve.graph.set_scorer import SetScorer, shipped
@@ -320,12 +320,16 @@ class GraphRetriever:
         return confidence(known, scored.probabilities)
 
     def _alternatives(self, query: Query, scored: ScoredCandidates) -> tuple[Alternative, ...]:
-        """The other readings of a question, each with what speaks for it."""
-        readings = [
-            Reading(tuple(scored.tables[place] for place in group.places), group.probability)
-            for group in scored.groups[1:]
-            if not group.meant
-        ]
+        """The other readings of a question, each with what speaks for it; they stay home too."""
+        systems = [system_of(table) for table in scored.tables] if self._use_sources else []
+        readings = []
+        for group in scored.groups[1:]:
+            parts: Iterable[tuple[Sequence[int], float]] = [(group.places, 1.0)]
+            if systems and scored.match is not None:
+                parts = apart(group.places, systems, scored.match.covers, scored.probabilities)
+            for places, share in () if group.meant else parts:
+                tables = tuple(scored.tables[place] for place in places)
+                readings.append(Reading(tables, round(group.probability * share, 4)))
         return alternatives(readings, scored.by_table, cut(self._breadth), self._why(query))
 
     def _why(self, query: Query) -> Reasons:
