@@ -246,9 +246,9 @@ def test_notes_on_ten_thousand_tables_take_no_time(tmp_path: Path) -> None:
     lines = [f'term{n} = "words of it: thing_{n}, part_{n % 70}.thing_{n}"\n' for n in range(30)]
     file.write_text("[terms]\n" + "".join(lines) + '[tables]\nthing_77 = "ignore"\n')
     assert len(catalog.ids) == 10_000
-    began = time.process_time()
+    began = time.thread_time()
     found = notes_in(file, catalog)
-    spent = time.process_time() - began
+    spent = time.thread_time() - began
     assert len(found.definitions) == 30
     assert found.problems == ()
     assert spent < 0.5  # 0.02 s measured

@@ -42,7 +42,8 @@ class HeaderVectors:
 
     def cosines(self, columns: Places, vector: Vectors) -> Vectors:
         """The cosine of each of some columns and a vector; 0 for those that are damaged."""
-        found: Vectors = self.vectors[self.codes[columns]].astype(np.float32) @ vector
+        with np.errstate(invalid="ignore"):
+            found: Vectors = self.vectors[self.codes[columns]].astype(np.float32) @ vector
         return np.nan_to_num(found, copy=False, posinf=0.0, neginf=0.0)
 
     @classmethod

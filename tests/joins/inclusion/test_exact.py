@@ -21,7 +21,7 @@ from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion import exact as inclusion
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
 from dovetail.joins.inclusion.exact import pairs, pairs_of_fresh, supersets
-from dovetail.joins.value_index import make_segment
+from dovetail.joins.value_index import index_part
 from dovetail.joins.value_index.postings import Postings
 from tests.support.column_arrays import COLUMNS, arrays_of, listed
 
@@ -46,7 +46,7 @@ def test_pairs_are_those_of_python_sets(
     flags = np.array([table in fresh for table in range(len(arrays.ids))], dtype=np.bool_)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inclusion, "SKETCH_SIZE", sketch_size)
-        patch.setattr(make_segment, "_OF_AT_LEAST", few)
+        patch.setattr(index_part, "_OF_AT_LEAST", few)
         patch.setattr(inclusion, "_PATIENCE", few)
         found = listed(pairs(arrays))
         those = listed(pairs_of_fresh(arrays, Postings.of_arrays(arrays), flags))
