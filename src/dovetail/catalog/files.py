@@ -1,4 +1,4 @@
-"""Writes files that are either whole or not there: written beside, synced, renamed."""
+"""Writes files that are either whole or not there: written beside, synced, renamed; maps arrays."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,14 @@ DAMAGE = (
 )  # fmt: skip
 # The length of an .npy header, which leaves room for any number of values.
 HEADER = 128
+
+
+def mapped_array(path: Path) -> npt.NDArray[Any]:
+    """The array of a file, mapped into memory.
+
+    It is a plain array: every slice of a memmap costs more than the slice.
+    """
+    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
 def sync_folder(folder: Path) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.catalog.files import mapped_array
 from dovetail.domain import Table, TableId
 from dovetail.search.query import QueryTerm
 from dovetail.search.query_terms import query_words, stems
@@ -100,13 +101,13 @@ class Lexical:
     @classmethod
     def load(cls, folder: Path) -> Lexical:
         """The postings in a folder."""
-        arrays: dict[str, Any] = {name: _mapped(folder, name) for name in _ARRAYS}
+        arrays: dict[str, Any] = {name: mapped_array(folder / f"{name}.npy") for name in _ARRAYS}
         listed = (folder / f"{_WORDS}.txt").read_text("utf-8").split("\n")[:-1]
         taught = json.loads((folder / _LEARNED).read_text("utf-8"))
         return cls(
             words={word: number for number, word in enumerate(listed)},
             learned={str(word): tuple(map(str, others)) for word, others in taught.items()},
-            stored=(_mapped(folder, _MATCH), _mapped(folder, _SHARE)),
+            stored=(mapped_array(folder / f"{_MATCH}.npy"), mapped_array(folder / f"{_SHARE}.npy")),
             **arrays,
         )
 
@@ -210,11 +211,6 @@ class Lexical:
         whole = np.bincount(self.table, idf, minlength=len(self.lengths))
         share: Floats = (idf / np.maximum(whole[self.table], 1e-9)).astype(np.float32)
         return share
-
-
-def _mapped(folder: Path, name: str) -> npt.NDArray[Any]:
-    """An array of a folder, mapped; plain, since every slice of a memmap costs more than it."""
-    return np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
 
 
 def _best(expansions: Iterable[tuple[str, float]]) -> Iterable[tuple[str, float]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.catalog.files import mapped_array
 from dovetail.domain import JoinEdge, TableId
 
 Ints = npt.NDArray[np.int64]
@@ -60,13 +61,7 @@ class Neighbours:
     def load(cls, folder: Path) -> Neighbours:
         """The adjacency lists in a folder."""
         names = (_STARTS, _OTHER, _SCORE)
-        # Mapped, but plain: every slice of a memmap costs more than the slice.
-        return cls(
-            *(
-                np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False))
-                for name in names
-            )
-        )
+        return cls(*(mapped_array(folder / f"{name}.npy") for name in names))
 
     def save(self, folder: Path) -> None:
         """Write the adjacency lists into a folder."""

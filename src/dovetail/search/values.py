@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dovetail.catalog.files import DAMAGE, ArrayFile
+from dovetail.catalog.files import DAMAGE, ArrayFile, mapped_array
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.errors import DamagedError
@@ -139,11 +139,7 @@ def _by_segment(catalog: CatalogReader) -> Iterator[tuple[str, Ints, Ints]]:
 def _load(path: Path, starts: Ints) -> _Postings | None:
     """The postings in a folder, unless they are damaged or lack a column."""
     with suppress(*DAMAGE):
-        # As plain arrays: every slice of a memmap costs as much as a small lookup.
-        hashes, column, known = (
-            np.asarray(np.load(path / name, mmap_mode="r", allow_pickle=False))
-            for name in (_HASHES, _COLUMNS, _STARTS)
-        )
+        hashes, column, known = (mapped_array(path / name) for name in (_HASHES, _COLUMNS, _STARTS))
         whole = [array.dtype.str for array in (hashes, column, known)] == ["<u8", "<u4", "<i8"]
         whole = whole and hashes.shape == column.shape
         whole = whole and (np.array_equal(starts, known) or bool(np.isin(starts, known).all()))

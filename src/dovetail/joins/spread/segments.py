@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.catalog.files import ArrayFile
+from dovetail.catalog.files import ArrayFile, mapped_array
 from dovetail.catalog.reader import CatalogReader
 from dovetail.joins.column_arrays import Ints, spans
 from dovetail.joins.spread.spread_columns import PARTS, ValuePasses
@@ -75,4 +75,4 @@ def _written(
             file.append(array)
     if not file.length:
         return np.empty(0, dtype=kind)
-    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    return mapped_array(path)

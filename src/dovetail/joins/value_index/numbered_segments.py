@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dovetail.catalog.files import DAMAGE
+from dovetail.catalog.files import DAMAGE, mapped_array
 from dovetail.catalog.reader import CatalogReader
 from dovetail.joins.column_arrays import Ints
 from dovetail.joins.value_index.index_segment import IndexSegment
@@ -73,7 +73,7 @@ def keep_numbers(
 
 
 def _load(path: Path) -> Ints:
-    found: Ints = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    found: Ints = mapped_array(path)
     if found.ndim != 1 or found.dtype != np.int64:
         raise ValueError(path)
     return found
