@@ -35,7 +35,7 @@ import numpy as np
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.engines.local import LocalEngine
-from dovetail.joins.spread.column_values import ColumnValues
+from dovetail.joins.distributed.column_values import ColumnValues
 from dovetail.offline.pipeline import update
 from dovetail.plugins import resolve
 from dovetail.ports import Json, Replies, Reply, Tick
@@ -207,24 +207,24 @@ def report(name: str, columns: int, stages: Sequence[Stage], wanted: int, option
     print(f"{'speed-up':42}" + "".join(f"{totals[1] / totals[n]:>10.1f}" for n in WORKERS))
 
 
-def memory(rows: int, spread: bool) -> dict[str, float]:
+def memory(rows: int, distributed: bool) -> dict[str, float]:
     """Index tall tables of so many rows; the peak of this process's own memory, in MB."""
     with tempfile.TemporaryDirectory(prefix="dovetail-") as scratch:
         source = tall(Path(scratch) / "tall", rows)
-        engine = LocalEngine(workers=2) if spread else None
+        engine = LocalEngine(workers=2) if distributed else None
         update([str(source)], into=Path(scratch) / "catalog", engine=engine, search=False)
     return {"rows": rows, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
 def report_memory() -> None:
     """Print the peaks for ten times the rows, each measured in a process of its own."""
-    for spread in (False, True):
+    for distributed in (False, True):
         for rows in (ROWS // 10, ROWS):
             command = [sys.executable, "-m", "benchmarks.workers", "--peak", str(rows)]
-            command += ["--spread"] if spread else []
+            command += ["--distributed"] if distributed else []
             done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
             peak = json.loads(done.stdout)["peak_mb"]
-            where = "jobs by two workers" if spread else "all in one process"
+            where = "jobs by two workers" if distributed else "all in one process"
             print(f"{where:22}{TABLES * COLUMNS:>7,} columns{rows:>8,} rows{peak:>8,.0f} MB")
 
 
@@ -241,10 +241,10 @@ def main() -> None:
     parser.add_argument("--network", type=float, default=1e9, help="bytes a second to the driver")
     parser.add_argument("--memory", action="store_true", help="the driver's peak memory instead")
     parser.add_argument("--peak", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--spread", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--distributed", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peak:
-        print(json.dumps(memory(options.peak, options.spread)))
+        print(json.dumps(memory(options.peak, options.distributed)))
     elif options.memory:
         report_memory()
     else:

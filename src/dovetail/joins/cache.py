@@ -19,6 +19,9 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.engines.workers import Workers
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, ColumnArrays, Thresholds
+from dovetail.joins.distributed.column_values import opened_here
+from dovetail.joins.distributed.distributed_columns import DistributedColumns, ValuePasses
+from dovetail.joins.distributed.segments import DistributedSegments
 from dovetail.joins.edges import edges_of, in_order
 from dovetail.joins.keys.structural import structural_edges
 from dovetail.joins.keys.transformed import transformed_edges
@@ -28,9 +31,6 @@ from dovetail.joins.scoring.registry import DEFAULT_SCORING, SCORINGS, Scoring, 
 from dovetail.joins.scoring.scored_pairs import IncrementalState
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
 from dovetail.joins.snapshot import Snapshot, read, table_versions, write
-from dovetail.joins.spread.column_values import opened_here
-from dovetail.joins.spread.segments import SpreadSegments
-from dovetail.joins.spread.spread_columns import SpreadColumns, ValuePasses
 from dovetail.joins.stored import FOLDER, evidence_file, stored_edges
 from dovetail.joins.value_index.postings import Postings
 from dovetail.joins.value_index.segment_store import remove_segments
@@ -118,8 +118,8 @@ def _work_out(
     passes: ValuePasses | None = None,
 ) -> tuple[Snapshot, bool]:
     """The evidence, and whether no source was missing for it: only then may it be stored."""
-    spread = SpreadColumns(passes) if passes else None
-    arrays = ColumnArrays.of(catalog, thresholds, spread)
+    distributed = DistributedColumns(passes) if passes else None
+    arrays = ColumnArrays.of(catalog, thresholds, distributed)
     now = table_versions(catalog)
     state, unchanged = None, []
     if before is not None:
@@ -176,7 +176,7 @@ def _bring_up_to_date(
         or _newest(evidence_file(catalog, known, thresholds, None)) is not None
     ]
     on_progress(0, 1 + len(wanted))
-    make = SpreadSegments(passes) if passes else None
+    make = DistributedSegments(passes) if passes else None
     try:
         Postings.of(catalog, compact=True, make=make)
     except _CONFUSED:  # a stored segment is damaged

@@ -66,7 +66,7 @@ class VectorStore:
         todo = {key: texts[places[0]] for key, places in missing.items()}
         by = self._embedder
         if isinstance(by, PartsEmbedder):
-            embedded = self._spread(by, todo, progress)
+            embedded = self._distributed(by, todo, progress)
         else:
             embedded = self._embedded(todo, progress)
         for segment in embedded:
@@ -141,7 +141,7 @@ class VectorStore:
                     self._write(segment[: done - start])
             yield segment
 
-    def _spread(
+    def _distributed(
         self, by: PartsEmbedder, todo: Mapping[bytes, str], progress: Progress | None
     ) -> Iterator[Segment]:
         """Embed texts, many segments at once; each is written as it comes."""

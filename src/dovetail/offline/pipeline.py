@@ -29,10 +29,10 @@ from dovetail.offline.purpose import Prices, write_purposes
 from dovetail.offline.summary import StageClock, UpdateSummary
 from dovetail.plugins import open_engine
 from dovetail.ports import LLM, Engine
+from dovetail.search.distributed_embedder import DistributedEmbedder
 from dovetail.search.embeddings import embed_catalog
 from dovetail.search.index import has_index, make_index, remove_other_indexes, save_index
 from dovetail.search.opening import index_inputs
-from dovetail.search.spread_embedder import SpreadEmbedder
 from dovetail.settings import Settings
 
 
@@ -128,8 +128,8 @@ def _search_index(
         with clock.stage("embeddings"):
             by = inputs
             if workers is not None and inputs.embedder is not None:
-                spread = SpreadEmbedder(inputs.embedder, settings.embedder, workers)
-                by = replace(inputs, embedder=spread)
+                distributed = DistributedEmbedder(inputs.embedder, settings.embedder, workers)
+                by = replace(inputs, embedder=distributed)
             embeddings = embed_catalog(catalog, by, _counter("embed", notify))
         with clock.stage("search_index"):
             notify(Progress("index", 0, 1))

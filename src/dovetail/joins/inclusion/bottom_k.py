@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Flags, Ints, firsts, spans
+from dovetail.joins.distributed.distributed_columns import DistributedColumns
 from dovetail.joins.inclusion.equal_sets import in_blocks
-from dovetail.joins.spread.spread_columns import SpreadColumns
 
 Bitmaps = npt.NDArray[np.uint8]
 
@@ -77,7 +77,7 @@ class SketchIndex:
         values = values[firsts(values)]
         self._lookup = SketchLookup(values)
         count = len(value_hashes)
-        if isinstance(value_hashes, SpreadColumns):
+        if isinstance(value_hashes, DistributedColumns):
             passed = value_hashes.passes.holding(value_hashes.columns, values)
             every: Ints = np.concatenate([np.empty(0, dtype=np.int64), *passed])
         else:

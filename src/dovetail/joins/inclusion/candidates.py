@@ -17,12 +17,12 @@ import numpy as np
 
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import ColumnArrays, Counts, Flags, Ints, firsts, spans
+from dovetail.joins.distributed.distributed_columns import DistributedColumns
 from dovetail.joins.inclusion.bottom_k import SketchIndex
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
 from dovetail.joins.inclusion.grouping import BLOCK, Groups, in_parts, products
 from dovetail.joins.naming.name_match import NameMatch
-from dovetail.joins.spread.spread_columns import SpreadColumns
 from dovetail.joins.value_index.row_sample import SAMPLE_SIZE, sample_places
 
 
@@ -73,7 +73,7 @@ def find_candidates(
     """
     search = _CandidateSearch(arrays, distinctive, group_bound)
     able = _within(search.blocks(), within_bound)
-    if isinstance(arrays.value_hashes, SpreadColumns):  # workers count all of them in one go
+    if isinstance(arrays.value_hashes, DistributedColumns):  # workers count all of them in one go
         every = [np.empty((2, 0), dtype=np.int64), *map(np.stack, able)]
         return search.counted(*np.concatenate(every, axis=1))
     return concatenate([search.counted(child, parent) for child, parent in able])
@@ -124,7 +124,7 @@ class _CandidateSearch:
         self._index = SketchIndex(
             samples,
             of_groups.take(groups)
-            if isinstance(of_groups, SpreadColumns)
+            if isinstance(of_groups, DistributedColumns)
             else [of_groups[group] for group in groups.tolist()],
         )
         # All samples one after the other: where each begins, its sets in the index, and its rows.
@@ -211,7 +211,7 @@ class _CandidateSearch:
 
 def _sampled(arrays: ColumnArrays, columns: Sequence[int]) -> tuple[list[Hashes], list[Ints]]:
     """The sampled values of some columns, and the rows that hold each."""
-    if isinstance(arrays.value_hashes, SpreadColumns):
+    if isinstance(arrays.value_hashes, DistributedColumns):
         samples = [arrays.value_hashes.passes.facts.sample(column) for column in columns]
         return [hashes for hashes, _ in samples], [rows for _, rows in samples]
     found: tuple[list[Hashes], list[Ints]] = [], []
@@ -226,7 +226,7 @@ def _sampled(arrays: ColumnArrays, columns: Sequence[int]) -> tuple[list[Hashes]
 
 def _few_counts(arrays: ColumnArrays) -> Callable[[int], Ints | Counts]:
     """Reads the counts of a column whose values are all sampled."""
-    if isinstance(arrays.value_hashes, SpreadColumns):
+    if isinstance(arrays.value_hashes, DistributedColumns):
         facts = arrays.value_hashes.passes.facts
         return lambda column: facts.sample(column)[1]
     return list(arrays.counts).__getitem__

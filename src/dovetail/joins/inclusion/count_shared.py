@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in
-from dovetail.joins.spread.spread_columns import SpreadColumns
+from dovetail.joins.distributed.distributed_columns import DistributedColumns
 
 # Pairs from which on a column's are counted together with those of others, and the multiplications
 # that take as long as counting one pair by itself.
@@ -33,9 +33,9 @@ def count_shared(
     """
     mine = arrays.value_hashes
     if (
-        isinstance(mine, SpreadColumns)
-        and isinstance(sets, SpreadColumns)
-        and mine.passes.worth_spreading(child)
+        isinstance(mine, DistributedColumns)
+        and isinstance(sets, DistributedColumns)
+        and mine.passes.worth_distributing(child)
     ):
         return mine.passes.count_shared(mine.columns[child], sets.columns[outer])
     shared, rows = np.zeros((2, len(child)), dtype=np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import ColumnArrays, Ints
-from dovetail.joins.spread.spread_columns import SpreadColumns
+from dovetail.joins.distributed.distributed_columns import DistributedColumns
 
 # Values that are looked at together: a call per column would cost more than its values do.
 _BLOCK = 1 << 19
@@ -33,7 +33,7 @@ def group_equal_sets(arrays: ColumnArrays) -> EqualSets:
     Sets are told apart by size, ends and the exclusive or of their hashes, which as good random
     numbers would hardly ever agree by chance; equal keys are compared value by value still.
     """
-    if isinstance(arrays.value_hashes, SpreadColumns):
+    if isinstance(arrays.value_hashes, DistributedColumns):
         return _by_digest(arrays.value_hashes)
     value_hashes = list(arrays.value_hashes)
     filled = [column for column, hashes in enumerate(value_hashes) if len(hashes)]
@@ -53,7 +53,7 @@ def group_equal_sets(arrays: ColumnArrays) -> EqualSets:
     return EqualSets([value_hashes[column] for column in order.tolist()], group_of)
 
 
-def _by_digest(value_hashes: SpreadColumns) -> EqualSets:
+def _by_digest(value_hashes: DistributedColumns) -> EqualSets:
     """The same groups from the digests of value sets, which workers work out."""
     passes = value_hashes.passes
     sizes = passes.values.distinct

@@ -11,7 +11,7 @@ from dovetail.engines.workers import Workers
 from dovetail.errors import ModelError
 from dovetail.models.vectors import VectorStore
 from dovetail.ports import Embedder
-from dovetail.search.spread_embedder import SpreadEmbedder
+from dovetail.search.distributed_embedder import DistributedEmbedder
 from tests.models.test_vectors import Counting, numbered
 from tests.support.engines import LosingEngine, counting
 
@@ -38,7 +38,7 @@ def stored(folder: Path, embedder: Embedder) -> tuple[bytes, dict[str, bytes]]:
 def test_workers_make_the_same_vectors_and_files(tmp_path: Path) -> None:
     engine, workers = counting()
     here = Counting()
-    spread = SpreadEmbedder(here, "counting", workers)
+    spread = DistributedEmbedder(here, "counting", workers)
     expected = stored(tmp_path / "one", Counting())
     assert stored(tmp_path / "many", spread) == expected
     assert len(expected[1]) == 3
@@ -49,7 +49,7 @@ def test_workers_make_the_same_vectors_and_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("unable", [False, True], ids=["lost", "unable"])
 def test_what_workers_leave_undone_is_done_here(unable: bool, tmp_path: Path) -> None:
     engine = LosingEngine(unable=unable)
-    spread = SpreadEmbedder(Counting(), "counting", Workers(engine))
+    spread = DistributedEmbedder(Counting(), "counting", Workers(engine))
     assert stored(tmp_path / "many", spread) == stored(tmp_path / "one", Counting())
     assert engine.jobs == 3
 
@@ -58,6 +58,6 @@ def test_what_workers_leave_undone_is_done_here(unable: bool, tmp_path: Path) ->
 def test_a_worker_without_the_model_leaves_its_part(name: str, tmp_path: Path) -> None:
     _, workers = counting()
     here = Counting()
-    spread = SpreadEmbedder(here, name, workers)
+    spread = DistributedEmbedder(here, name, workers)
     assert stored(tmp_path / "many", spread) == stored(tmp_path / "one", Counting())
     assert len(here.seen) == len(TEXTS)

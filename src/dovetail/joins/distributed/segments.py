@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dovetail.catalog.files import ArrayFile, mapped_array
 from dovetail.catalog.reader import CatalogReader
 from dovetail.joins.column_arrays import Ints, spans
-from dovetail.joins.spread.spread_columns import PARTS, ValuePasses
+from dovetail.joins.distributed.distributed_columns import PARTS, ValuePasses
 from dovetail.joins.value_index.index_part import IndexPart
 from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.make_segment import assembled, gathered
@@ -27,7 +27,7 @@ _FEW = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class SpreadSegments:
+class DistributedSegments:
     """Makes the segments of a catalog with the workers of some passes."""
 
     passes: ValuePasses

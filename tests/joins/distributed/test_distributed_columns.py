@@ -12,11 +12,11 @@ import pytest
 
 from dovetail.engines.workers import Workers
 from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.distributed import distributed_columns, segments
+from dovetail.joins.distributed.column_values import about, values_of
+from dovetail.joins.distributed.distributed_columns import DistributedColumns, ValuePasses
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
-from dovetail.joins.spread import segments, spread_columns
-from dovetail.joins.spread.column_values import about, values_of
-from dovetail.joins.spread.spread_columns import SpreadColumns, ValuePasses
 from dovetail.offline.pipeline import update
 from dovetail.ports import Engine
 from tests.support.engines import CountingEngine, LosingEngine, counting
@@ -25,8 +25,8 @@ from tests.support.files import tree
 
 @pytest.fixture(autouse=True)
 def small_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spread_columns, "_VALUES", 5_000)
-    monkeypatch.setattr(spread_columns, "_FEW", 1)
+    monkeypatch.setattr(distributed_columns, "_VALUES", 5_000)
+    monkeypatch.setattr(distributed_columns, "_FEW", 1)
     monkeypatch.setattr(segments, "_FEW", 1)
 
 
@@ -89,7 +89,7 @@ def test_groups_and_counts_are_those_of_one_process(
     _, workers = counting()
     passes = ValuePasses(catalog, workers, tmp_path)
     here = ColumnArrays.of(catalog)
-    there = ColumnArrays.of(catalog, value_hashes=SpreadColumns(passes))
+    there = ColumnArrays.of(catalog, value_hashes=DistributedColumns(passes))
     one, other = group_equal_sets(here), group_equal_sets(there)
     assert np.array_equal(one.group_of, other.group_of)
     assert all(map(np.array_equal, one.value_hashes, other.value_hashes))
@@ -115,6 +115,6 @@ def test_an_empty_catalog_has_no_passes(tmp_path: Path) -> None:
         database.execute("CREATE TABLE empty (a)")
     catalog = update([str(tmp_path / "empty.sqlite")], into=tmp_path / "c", search=False).catalog
     passes = ValuePasses(catalog, Workers(LosingEngine()), tmp_path)
-    groups = group_equal_sets(ColumnArrays.of(catalog, value_hashes=SpreadColumns(passes)))
+    groups = group_equal_sets(ColumnArrays.of(catalog, value_hashes=DistributedColumns(passes)))
     assert len(groups) == 0
     assert groups.group_of.tolist() == [-1]

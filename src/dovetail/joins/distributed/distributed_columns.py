@@ -18,10 +18,10 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.engines.workers import Done, Workers
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Ints
-from dovetail.joins.spread.column_values import ColumnValues, about
+from dovetail.joins.distributed.column_values import ColumnValues, about
 from dovetail.ports import Json
 
-_TASKS = "dovetail.joins.spread.tasks"
+_TASKS = "dovetail.joins.distributed.tasks"
 # Values that a job passes over, about, and columns at most. Both depend on the catalog alone.
 _VALUES, _COLUMNS = 1 << 22, 1 << 15
 # What a part of an index segment is made of.
@@ -107,7 +107,7 @@ class ValuePasses:
             if done.result["values"]:
                 yield _loaded(done)
 
-    def worth_spreading(self, child: Ints) -> bool:
+    def worth_distributing(self, child: Ints) -> bool:
         """Whether counting pairs of these columns takes longer than having it done."""
         return int((self.values.distinct[child] + _EACH).sum()) >= _FEW
 
@@ -130,16 +130,16 @@ class ValuePasses:
         return sorted(done, key=lambda each: each.job)
 
 
-class SpreadColumns(Sequence[Hashes]):
+class DistributedColumns(Sequence[Hashes]):
     """Some columns of a catalog, by their numbers there; all of them unless told."""
 
     def __init__(self, passes: ValuePasses, columns: Ints | None = None) -> None:
         self.passes = passes
         self.columns: Ints = np.arange(len(passes.values)) if columns is None else columns
 
-    def take(self, places: Ints) -> SpreadColumns:
+    def take(self, places: Ints) -> DistributedColumns:
         """Those at some places."""
-        return SpreadColumns(self.passes, self.columns[places])
+        return DistributedColumns(self.passes, self.columns[places])
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -150,7 +150,7 @@ class SpreadColumns(Sequence[Hashes]):
     def __getitem__(self, at: slice) -> Sequence[Hashes]: ...
     def __getitem__(self, at: int | slice) -> Hashes | Sequence[Hashes]:
         if isinstance(at, slice):
-            return SpreadColumns(self.passes, self.columns[at])
+            return DistributedColumns(self.passes, self.columns[at])
         return self.passes.values.hashes(int(self.columns[at]))
 
 

@@ -15,12 +15,12 @@ from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder, Json, QuantizableEmbedder, Tick
 from dovetail.search.dense import Vectors
 
-TASK = "dovetail.search.spread_embedder:embed_part"
+TASK = "dovetail.search.distributed_embedder:embed_part"
 _VECTORS = "vectors.npy"
 
 
 @dataclass(frozen=True, slots=True)
-class SpreadEmbedder:
+class DistributedEmbedder:
     """Embeds parts of many texts on workers, which open the embedder of the same name.
 
     A worker whose embedder cannot be opened there, or is another, leaves its part to this process.
@@ -47,7 +47,7 @@ class SpreadEmbedder:
         """One row per text, embedded here."""
         return self.embedder.embed_queries(texts)
 
-    def quantized(self) -> SpreadEmbedder:
+    def quantized(self) -> DistributedEmbedder:
         """The same with quantized weights, where the embedder has some."""
         if not isinstance(self.embedder, QuantizableEmbedder):
             return self

@@ -11,10 +11,10 @@ import numpy as np
 from dovetail.engines.workers import UNABLE
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Ints
+from dovetail.joins.distributed.column_values import values_of
+from dovetail.joins.distributed.distributed_columns import PARTS
 from dovetail.joins.inclusion.bottom_k import SketchLookup, holders
 from dovetail.joins.inclusion.count_shared import count_shared
-from dovetail.joins.spread.column_values import values_of
-from dovetail.joins.spread.spread_columns import PARTS
 from dovetail.joins.value_index.index_part import index_part
 from dovetail.joins.value_index.make_segment import merged
 from dovetail.joins.value_index.row_sample import sample_places
