@@ -49,9 +49,14 @@ class Job:
     corpus: str
     options: tuple[str, ...]
 
+    @property
+    def copied(self) -> Path:
+        """The corpus as this job alone uses it."""
+        return self.folder / "corpus" / Path(self.corpus).name
+
     def asks(self, given: argparse.Namespace) -> list[str]:
         """The command that measures as far as there are replies."""
-        command = [sys.executable, "-m", "benchmarks.with_model", self.corpus, *self.options]
+        command = [sys.executable, "-m", "benchmarks.with_model", str(self.copied), *self.options]
         command += ["--llm", f"replay:{self.folder}?model={given.name or given.model.stem}"]
         command += ["--wait", str(given.seconds), "--runs", str(self.folder / "runs")]
         command += ["--pages", str(self.folder / "pages"), "--report", str(self.folder / "report")]
@@ -77,6 +82,13 @@ def jobs(folder: Path, corpora: Sequence[str]) -> Iterator[Job]:
             yield Job(place, corpus, ("--setup", setup.name, *systems))
         agents = [part for each in AGENTS for part in ("--system", each)]
         yield Job(folder / f"{name}-agents", corpus, tuple(agents))
+
+
+def prepare(job: Job) -> None:
+    """Give a job its folder and its own copy of the corpus, in which its catalogs are written."""
+    job.folder.mkdir(parents=True, exist_ok=True)
+    if not job.copied.exists():
+        shutil.copytree(job.corpus, job.copied, ignore=shutil.ignore_patterns(".dovetail*"))
 
 
 def gather(folder: Path, parts: Sequence[Job]) -> int:
@@ -124,7 +136,7 @@ def run(given: argparse.Namespace) -> None:
     """Start all jobs and wait until they are done, or the seconds are over."""
     parts = list(jobs(given.folder.resolve(), [str(Path(each).resolve()) for each in given.data]))
     for part in parts:
-        part.folder.mkdir(parents=True, exist_ok=True)
+        prepare(part)
     shared = _share_gpu(given.folder.resolve())
     until = time.monotonic() + given.seconds
     asking = []

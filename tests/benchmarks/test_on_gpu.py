@@ -6,7 +6,7 @@ import argparse
 from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.on_gpu import gather, jobs
+from benchmarks.on_gpu import gather, jobs, prepare
 from benchmarks.setups import SETUPS
 
 
@@ -33,6 +33,19 @@ def test_a_job_asks_and_answers_in_the_same_folder(tmp_path: Path) -> None:
     assert asks[-2:] == ["--sample", "7"]
     assert str(job.folder) in answers
     assert "--watch" in answers
+
+
+def test_jobs_of_a_corpus_write_no_catalog_of_each_other(tmp_path: Path) -> None:
+    data = tmp_path / "spider"
+    (data / ".dovetail-coerced").mkdir(parents=True)
+    (data / "questions.json").write_text("[]")
+    found = list(jobs(tmp_path / "recording", [str(data)]))
+    for job in found:
+        prepare(job)
+        prepare(job)
+        assert [file.name for file in job.copied.iterdir()] == ["questions.json"]
+        assert job.copied.name == "spider"
+    assert len({job.copied for job in found}) == len(found)
 
 
 def test_the_recording_holds_every_whole_reply_once(tmp_path: Path) -> None:
