@@ -17,7 +17,7 @@ import pytest
 
 import dovetail
 from dovetail.engines.local import LocalEngine
-from dovetail.engines.ray import RayEngine
+from dovetail.engines.ray import RayEngine, _run
 from dovetail.errors import EngineError, UsageError
 from dovetail.plugins import open_source
 from dovetail.ports import Json, SourceSpec, Tick
@@ -49,6 +49,19 @@ def test_the_local_engine_keeps_the_contract(workers: int, tmp_path: Path) -> No
 
 def test_the_ray_engine_keeps_the_contract(cluster: Any, tmp_path: Path) -> None:
     check_engine(RayEngine(address=cluster.address), tmp_path)
+
+
+def test_a_node_that_sees_the_folder_writes_into_it(tmp_path: Path) -> None:
+    mark = tmp_path / ".mark"
+    result, files = _run("dovetail.testing:square", {"number": 3}, 0, str(mark))
+    assert (result, files) == ({"square": 9}, {"square": b"9"})
+    assert not list(tmp_path.iterdir())
+    mark.touch()
+    for _ in range(2):  # the second time is another attempt
+        result, files = _run("dovetail.testing:square", {"number": 3}, 0, str(mark))
+        assert (result, files) == ({"square": 9}, {})
+        assert (tmp_path / "0" / "square").read_text() == "9"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".mark", "0"]
 
 
 @pytest.mark.slow

@@ -1,13 +1,19 @@
-"""The Ray engine: the same jobs on a cluster; files travel back through Ray's object store."""
+"""The Ray engine: the same jobs on a cluster.
+
+A worker whose node sees the folder that files are to come to writes them there itself; only those
+of other workers travel back through Ray's object store, and through this process's memory.
+"""
 
 from __future__ import annotations
 
+import shutil
 import socket
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from dovetail.errors import DovetailError, EngineError, MissingExtraError
 from dovetail.plugins import resolve
@@ -94,10 +100,14 @@ def _replies(ray: Any, task: str, jobs: Sequence[Json], into: Path) -> Replies:
     limit = max(2, int(_IN_FLIGHT * ray.cluster_resources().get("CPU", 1)))
     numbers = iter(range(len(jobs)))
     running: dict[Any, int] = {}
+    into.mkdir(parents=True, exist_ok=True)
+    mark = into.absolute() / f".{uuid4().hex}"
+    mark.touch()
     while True:
         while len(running) < limit and (number := next(numbers, None)) is not None:
-            running[remote.remote(task, jobs[number])] = number
+            running[remote.remote(task, jobs[number], number, str(mark))] = number
         if not running:
+            mark.unlink(missing_ok=True)
             return
         (done, *_), _ = ray.wait(list(running), num_returns=1)
         number = running.pop(done)
@@ -123,9 +133,23 @@ def _reply(ray: Any, done: Any, number: int, into: Path) -> Reply:
     return Reply(number, answer)
 
 
-def _run(task: str, job: Json) -> tuple[Json, dict[str, bytes]]:
-    """A job on a node of the cluster: its result, and the files it wrote."""
-    with tempfile.TemporaryDirectory(prefix="dovetail-") as scratch:
-        folder = Path(scratch)
+def _run(task: str, job: Json, number: int, mark: str) -> tuple[Json, dict[str, bytes]]:
+    """A job on a node of the cluster: its result, and the files that it could not put in place.
+
+    `mark` is a file in the folder that the job's files are to come to. A node that sees it has them
+    written there, under a name that no other attempt has, and named by the job's number at last.
+    """
+    into = Path(mark).parent
+    shared = Path(mark).is_file()
+    with tempfile.TemporaryDirectory(
+        prefix=f".{number}.", dir=into if shared else None, ignore_cleanup_errors=True
+    ) as scratch:
+        folder = Path(scratch) / str(number)
+        folder.mkdir()
         result: Json = resolve(task)(job, folder, lambda _: None)
-        return result, {file.name: file.read_bytes() for file in folder.iterdir()}
+        if not shared:
+            return result, {file.name: file.read_bytes() for file in folder.iterdir()}
+        final = into / str(number)
+        shutil.rmtree(final, ignore_errors=True)  # of an attempt that died right after this
+        folder.rename(final)
+        return result, {}

@@ -21,8 +21,10 @@ from dovetail.engines.workers import Workers
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, ColumnArrays, Thresholds
 from dovetail.joins.distributed.column_values import opened_here
 from dovetail.joins.distributed.distributed_columns import DistributedColumns, ValuePasses
+from dovetail.joins.distributed.distributed_rows import DistributedRows
 from dovetail.joins.distributed.segments import DistributedSegments
 from dovetail.joins.edges import edges_of, in_order
+from dovetail.joins.keys.row_checks import ChecksHere
 from dovetail.joins.keys.structural import structural_edges
 from dovetail.joins.keys.transformed import transformed_edges
 from dovetail.joins.naming.header_embedding import header_similarity
@@ -135,7 +137,8 @@ def _work_out(
     if chosen.name != DEFAULT_SCORING:
         return Snapshot(now, edges, None), True
     with closing(RowReader(catalog)) as rows:
-        edges = structural_edges(arrays, edges, rows)
+        checks = DistributedRows(catalog, rows, passes) if passes else ChecksHere(rows)
+        edges = structural_edges(arrays, edges, checks)
         edges = transformed_edges(arrays, list(catalog.key_views()), edges, DEFAULT_WEIGHTS)
         return Snapshot(now, in_order(edges), scored.counted), rows.complete
 

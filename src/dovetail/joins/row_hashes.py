@@ -39,7 +39,8 @@ class RowReader:
         self._specs: dict[str, SourceSpec] | None = None
         self._sources: dict[str, tuple[Source, dict[str, Listing]] | None] = {}
         self._cached: dict[TableId, RowHashes | None] = {}
-        self.complete = True  # every table that was asked for is still there as it was
+        self._gone: set[TableId] = set()
+        self.complete = True  # every table asked for is there as it was; who asks may reset it
         self._size = 0
         self._tokens = dict(
             zip(catalog.ids, catalog.records.tables["token"].to_pylist(), strict=True)
@@ -64,6 +65,8 @@ class RowReader:
                 self._cached.clear()
                 self._size = 0 if found is None else found.size
             self._cached[table] = found
+        if table in self._gone:
+            self.complete = False
         cached = self._cached[table]
         return None if cached is None else cached[list(columns)]
 
@@ -76,7 +79,7 @@ class RowReader:
                     return self._scan_again(source, listing)
         except (DovetailError, OSError):
             pass
-        self.complete = False
+        self._gone.add(table)
         return None
 
     def _scan_again(self, source: Source, listing: Listing) -> RowHashes | None:

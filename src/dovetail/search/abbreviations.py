@@ -91,9 +91,8 @@ def _in_comments(table: Table) -> Iterator[Pair]:
 
 def _in_headers(table: Table) -> Iterator[Pair]:
     """Short words of headers that the name of their table says in full."""
-    named = spelled(table.name).split()
-    for column in table.columns:
-        yield from _pairs(spelled(column.name).split(), named)
+    headers = {word for column in table.columns for word in spelled(column.name).split()}
+    return _pairs(headers, spelled(table.name).split())
 
 
 def _beyond(one: Sequence[str], other: Sequence[str]) -> list[str]:
@@ -101,9 +100,15 @@ def _beyond(one: Sequence[str], other: Sequence[str]) -> list[str]:
 
 
 def _pairs(ones: Iterable[str], others: Sequence[str]) -> Iterator[Pair]:
-    """Each word of the ones with each of the others that it is short for, or that is for it."""
+    """Each word of the ones with each of the others that it is short for, or that is for it.
+
+    A short form begins as its word does, and so does a singular: no others are compared.
+    """
+    alike: dict[str, list[str]] = {}
+    for other in others:
+        alike.setdefault(other[0], []).append(other)
     for one in ones:
-        for other in others:
+        for other in alike.get(one[0], ()):
             long = singular(other)
             if abbreviates(one, long):
                 yield one, long

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dovetail.engines.workers import Workers
+from dovetail.engines.workers import UNABLE, Workers
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.distributed import distributed_columns, segments
-from dovetail.joins.distributed.column_values import about, values_of
+from dovetail.joins.distributed import distributed_columns, distributed_rows, segments
+from dovetail.joins.distributed.column_values import about, opened_here, values_of
 from dovetail.joins.distributed.distributed_columns import DistributedColumns, ValuePasses
+from dovetail.joins.distributed.tasks import check_rows
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
 from dovetail.offline.pipeline import update
@@ -28,6 +29,7 @@ def small_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distributed_columns, "_VALUES", 5_000)
     monkeypatch.setattr(distributed_columns, "_FEW", 1)
     monkeypatch.setattr(segments, "_FEW", 1)
+    monkeypatch.setattr(distributed_rows, "_CELLS", 2_000)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +57,7 @@ def test_workers_make_the_same_bytes(
 ) -> None:
     engine = CountingEngine()
     assert indexed(hospital, tmp_path / "catalog", engine) == expected
-    tasks = ("set_facts", "index_range", "holding", "count_pairs")
+    tasks = ("set_facts", "index_range", "holding", "count_pairs", "check_rows")
     assert all(engine.done[task] > 1 for task in tasks)
 
 
@@ -108,6 +110,23 @@ def test_a_node_that_sees_another_catalog_says_so(hospital: Path, tmp_path: Path
     assert len(found) == len(catalog.records.columns)
     assert values_of({**job, "contents": "0" * 16}) is None
     assert values_of({**job, "catalog": str(tmp_path / "nowhere")}) is None
+
+
+def test_what_a_worker_cannot_read_is_read_here(hospital: Path, tmp_path: Path) -> None:
+    """The source is gone for workers, as where a node has no credentials; then it is back."""
+    source = tmp_path / "corpus"
+    shutil.copytree(hospital, source)
+    catalog = update([str(source)], into=tmp_path / "c", joins=False, search=False).catalog
+    table = max(catalog, key=lambda each: each.rows)
+    question = {"table": [table.id.source, table.id.name], "columns": [0, 1]}
+    job = {**about(catalog), "check": "first_key", "questions": [question]}
+    with opened_here():
+        source.rename(tmp_path / "away")
+        assert check_rows(job, tmp_path, lambda _: None) == UNABLE
+        assert check_rows({**job, "contents": "0" * 16}, tmp_path, lambda _: None) == UNABLE
+    (tmp_path / "away").rename(source)
+    with opened_here():
+        assert "answers" in check_rows(job, tmp_path, lambda _: None)
 
 
 def test_an_empty_catalog_has_no_passes(tmp_path: Path) -> None:

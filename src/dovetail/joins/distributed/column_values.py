@@ -18,6 +18,7 @@ from dovetail.catalog.segment import Segment
 from dovetail.errors import DovetailError
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import ColumnArrays, Counts, Ints
+from dovetail.joins.row_hashes import RowReader
 from dovetail.ports import Json
 
 
@@ -25,6 +26,7 @@ class ColumnValues:
     """Value hashes and row counts of columns, numbered through the tables in order."""
 
     def __init__(self, catalog: CatalogReader) -> None:
+        self.catalog = catalog
         tables, columns = catalog.records.tables, catalog.records.columns
         names = tables["segment"].to_pylist()
         known = sorted(set(names))
@@ -104,6 +106,29 @@ def _opened(folder: str, contents: str) -> ColumnValues:
     return ColumnValues(catalog)
 
 
+def rows_of(job: Json) -> RowReader | None:
+    """The rows of the catalog that a job is about; None where it cannot be seen from here.
+
+    One reader is kept, and with it the tables that it read last: jobs have some in common.
+    """
+    which = (job["catalog"], job["contents"])
+    if which not in _READERS:
+        values = values_of(job)
+        if values is None:
+            return None
+        _close_readers()
+        _READERS[which] = RowReader(values.catalog)
+    return _READERS[which]
+
+
+_READERS: dict[tuple[str, str], RowReader] = {}
+
+
+def _close_readers() -> None:
+    while _READERS:
+        _READERS.popitem()[1].close()
+
+
 @contextmanager
 def opened_here() -> Iterator[None]:
     """Close what tasks opened, where the engine or its failures have them run in this process."""
@@ -111,3 +136,4 @@ def opened_here() -> Iterator[None]:
         yield
     finally:
         _opened.cache_clear()
+        _close_readers()

@@ -6,7 +6,7 @@ comes back of one is a few numbers per column, or per pair of columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
@@ -68,7 +68,7 @@ class ValuePasses:
         """The facts of every column, found once."""
         if self._facts is None:
             jobs = [{"first": a, "last": b} for a, b in _ranges(self.values.distinct)]
-            parts = [_loaded(done) for done in self._mapped("set_facts", jobs, {})]
+            parts = [_loaded(done) for done in self.mapped("set_facts", jobs, {})]
             digest, sizes, hashes, rows, smallest = (
                 np.concatenate([part[name] for part in parts])
                 for name in ("digest", "sizes", "hashes", "rows", "smallest")
@@ -81,14 +81,14 @@ class ValuePasses:
         """For sorted values and some columns: place of a value x columns + place of a holder."""
         jobs = [{"first": a, "last": b} for a, b in _ranges(self.values.distinct[columns])]
         given = {"columns": columns, "values": values}
-        return [_loaded(done)["held"] for done in self._mapped("holding", jobs, given)]
+        return [_loaded(done)["held"] for done in self.mapped("holding", jobs, given)]
 
     def count_shared(self, child: Ints, outer: Ints) -> tuple[Ints, Ints]:
         """Per pair of columns: distinct values in common, and the child's rows found."""
         jobs = [{"first": a, "last": b} for a, b in _ranges(self.values.distinct[child])]
         found = [
             _loaded(done)
-            for done in self._mapped("count_pairs", jobs, {"child": child, "outer": outer})
+            for done in self.mapped("count_pairs", jobs, {"child": child, "outer": outer})
         ]
         nothing = np.empty(0, dtype=np.int64)
         shared, rows = (
@@ -103,7 +103,7 @@ class ValuePasses:
         """The parts of an index segment, in the order of their hashes."""
         jobs = list(_hash_ranges(int(self.values.distinct[columns].sum())))
         given = {"columns": columns, "table": table, "sampled": sampled}
-        for done in self._mapped("index_range", jobs, given):
+        for done in self.mapped("index_range", jobs, given):
             if done.result["values"]:
                 yield _loaded(done)
 
@@ -118,15 +118,22 @@ class ValuePasses:
         folder.mkdir()
         return folder
 
-    def _mapped(
-        self, task: str, jobs: Sequence[Json], given: Mapping[str, npt.NDArray[Any]]
+    def mapped(
+        self,
+        task: str,
+        jobs: Sequence[Json],
+        given: Mapping[str, npt.NDArray[Any]],
+        here: Callable[[Json, Path], Json] | None = None,
     ) -> list[Done]:
-        """Have jobs done that share some arrays; what they answer, in the order of the jobs."""
+        """Have jobs done that share some arrays; what they answer, in the order of the jobs.
+
+        `here` does what workers left undone, instead of the task.
+        """
         folder = self.folder()
         for name, array in given.items():
             np.save(folder / f"{name}.npy", array)
         every = [{**self._about, **job, "given": str(folder.absolute())} for job in jobs]
-        done = self._workers.map(f"{_TASKS}:{task}", every, folder)
+        done = self._workers.map(f"{_TASKS}:{task}", every, folder, here)
         return sorted(done, key=lambda each: each.job)
 
 

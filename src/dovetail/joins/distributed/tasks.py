@@ -11,10 +11,11 @@ import numpy as np
 from dovetail.engines.workers import UNABLE
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Ints
-from dovetail.joins.distributed.column_values import values_of
+from dovetail.joins.distributed.column_values import rows_of, values_of
 from dovetail.joins.distributed.distributed_columns import PARTS
 from dovetail.joins.inclusion.bottom_k import SketchLookup, holders
 from dovetail.joins.inclusion.count_shared import count_shared
+from dovetail.joins.keys.row_checks import ChecksHere
 from dovetail.joins.value_index.index_part import index_part
 from dovetail.joins.value_index.make_segment import merged
 from dovetail.joins.value_index.row_sample import sample_places
@@ -101,6 +102,17 @@ def index_range(job: Json, folder: Path, tick: Tick) -> Json:
     for name in PARTS:
         np.save(folder / f"{name}.npy", getattr(part, name))
     return {"values": int(lengths.sum())}
+
+
+def check_rows(job: Json, folder: Path, tick: Tick) -> Json:
+    """The answers to some questions about rows, if every table that they are about can be read."""
+    del folder, tick
+    rows = rows_of(job)
+    if rows is None:
+        return UNABLE
+    rows.complete = True
+    answers = ChecksHere(rows).ask(job["check"], job["questions"])
+    return {"answers": answers} if rows.complete else UNABLE
 
 
 def _given(job: Json, name: str) -> Ints:

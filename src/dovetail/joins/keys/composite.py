@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,17 +13,14 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import ColumnArrays, Ints
 from dovetail.joins.encoding import Encoded
 from dovetail.joins.inclusion.count_shared import count_shared
-from dovetail.joins.keys.few_rows import FEW_ROWS
+from dovetail.joins.keys.row_checks import LEAST_SHARE, Part, RowChecks
 from dovetail.joins.keys.table_columns import HARDLY_ANY, TableColumns, probability
 from dovetail.joins.naming.conventions import naming_conventions
 from dovetail.joins.naming.name_words import Words, core, entity, refers, words
-from dovetail.joins.row_hashes import RowReader
 from dovetail.joins.scoring.latent_databases import LatentDatabases
 from dovetail.joins.scoring.weights import Weights
+from dovetail.ports import Json
 
-# The least share of the child's rows that must be found: several columns agree by less chance.
-_LEAST_SHARE = 0.9
-_MOST_COLUMNS = 3
 # A name that more columns share than this says nothing of which of them belong together.
 _COMMON = 200
 
@@ -33,11 +30,15 @@ _COMMON_SMALL = 32
 # child are of one family, and any two columns tell its rows apart. At 12 a declared join of Beaver,
 # whose tables have three rows, was lost; at 32 none of the public corpora changes.
 _MOST_PARTS = 32
-# Combinations of columns that are tried together.
-_AT_ONCE = 4096
 
-# A column of the child and the column of the parent that it refers to.
-Part = tuple[int, int]
+
+class _Counts(NamedTuple):
+    """Rows of a key, rows that refer to it, those of them that are found, and distinct ones."""
+
+    key: int
+    references: int
+    found: int
+    distinct: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class CompositeKeys:
     arrays: ColumnArrays
     columns: TableColumns
     databases: LatentDatabases
-    rows: RowReader
+    rows: RowChecks
     weights: Weights
 
     def edges(self) -> Iterator[JoinEdge]:
@@ -66,46 +67,32 @@ class CompositeKeys:
     def _narrowest(self) -> Iterator[JoinEdge]:
         """Between every two tables the best foreign key of the fewest columns."""
         conventions = naming_conventions(self.arrays)
-        for (child, parent), parts in sorted(self._same_names().items()):
-            if self.databases.clash(child, parent):
-                continue
+        pairs = [
+            (tables, sorted(parts))
+            for tables, parts in sorted(self._same_names().items())
+            if not self.databases.clash(*tables)
+        ]
+        answers = self.rows.ask("composite", [self._question(*pair) for pair in pairs])
+        for ((child, parent), parts), found in zip(pairs, answers, strict=True):
             convention = float(conventions[child] @ conventions[parent])
-            best: JoinEdge | None = None
-            for width in range(2, min(_MOST_COLUMNS, len(parts)) + 1):
-                for combination in self._likely(sorted(parts), width):
-                    edge = self._edge(combination, convention)
-                    if edge is not None and (best is None or edge.score > best.score):
-                        best = edge
-                if best is not None:
-                    yield best
-                    break
+            edges = [
+                self._edge([parts[number] for number in numbers], counts, convention)
+                for *numbers, a, b, c, d in found
+                for counts in [_Counts(a, b, c, d)]
+            ]
+            if edges:
+                yield max(edges, key=lambda edge: edge.score)  # of equal ones the first
 
-    def _likely(self, parts: Sequence[Part], width: int) -> Iterator[tuple[Part, ...]]:
-        """The combinations of parts that may make an edge; of tall tables, all of them."""
-        tables = [int(self.arrays.table[column]) for column in parts[0]]
-        every = combinations(parts, width)
-        if (self.arrays.rows[tables] > FEW_ROWS).any():
-            yield from every
-            return
-        while some := list(islice(every, _AT_ONCE)):
-            some = [chosen for chosen in some if _apart(chosen)]
-            yield from self._held(some, *tables) if some else ()
-
-    def _held(
-        self, some: Sequence[tuple[Part, ...]], child: int, parent: int
-    ) -> Iterator[tuple[Part, ...]]:
-        """Combinations that are a key of the parent, and hold enough of the child's rows."""
-        chosen = np.array(some, dtype=np.int64)
-        key = self.columns.combined(self.rows, parent, chosen[:, :, 1])
-        if key is None:
-            return
-        able = key.may_be_keys()
-        if not able.any():
-            return
-        references = self.columns.combined(self.rows, child, chosen[able, :, 0])
-        if references is not None:
-            able[able] = references.found_in(key.take(able), _LEAST_SHARE)
-            yield from (some[place] for place in np.flatnonzero(able).tolist())
+    def _question(self, tables: tuple[int, int], parts: Sequence[Part]) -> Json:
+        """By which combinations of some columns one table refers to another."""
+        arrays, (child, parent) = self.arrays, tables
+        place = arrays.position
+        return {
+            "child": [arrays.ids[child].source, arrays.ids[child].name],
+            "parent": [arrays.ids[parent].source, arrays.ids[parent].name],
+            "rows": int(arrays.rows[list(tables)].max()),
+            "parts": [[int(place[mine]), int(place[theirs])] for mine, theirs in parts],
+        }
 
     def _same_names(self) -> dict[tuple[int, int], list[Part]]:
         """Two tables with two or more columns of the same name, the child's in the parent's."""
@@ -123,7 +110,7 @@ class CompositeKeys:
         order = order[np.lexsort((parent[order], child[order]))]
         child, parent, pair = child[order], parent[order], pair[order]
         _, rows = count_shared(arrays, child, arrays.value_hashes, parent)
-        held = np.flatnonzero(rows >= _LEAST_SHARE * arrays.filled[child])
+        held = np.flatnonzero(rows >= LEAST_SHARE * arrays.filled[child])
         held = held[_times(pair[held]) > 1]
         found: dict[tuple[int, int], list[Part]] = defaultdict(list)
         for place in held.tolist():
@@ -155,33 +142,22 @@ class CompositeKeys:
         table = int(self.arrays.table[column])
         return not self.arrays.unique[column] and not self.columns.has_key_column(table)
 
-    def _edge(self, parts: tuple[Part, ...], convention: float) -> JoinEdge | None:
-        """The edge by some columns together; None if they are no key, or hold too few rows."""
+    def _edge(self, parts: Sequence[Part], counts: _Counts, convention: float) -> JoinEdge:
+        """The edge by some columns together."""
         arrays = self.arrays
         child, parent = (int(arrays.table[column]) for column in parts[0])
         mine, theirs = [c for c, _ in parts], [p for _, p in parts]
-        if not _apart(parts):
-            return None
-        key = self.columns.tuples(self.rows, parent, theirs)
-        if key is None or not len(key) or len(np.unique(key)) < len(key):
-            return None
-        references = self.columns.tuples(self.rows, child, mine)
-        if references is None or not len(references):
-            return None
-        share = float(np.isin(references, key).mean())
-        if share < _LEAST_SHARE:
-            return None
-        distinct = len(np.unique(references))
+        share = counts.found / counts.references
         name = max(refers(core(arrays.name[c]), entity(arrays.ids[parent].name)) for c in mine)
-        value = self._value(theirs, len(key), distinct)
+        value = self._value(theirs, counts.key, counts.distinct)
         logit = self._logit(name, value, convention, share)
         return JoinEdge(
             left=arrays.ids[child],
             right=arrays.ids[parent],
             columns=tuple((arrays.name[a], arrays.name[b]) for a, b in parts),
             score=probability(logit),
-            cardinality="1:1" if distinct == len(references) else "n:1",
-            match_rate=round(share * len(references) / max(int(arrays.rows[child]), 1), 6),
+            cardinality="1:1" if counts.distinct == counts.references else "n:1",
+            match_rate=round(share * counts.references / max(int(arrays.rows[child]), 1), 6),
             evidence={
                 "composite": float(len(parts)),
                 "row_containment": round(share, 6),
@@ -202,11 +178,6 @@ class CompositeKeys:
         logit = w.prior + w.name * name + w.value * value * (2 - name) + w.key * (name > 0)
         logit += w.convention * (convention - 0.5) - w.orphan * (1 - share)
         return min(logit, 0.0) if name == 0 else logit
-
-
-def _apart(parts: Sequence[Part]) -> bool:
-    """Whether no column is part of a combination twice."""
-    return all(len(set(columns)) == len(parts) for columns in zip(*parts, strict=True))
 
 
 def _times(things: Ints) -> Ints:

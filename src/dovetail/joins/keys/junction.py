@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
-
-import numpy as np
 
 from dovetail.domain import JoinEdge
 from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.keys.row_checks import RowChecks
 from dovetail.joins.keys.table_columns import HARDLY_ANY, TableColumns
-from dovetail.joins.row_hashes import RowReader
+from dovetail.ports import Json
 
 # References beyond which a table with hardly any rows is not looked at: any two of its columns tell
 # its rows apart, which says nothing, and there are too many to try.
@@ -20,7 +18,7 @@ _MOST_REFERENCES = 12
 
 
 def mark_junction_tables(
-    arrays: ColumnArrays, columns: TableColumns, edges: Sequence[JoinEdge], rows: RowReader
+    arrays: ColumnArrays, columns: TableColumns, edges: Sequence[JoinEdge], rows: RowChecks
 ) -> list[JoinEdge]:
     """The edges, in order; those that a junction table's key is made of say `junction`."""
     best: dict[tuple[int, str], JoinEdge] = {}
@@ -30,20 +28,22 @@ def mark_junction_tables(
     by_table: dict[int, list[JoinEdge]] = defaultdict(list)
     for (table, _), edge in best.items():
         by_table[table].append(edge)
-    marked: set[int] = set()
-    for table, mine in sorted(by_table.items()):
-        marked |= {id(edge) for edge in _key_of_references(arrays, columns, table, mine, rows)}
+    asked = [
+        some
+        for table, mine in sorted(by_table.items())
+        if len(some := _may_be_key(arrays, columns, table, mine)) > 1
+    ]
+    answers = rows.ask("first_key", [_question(arrays, columns, some) for some in asked])
+    marked = {
+        id(some[number]) for some, numbers in zip(asked, answers, strict=True) for number in numbers
+    }
     return [_marked(edge) if id(edge) in marked else edge for edge in edges]
 
 
-def _key_of_references(
-    arrays: ColumnArrays,
-    columns: TableColumns,
-    table: int,
-    edges: Sequence[JoinEdge],
-    rows: RowReader,
+def _may_be_key(
+    arrays: ColumnArrays, columns: TableColumns, table: int, edges: Sequence[JoinEdge]
 ) -> Sequence[JoinEdge]:
-    """The references that together, and none alone, are the key of a table without another."""
+    """The references that together, and none alone, may be the key of a table without another."""
     first = columns.of[table][0]
     names = {edge.columns[0][0] for edge in edges}
     own_key = columns.has_key_column(table) and arrays.name[first] not in names
@@ -51,15 +51,17 @@ def _key_of_references(
         return ()
     if own_key or len({(edge.right, edge.columns[0][1]) for edge in edges}) < 2:
         return ()
-    for width in (2, 3):
-        for sides in combinations(edges, width):
-            chosen = [columns.find(table, edge.columns[0][0]) for edge in sides]
-            if any(arrays.unique[column] for column in chosen):
-                continue
-            key = columns.tuples(rows, table, chosen)
-            if key is not None and len(key) and len(np.unique(key)) == len(key):
-                return sides
-    return ()
+    return [e for e in edges if not arrays.unique[columns.find(table, e.columns[0][0])]]
+
+
+def _question(arrays: ColumnArrays, columns: TableColumns, some: Sequence[JoinEdge]) -> Json:
+    """Which of some references are the first that together are a key of their table."""
+    table = some[0].left
+    found = [columns.find(columns.place[table], edge.columns[0][0]) for edge in some]
+    return {
+        "table": [table.source, table.name],
+        "columns": arrays.position[found].tolist(),
+    }
 
 
 def _marked(edge: JoinEdge) -> JoinEdge:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from dovetail.domain import JoinEdge
-from dovetail.joins.column_arrays import ColumnArrays, found_in
+from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.inclusion.count_shared import count_shared
+from dovetail.joins.keys.row_checks import RowChecks
 from dovetail.joins.keys.table_columns import TableColumns, probability
 from dovetail.joins.naming.name_words import core, entity, identifies, refers
-from dovetail.joins.row_hashes import RowHashes, RowReader
 from dovetail.joins.scoring.weights import Weights
 
 # The least share of the rows that must be found in the table's own key.
@@ -24,11 +26,26 @@ ROLES = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """A column that may refer to the key of its own table.
+
+    `named` is how far its name says so, `role` whether by a role, `share` how many of its rows are
+    found in the key.
+    """
+
+    column: int
+    key: int
+    named: float
+    role: bool
+    share: float
+
+
 def self_references(
     arrays: ColumnArrays,
     columns: TableColumns,
     edges: Sequence[JoinEdge],
-    rows: RowReader,
+    rows: RowChecks,
     weights: Weights,
 ) -> Iterator[JoinEdge]:
     """Edges of tables with themselves.
@@ -38,41 +55,65 @@ def self_references(
     nothing is proved: small codes always point at the first few ids.
     """
     joined = {(edge.left, edge.columns[0][0]) for edge in edges if edge.score > 0.5}
+    found = list(_contained(arrays, columns))
+    likely: list[tuple[_Reference, float]] = []
+    for reference in found:
+        column, name = reference.column, arrays.name[reference.column]
+        plain = bool(arrays.number[column]) and not identifies(name)
+        elsewhere = (arrays.ids[int(arrays.table[column])], name) in joined
+        w = weights
+        logit = w.prior + w.name * reference.named + w.key
+        logit -= w.measure * (plain and not reference.role)
+        logit -= w.own * (elsewhere and not reference.role)
+        logit -= w.orphan * (1 - reference.share)
+        if reference.share >= _LEAST_SHARE and logit > w.least:
+            likely.append((reference, logit))
+    questions = [
+        {"table": [table.source, table.name], "column": int(arrays.position[reference.column])}
+        for reference, _ in likely
+        for table in [arrays.ids[int(arrays.table[reference.column])]]
+    ]
+    depths = rows.ask("depth", questions)
+    for (reference, logit), depth in zip(likely, depths, strict=True):
+        if depth:
+            yield _edge(arrays, reference, logit, depth)
+
+
+def _edge(arrays: ColumnArrays, reference: _Reference, logit: float, depth: int) -> JoinEdge:
+    column, share = reference.column, reference.share
+    table = int(arrays.table[column])
+    return JoinEdge(
+        left=arrays.ids[table],
+        right=arrays.ids[table],
+        columns=((arrays.name[column], arrays.name[reference.key]),),
+        score=probability(logit),
+        cardinality="n:1",
+        match_rate=round(share * float(arrays.filled[column] / arrays.rows[table]), 6),
+        evidence={
+            "self": 1.0,
+            "depth": float(depth),
+            "row_containment": round(share, 6),
+            "name": round(reference.named, 6),
+            "logit": round(logit, 6),
+        },
+    )
+
+
+def _contained(arrays: ColumnArrays, columns: TableColumns) -> Iterator[_Reference]:
+    """Columns named after their own table, with the share of their rows that its key holds."""
+    named: list[tuple[int, int, float, bool]] = []
     for table, mine in enumerate(columns.of):
         if not mine or not arrays.unique[mine[0]]:
             continue
         for column in mine[1:]:
-            named, role = _named_after_own(arrays, table, column, mine[0])
-            if not named or not arrays.filled[column]:
-                continue
-            held = found_in(arrays.value_hashes[column], arrays.value_hashes[mine[0]])
-            share = float(arrays.counts[column][held].sum() / arrays.filled[column])
-            plain = bool(arrays.number[column]) and not identifies(arrays.name[column])
-            elsewhere = (arrays.ids[table], arrays.name[column]) in joined
-            w = weights
-            logit = w.prior + w.name * named + w.key
-            logit -= w.measure * (plain and not role)
-            logit -= w.own * (elsewhere and not role)
-            logit -= w.orphan * (1 - share)
-            if share < _LEAST_SHARE or logit <= w.least:
-                continue
-            depth = _depth(rows.read(arrays.ids[table], [0, mine.index(column)]))
-            if depth:
-                yield JoinEdge(
-                    left=arrays.ids[table],
-                    right=arrays.ids[table],
-                    columns=((arrays.name[column], arrays.name[mine[0]]),),
-                    score=probability(logit),
-                    cardinality="n:1",
-                    match_rate=round(share * float(arrays.filled[column] / arrays.rows[table]), 6),
-                    evidence={
-                        "self": 1.0,
-                        "depth": float(depth),
-                        "row_containment": round(share, 6),
-                        "name": round(named, 6),
-                        "logit": round(logit, 6),
-                    },
-                )
+            how, role = _named_after_own(arrays, table, column, mine[0])
+            if how and arrays.filled[column]:
+                named.append((column, mine[0], how, role))
+    child, key = np.array([each[:2] for each in named], dtype=np.int64).reshape(-1, 2).T
+    _, rows = count_shared(arrays, child, arrays.value_hashes, key)
+    shares = (rows / arrays.filled[child]).tolist()
+    for each, share in zip(named, shares, strict=True):
+        yield _Reference(*each, share)
 
 
 def _named_after_own(arrays: ColumnArrays, table: int, column: int, key: int) -> tuple[float, bool]:
@@ -84,22 +125,3 @@ def _named_after_own(arrays: ColumnArrays, table: int, column: int, key: int) ->
         return 0.0, False
     own = (entity(arrays.ids[table].name), core(arrays.name[key]))
     return max(min(refers(named, name), refers(name, named)) for name in own), False
-
-
-def _depth(found: RowHashes | None) -> int:
-    """The longest chain from row to row; 0 when there is none, or it is a cycle."""
-    if found is None:
-        return 0
-    key, reference = found
-    order = np.argsort(key, kind="stable")
-    at = np.searchsorted(key[order], reference)
-    at[at == len(key)] = 0
-    to = np.where((key[order][at] == reference) & (reference != 0), order[at], -1)
-    to[to == np.arange(len(to))] = -1  # a root may point at itself
-    depth, here = 0, to
-    while (here >= 0).any():
-        depth += 1
-        if depth > len(to):
-            return 0
-        here = np.where(here >= 0, to[here], -1)
-    return depth

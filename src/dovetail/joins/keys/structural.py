@@ -1,7 +1,7 @@
 """Joins beyond one column and two tables: composite keys, self-references, junction tables.
 
 All weigh their evidence in the nats of the scoring `foreign_key`, and all need rows
-(`row_hashes.py`), so they are looked for only where single columns already say that there may be
+(`row_checks.py`), so they are looked for only where single columns already say that there may be
 one. Joins by names alone, where there are hardly any rows, come last.
 """
 
@@ -14,10 +14,10 @@ from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.keys.composite import CompositeKeys
 from dovetail.joins.keys.junction import mark_junction_tables
 from dovetail.joins.keys.names_only import name_only_edges
+from dovetail.joins.keys.row_checks import RowChecks
 from dovetail.joins.keys.self_reference import self_references
 from dovetail.joins.keys.table_columns import TableColumns
 from dovetail.joins.naming.name_words import words
-from dovetail.joins.row_hashes import RowReader
 from dovetail.joins.scoring.latent_databases import LatentDatabases
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
 
@@ -25,7 +25,7 @@ from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
 def structural_edges(
     arrays: ColumnArrays,
     edges: Sequence[JoinEdge],
-    rows: RowReader,
+    rows: RowChecks,
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> list[JoinEdge]:
     """The given edges of one column, with junction tables marked, and then all others."""

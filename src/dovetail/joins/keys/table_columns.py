@@ -1,16 +1,11 @@
-"""The columns of each table, and hashes of its rows: what keys of several columns need."""
+"""The columns of each table: what keys of several columns need."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Ints
-from dovetail.joins.keys.few_rows import Combined
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.naming.name_words import core, entity, identifies, refers
-from dovetail.joins.row_hashes import RowReader, combine_columns
 
 # Tables with no more rows than these say nothing by their values.
 HARDLY_ANY = 5
@@ -38,19 +33,6 @@ class TableColumns:
         name = self._arrays.name[first]
         named = identifies(name) or refers(core(name), entity(self._arrays.ids[table].name)) > 0.5
         return bool(self._arrays.unique[first]) and named
-
-    def tuples(self, rows: RowReader, table: int, chosen: Sequence[int]) -> Hashes | None:
-        """A hash per complete row over some columns of a table; None if it cannot be read."""
-        places = [self.of[table].index(column) for column in chosen]
-        found = rows.read(self._arrays.ids[table], places)
-        return None if found is None else combine_columns(found)
-
-    def combined(self, rows: RowReader, table: int, chosen: Ints) -> Combined | None:
-        """The rows of a table by many combinations of its columns; None if it cannot be read."""
-        columns, places = np.unique(chosen, return_inverse=True)
-        first = self.of[table][0]  # those of a table are numbered one after the other
-        found = rows.read(self._arrays.ids[table], (columns - first).tolist())
-        return None if found is None else Combined.of(found, places.reshape(chosen.shape))
 
 
 def probability(logit: float) -> float:

@@ -1,0 +1,102 @@
+"""Questions about rows: the answers of numpy against those of plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, cast
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dovetail.domain import TableId
+from dovetail.joins.keys.row_checks import LEAST_SHARE, ChecksHere
+from dovetail.joins.row_hashes import RowHashes, RowReader
+
+CELLS = st.integers(0, 3)  # 0 stands for a missing value
+TABLE = st.integers(1, 8).flatmap(
+    lambda rows: st.lists(st.lists(CELLS, min_size=rows, max_size=rows), min_size=4, max_size=4)
+)
+
+
+class Rows:
+    """Tables in memory, by name, as a reader gives them: a row of the array is a column."""
+
+    def __init__(self, **tables: Sequence[Sequence[int]]) -> None:
+        self._tables = {name: np.array(rows, dtype=np.uint64) for name, rows in tables.items()}
+
+    def read(self, table: TableId, columns: Sequence[int]) -> RowHashes | None:
+        found = self._tables.get(table.name)
+        return None if found is None else found[list(columns)]
+
+
+def ask(rows: Rows, check: str, question: dict[str, Any]) -> Any:
+    (answer,) = ChecksHere(cast(RowReader, rows)).ask(check, [question])
+    return answer
+
+
+def complete(table: Sequence[Sequence[int]], columns: Sequence[int]) -> list[tuple[int, ...]]:
+    rows = zip(*(table[column] for column in columns), strict=True)
+    return [row for row in rows if all(row)]
+
+
+@given(TABLE, TABLE, st.booleans())
+def test_composite_keys_are_those_of_plain_python(
+    child: list[list[int]], parent: list[list[int]], tall: bool
+) -> None:
+    parts = [(0, 0), (0, 1), (1, 1), (2, 2), (3, 3)]
+    expected: list[list[int]] = []
+    for width in (2, 3):
+        for chosen in combinations(range(len(parts)), width):
+            mine, theirs = ([parts[number][side] for number in chosen] for side in (0, 1))
+            if len(set(mine)) < width or len(set(theirs)) < width:
+                continue
+            key, references = complete(parent, theirs), complete(child, mine)
+            found = sum(row in key for row in references)
+            if (
+                key
+                and references
+                and len(set(key)) == len(key)
+                and found >= LEAST_SHARE * len(references)
+            ):
+                counts = (len(key), len(references), found, len(set(references)))
+                expected.append([*chosen, *counts])
+        if expected:
+            break
+    question = {"child": ["s", "child"], "parent": ["s", "parent"], "parts": parts}
+    answer = ask(Rows(child=child, parent=parent), "composite", {**question, "rows": 8 + 99 * tall})
+    assert answer == expected
+
+
+@given(TABLE)
+def test_the_first_key_is_that_of_plain_python(table: list[list[int]]) -> None:
+    expected = next(
+        (
+            list(chosen)
+            for width in (2, 3)
+            for chosen in combinations(range(3), width)
+            for key in [complete(table, [(3, 1, 2)[number] for number in chosen])]
+            if key and len(set(key)) == len(key)
+        ),
+        [],
+    )
+    assert ask(Rows(t=table), "first_key", {"table": ["s", "t"], "columns": [3, 1, 2]}) == expected
+
+
+def test_chains_are_as_long_as_they_are() -> None:
+    keys = [1, 2, 3, 4, 5]
+    chains = {"none": [0, 0, 9, 0, 0], "root": [1, 1, 1, 1, 2], "cycle": [2, 3, 1, 0, 0]}
+    tables = {name: [keys, parents] for name, parents in chains.items()}
+    depths = {
+        name: ask(Rows(**tables), "depth", {"table": ["s", name], "column": 1}) for name in chains
+    }
+    assert depths == {"none": 0, "root": 2, "cycle": 0}
+
+
+def test_a_table_that_cannot_be_read_answers_nothing() -> None:
+    nowhere = ["s", "nowhere"]
+    assert ask(Rows(), "depth", {"table": nowhere, "column": 1}) == 0
+    assert ask(Rows(), "first_key", {"table": nowhere, "columns": [0, 1]}) == []
+    question = {"child": nowhere, "parent": nowhere, "parts": [[0, 0], [1, 1]]}
+    assert [ask(Rows(), "composite", {**question, "rows": rows}) for rows in (5, 99)] == [[], []]
