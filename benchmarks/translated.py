@@ -6,7 +6,8 @@ Values stay as they are, as in a company whose systems were set up in English. A
 by itself, once for the corpus, and a question without a look at the names: that the words of a
 question are those of a header is left to chance, as with people. NAME is any model, or
 `replay:FOLDER?model=NAME`, which first writes down what is to be asked. INTO is then a corpus as
-`dovetail bench retrieval` takes it; its questions have no SQL, as that speaks of the old names.
+`dovetail bench retrieval` takes it; its questions have no SQL, as that speaks of the old names, and
+those that a model answered rather than translated are left out, by the number of words.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from dovetail.search.embedding_text import spelled
 
 _MOST_TOKENS = 120
 _MOST_WORDS_MORE = 3
+# A model that answers a question instead of translating it writes far fewer words, or far more.
+_FEWEST, _MOST = 0.5, 2.0
 
 
 def ask(llm: LLM, what: str, text: str, language: str) -> str:
@@ -101,8 +104,17 @@ def rename(file: Path, words: Mapping[str, str]) -> dict[str, tuple[str, dict[st
     return found
 
 
-def write(data: str, into: Path, llm: LLM, language: str) -> None:
-    """The whole corpus in another language, below a folder that is not there yet."""
+def is_translation(text: str, translated: str) -> bool:
+    """Whether a reply has about as many words as what was to be translated."""
+    share = len(translated.split()) / max(1, len(text.split()))
+    return _FEWEST <= share <= _MOST
+
+
+def write(data: str, into: Path, llm: LLM, language: str) -> int:
+    """The whole corpus in another language, below a folder that is not there yet.
+
+    Returns how many questions are left out.
+    """
     dataset = open_dataset(data)
     listed = [read_names(file) for file in dataset.sources.values()]
     names = [name for tables in listed for t in tables for name in (t, *tables[t])]
@@ -127,8 +139,10 @@ def write(data: str, into: Path, llm: LLM, language: str) -> None:
         shutil.copyfile(file, copied)
         new[name] = {t.casefold(): both for t, both in rename(copied, words).items()}
     keys = json.loads((dataset.home / FOREIGN_KEYS).read_text("utf-8"))
-    _write_json(into / QUESTIONS, [_question(row, questions, new) for row in rows])
+    kept = [row for row in rows if is_translation(row["question"], questions[row["question"]])]
+    _write_json(into / QUESTIONS, [_question(row, questions, new) for row in kept])
     _write_json(into / FOREIGN_KEYS, [_key(row, new) for row in keys])
+    return len(rows) - len(kept)
 
 
 Renamed = Mapping[str, Mapping[str, tuple[str, dict[str, str]]]]
@@ -165,7 +179,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--llm", required=True, help="openai:NAME, local:FILE or replay:FOLDER")
     parser.add_argument("--language", default="German")
     given = parser.parse_args(arguments)
-    write(given.data, given.into, open_llm(given.llm, workers=1), given.language)
+    left_out = write(given.data, given.into, open_llm(given.llm, workers=1), given.language)
+    print(f"{given.into} is written; {left_out} questions are left out")
 
 
 if __name__ == "__main__":
