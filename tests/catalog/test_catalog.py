@@ -67,7 +67,7 @@ def test_the_files_are_readable_without_dovetail(sample: dovetail.Catalog) -> No
     manifest = json.loads((sample.folder / "manifest.json").read_text())
     tables = pq.read_table(sample.folder / "generations/00000001/tables.parquet")
     columns = pq.read_table(sample.folder / "generations/00000001/columns.parquet")
-    assert (manifest["version"], manifest["generation"]) == (2, 1)
+    assert (manifest["version"], manifest["generation"]) == (3, 1)
     assert tables.num_rows == 77
     assert sum(tables["columns"].to_pylist()) == columns.num_rows
     first = tables.slice(0, 1).to_pylist()[0]

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from numpy.lib import format as npy
 
+from dovetail.catalog.block_checksums import BlockChecksums, Checksums, Mark
 from dovetail.catalog.layout import open_plain
 from dovetail.ports import Json
 
@@ -74,7 +75,7 @@ class ArrayFile:
         self._dtype = np.dtype(dtype)
         self._stream = path.open("wb", buffering=1 << 20)
         self._stream.write(b"\0" * HEADER)
-        self._crc = 0
+        self._blocks = BlockChecksums()
         self.length = 0
 
     def __enter__(self) -> ArrayFile:
@@ -101,22 +102,27 @@ class ArrayFile:
             return
         raw = np.ascontiguousarray(values, dtype=self._dtype).view(np.uint8)
         self._stream.write(raw.data)
-        self._crc = zlib.crc32(raw.data, self._crc)
+        self._blocks.add(raw)
         self.length += len(values)
 
-    def mark(self) -> tuple[int, int]:
+    def mark(self) -> tuple[int, Mark]:
         """A place to come back to."""
-        return self.length, self._crc
+        return self.length, self._blocks.mark()
 
-    def rewind(self, mark: tuple[int, int]) -> None:
+    def rewind(self, mark: tuple[int, Mark]) -> None:
         """Forget what was appended since the mark."""
-        self.length, self._crc = mark
+        self.length, blocks = mark
+        self._blocks.rewind(blocks)
         self._stream.seek(HEADER + self.length * self._dtype.itemsize)
         self._stream.truncate()
 
     def describe(self) -> Json:
-        """The size and checksum that a reader checks the file by."""
-        return {"bytes": HEADER + self.length * self._dtype.itemsize, "crc32": self._crc}
+        """The size that a reader checks the file by; its blocks have `checksums`."""
+        return {"bytes": HEADER + self.length * self._dtype.itemsize}
+
+    def checksums(self) -> Checksums:
+        """The checksums of the array, by blocks, the header left out."""
+        return self._blocks.checksums()
 
 
 def _npy_header(dtype: np.dtype[np.generic], length: int) -> bytes:

@@ -18,6 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dovetail.catalog.block_checksums import CheckedBlocks, Checksums, blocks_of
+from dovetail.catalog.block_checksums import Mark as BlocksMark
 from dovetail.catalog.files import HEADER, ArrayFile
 from dovetail.catalog.records import Records, TableRecord, to_records
 from dovetail.errors import DamagedError
@@ -25,10 +27,12 @@ from dovetail.hashing import Hashes
 from dovetail.ports import Json
 
 Counts = npt.NDArray[np.uint32]
-Mark = tuple[tuple[int, int], ...]
+Mark = tuple[tuple[int, BlocksMark], ...]
 
 TABLES_FILE, COLUMNS_FILE = "tables.parquet", "columns.parquet"
 HASHES_FILE, COUNTS_FILE, PHRASES_FILE = "hashes.npy", "counts.npy", "phrases.npy"
+# The checksums of the blocks of these three, one file after the other.
+CHECKSUMS_FILE = "checksums.npy"
 _ABOUT = "segment.json"
 
 
@@ -100,10 +104,17 @@ class SegmentWriter:
                 HASHES_FILE: self._hashes.describe(),
                 COUNTS_FILE: self._counts.describe(),
                 PHRASES_FILE: self._phrases.describe(),
+                CHECKSUMS_FILE: self._write_checksums(),
             },
         }
         (self._folder / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         return str(about["name"])
+
+    def _write_checksums(self) -> Json:
+        checksums = np.concatenate([file.checksums() for file in self._files])
+        with ArrayFile(self._folder / CHECKSUMS_FILE, "<u4") as file:
+            file.append(checksums)
+            return {**file.describe(), "crc32": zlib.crc32(checksums.data)}
 
     def finish_tables(self, tables: list[TableRecord], profile: Json) -> str:
         """Write the records of tables beside their arrays, and return the segment's name."""
@@ -134,7 +145,14 @@ class Segment:
         self._hashes = self._map(HASHES_FILE, "<u8")
         self._counts = self._map(COUNTS_FILE, "<u4")
         self._phrases = self._map(PHRASES_FILE, "<u8")
-        self._unchecked = {HASHES_FILE, COUNTS_FILE, PHRASES_FILE}
+        self._arrays = {
+            HASHES_FILE: self._hashes,
+            COUNTS_FILE: self._counts,
+            PHRASES_FILE: self._phrases,
+        }
+        # Mapped from the start, like the arrays, since the files may be gone when they are needed.
+        by_blocks = CHECKSUMS_FILE in self._files
+        self._checksums = self._map(CHECKSUMS_FILE, "<u4").view(np.uint32) if by_blocks else None
 
     @cached_property
     def about(self) -> Json:
@@ -162,23 +180,23 @@ class Segment:
         content = [(self._folder / name).read_bytes() for name in (TABLES_FILE, COLUMNS_FILE)]
         if self._folder.name != _name(self.about["profile"], *content):
             raise DamagedError(_damage(self._folder, "its rows are not those it was written with"))
-        self._check(HASHES_FILE, self._hashes)
-        self._check(COUNTS_FILE, self._counts)
-        self._check(PHRASES_FILE, self._phrases)
+        for name, array in self._arrays.items():
+            self._check(name, array, 0, len(array))
 
     def trust(self) -> None:
         """Give arrays out without comparing them with their checksums: somebody else has."""
-        self._unchecked.clear()
+        for blocks in self._blocks.values():
+            blocks.trust()
 
     def hashes(self, at: int, length: int) -> Hashes:
         """A column's sorted hashes."""
-        self._check(HASHES_FILE, self._hashes)
+        self._check(HASHES_FILE, self._hashes, at, at + length)
         array: Hashes = self._hashes[at : at + length].view(np.uint64)
         return array
 
     def counts(self, at: int, length: int) -> Counts:
         """The row counts of a column's hashes."""
-        self._check(COUNTS_FILE, self._counts)
+        self._check(COUNTS_FILE, self._counts, at, at + length)
         array: Counts = self._counts[at : at + length].view(np.uint32)
         return array
 
@@ -192,7 +210,7 @@ class Segment:
 
     def phrases(self, at: int, length: int) -> Hashes:
         """The sorted hashes of what a column is searched by."""
-        self._check(PHRASES_FILE, self._phrases)
+        self._check(PHRASES_FILE, self._phrases, at, at + length)
         array: Hashes = self._phrases[at : at + length].view(np.uint64)
         return array
 
@@ -205,13 +223,35 @@ class Segment:
             mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         return np.frombuffer(mapped, dtype, offset=HEADER)
 
-    def _check(self, name: str, array: npt.NDArray[np.generic]) -> None:
-        """Compare an array with its checksum, once, before any of it is given out."""
-        if name not in self._unchecked:
-            return
-        if zlib.crc32(array.view(np.uint8).data) != self._files[name]["crc32"]:
+    def _check(self, name: str, array: npt.NDArray[np.generic], start: int, end: int) -> None:
+        """Compare the blocks that hold a part of an array with their checksums, each once."""
+        size = array.itemsize
+        if not self._blocks[name].intact(start * size, min(end, len(array)) * size):
             raise DamagedError(_damage(self._folder / name, "its checksum does not match"))
-        self._unchecked.discard(name)
+
+    @cached_property
+    def _blocks(self) -> dict[str, CheckedBlocks]:
+        """The blocks of each array with their checksums; a former segment has one block a file."""
+        raw = {name: array.view(np.uint8) for name, array in self._arrays.items()}
+        if self._checksums is None:
+            return {
+                name: CheckedBlocks(held, _one(self._files[name]["crc32"], held), len(held) or 1)
+                for name, held in raw.items()
+            }
+        path, expected = self._folder / CHECKSUMS_FILE, self._files[CHECKSUMS_FILE]["crc32"]
+        ends = np.cumsum([blocks_of(len(held)) for held in raw.values()])
+        if zlib.crc32(self._checksums.data) != expected or ends[-1] != len(self._checksums):
+            raise DamagedError(_damage(path, "its checksum does not match"))
+        parts = np.split(self._checksums, ends[:-1])
+        return {
+            name: CheckedBlocks(held, part)
+            for (name, held), part in zip(raw.items(), parts, strict=True)
+        }
+
+
+def _one(checksum: int, raw: npt.NDArray[np.uint8]) -> Checksums:
+    """The checksum of a whole file as that of its one block; none where it is empty."""
+    return np.array([checksum] if len(raw) else [], dtype=np.uint32)
 
 
 def _name(profile: Json, tables: bytes, columns: bytes) -> str:
