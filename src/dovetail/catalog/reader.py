@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
@@ -38,16 +38,18 @@ _TABLES_KEPT = 1024
 
 @dataclass(frozen=True, slots=True)
 class KeyView:
-    """A column, numbered through the tables in order, under a transform: hashes and row counts.
+    """A column, numbered through the tables in order, under a transform: where its values stand.
 
-    `maximum` is the largest number in it, where the transform makes numbers.
+    `maximum` is the largest number in it, where the transform makes numbers. `counts_at` is None
+    where every value stands in one row.
     """
 
     column: int
     transform: str
     maximum: int
-    hashes: Hashes
-    counts: Counts
+    distinct: int
+    hashes_at: int
+    counts_at: int | None
 
 
 class CatalogReader:
@@ -230,15 +232,22 @@ class CatalogReader:
             for column in columns
         ]
 
-    def key_views(self) -> Iterator[KeyView]:
+    def key_views(self) -> list[KeyView]:
         """The columns that have views: their values under the transforms that apply to them."""
         listed = self.records.columns["views"].combine_chunks()
         widths = np.diff(numbers(pa.chunked_array([listed.offsets])))
-        names = self._segment_names
-        for column in np.flatnonzero(widths).tolist():
-            for view in listed[column].as_py():
-                held = self._segments[names[column]].placed(view)
-                yield KeyView(column, view["name"], view["maximum"], *held)
+        placed = ("name", "maximum", "distinct", "hashes_at", "counts_at")
+        return [
+            KeyView(column, *(view[name] for name in placed))
+            for column in np.flatnonzero(widths).tolist()
+            for view in listed[column].as_py()
+        ]
+
+    def view_values(self, views: Sequence[KeyView]) -> tuple[list[Hashes], list[Counts]]:
+        """The value hashes and the counts of some views."""
+        names = self._segment_names if views else []
+        held = [self._segments[names[view.column]].placed(asdict(view)) for view in views]
+        return [hashes for hashes, _ in held], [counts for _, counts in held]
 
     def value_hashes(
         self, columns: Sequence[int] | None = None

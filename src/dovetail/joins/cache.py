@@ -26,7 +26,7 @@ from dovetail.joins.distributed.segments import DistributedSegments
 from dovetail.joins.edges import edges_of, in_order
 from dovetail.joins.keys.row_checks import ChecksHere
 from dovetail.joins.keys.structural import structural_edges
-from dovetail.joins.keys.transformed import transformed_edges
+from dovetail.joins.keys.transformed import ViewedColumns, transformed_edges
 from dovetail.joins.naming.header_embedding import header_similarity
 from dovetail.joins.row_hashes import RowReader
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, SCORINGS, Scoring, scoring
@@ -139,7 +139,8 @@ def _work_out(
     with closing(RowReader(catalog)) as rows:
         checks = DistributedRows(catalog, rows, passes) if passes else ChecksHere(rows)
         edges = structural_edges(arrays, edges, checks)
-        edges = transformed_edges(arrays, list(catalog.key_views()), edges, DEFAULT_WEIGHTS)
+        viewed = ViewedColumns.of(catalog, arrays)
+        edges = transformed_edges(arrays, viewed, edges, DEFAULT_WEIGHTS)
         return Snapshot(now, in_order(edges), scored.counted), rows.complete
 
 

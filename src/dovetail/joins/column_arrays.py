@@ -196,6 +196,26 @@ class _Lazy(Sequence[Values]):
         return self._all
 
 
+class Chained(Sequence[Values]):
+    """Two sequences of arrays, one after the other."""
+
+    def __init__(self, one: Sequence[Values], other: Sequence[Values]) -> None:
+        self._one, self._other = one, other
+
+    def __len__(self) -> int:
+        return len(self._one) + len(self._other)
+
+    @overload
+    def __getitem__(self, at: int) -> Values: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Values]: ...
+    def __getitem__(self, at: int | slice) -> Values | Sequence[Values]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(*at.indices(len(self)))]
+        size = len(self._one)
+        return self._one[at] if at < size else self._other[at - size]
+
+
 def _global_ids(examples: pa.ChunkedArray) -> Flags:
     """Columns all of whose examples are e-mail addresses or UUIDs."""
     import pyarrow.compute as pc  # takes long to load, and a question needs none of it

@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dovetail.catalog.reader import CatalogReader
 from dovetail.engines.workers import UNABLE, Workers
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.distributed import distributed_columns, distributed_rows, segments
 from dovetail.joins.distributed.column_values import about, opened_here, values_of
 from dovetail.joins.distributed.distributed_columns import DistributedColumns, ValuePasses
 from dovetail.joins.distributed.tasks import check_rows
+from dovetail.joins.graph import JoinGraph
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
 from dovetail.offline.pipeline import update
@@ -40,6 +42,36 @@ def hospital(tmp_path_factory: pytest.TempPathFactory, corpus: tuple[Path, ...])
     for path in [path for path in corpus if path.suffix == ".sqlite"][:2]:
         shutil.copy(path, copy)
     return copy
+
+
+@pytest.fixture(scope="module")
+def written_differently(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Keys that join under a transform alone: by case, by zeros in front, behind a prefix."""
+    folder = tmp_path_factory.mktemp("transforms") / "corpus"
+    folder.mkdir()
+    codes = [f"{chr(65 + n % 26)}{chr(65 + n // 26)}-{n * 7919 % 100_003}" for n in range(400)]
+    with closing(sqlite3.connect(folder / "shop.sqlite")) as database:
+        database.execute("CREATE TABLE product (product_code TEXT, label TEXT, account TEXT)")
+        database.executemany(
+            "INSERT INTO product VALUES (?, ?, ?)",
+            [(code, f"thing {n}", f"{n * 7907 % 90_001:08}") for n, code in enumerate(codes)],
+        )
+        database.execute("CREATE TABLE sale (sale_id INTEGER, product_code TEXT, account INTEGER)")
+        database.executemany(
+            "INSERT INTO sale VALUES (?, ?, ?)",
+            [(n, codes[n % 300].lower(), n % 350 * 7907 % 90_001) for n in range(900)],
+        )
+        database.commit()
+    return folder
+
+
+def test_transforms_are_the_same_by_workers(written_differently: Path, tmp_path: Path) -> None:
+    here = indexed(written_differently, tmp_path / "here")
+    engine = CountingEngine()
+    assert indexed(written_differently, tmp_path / "there", engine) == here
+    assert engine.done["sharing"] > 1
+    edges = JoinGraph.of(CatalogReader.open(tmp_path / "there")).edges
+    assert {edge.transform for edge in edges if edge.transform}
 
 
 def indexed(sources: Path, into: Path, engine: Engine | None = None) -> dict[str, bytes]:

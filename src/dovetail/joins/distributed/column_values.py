@@ -5,14 +5,15 @@ A worker opens the catalog that a job names, once, if its node sees the same fol
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
-from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.reader import CatalogReader, KeyView
 from dovetail.catalog.records import numbers
 from dovetail.catalog.segment import Segment
 from dovetail.errors import DovetailError
@@ -23,7 +24,10 @@ from dovetail.ports import Json
 
 
 class ColumnValues:
-    """Value hashes and row counts of columns, numbered through the tables in order."""
+    """Value hashes and row counts of columns, numbered through the tables in order.
+
+    The numbers after those are the columns' `views`, in the order in which the catalog has them.
+    """
 
     def __init__(self, catalog: CatalogReader) -> None:
         self.catalog = catalog
@@ -34,14 +38,20 @@ class ColumnValues:
         widths = numbers(tables["columns"])
         self._segments: list[Segment] = [catalog.segment(name) for name in known]
         of_table = np.array([place[name] for name in names], dtype=np.int64)
-        self._segment: Ints = np.repeat(of_table, widths)
-        self._hashes_at = numbers(columns["hashes_at"])
-        self._counts_at = numbers(columns["counts_at"].fill_null(-1))
-        self.distinct: Ints = numbers(columns["distinct"])
-        self.filled: Ints = np.repeat(numbers(tables["rows"]), widths) - numbers(columns["nulls"])
+        filled = np.repeat(numbers(tables["rows"]), widths) - numbers(columns["nulls"])
+        self.views: list[KeyView] = catalog.key_views()
+        of = np.array([view.column for view in self.views], dtype=np.int64)
+        every = np.append(np.arange(len(filled)), of)
+        self._columns = len(filled)
+        self._segment: Ints = np.repeat(of_table, widths)[every]
+        self.filled: Ints = filled[every]
+        self._hashes_at = _and(columns["hashes_at"], [view.hashes_at for view in self.views])
+        self._counts_at = _and(columns["counts_at"], [view.counts_at for view in self.views])
+        self.distinct: Ints = _and(columns["distinct"], [view.distinct for view in self.views])
 
     def __len__(self) -> int:
-        return len(self.distinct)
+        """How many columns there are, views apart."""
+        return self._columns
 
     def trust(self) -> None:
         """Read values without comparing their files with their checksums."""
@@ -83,6 +93,12 @@ class ColumnValues:
             counts=[self.counts(column) for column in every],
             global_ids=no,
         )
+
+
+def _and(stored: pa.ChunkedArray, more: Sequence[int | None]) -> Ints:
+    """Stored numbers, and more of them; -1 for none."""
+    added = np.array([-1 if each is None else each for each in more], dtype=np.int64)
+    return np.append(numbers(stored.fill_null(-1)), added)
 
 
 def about(catalog: CatalogReader) -> Json:

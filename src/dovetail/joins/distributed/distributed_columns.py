@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,9 @@ import numpy.typing as npt
 from dovetail.catalog.reader import CatalogReader
 from dovetail.engines.workers import Done, Workers
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Ints
+from dovetail.joins.column_arrays import Counts, Flags, Floats, Ints, Values, spans
 from dovetail.joins.distributed.column_values import ColumnValues, about
+from dovetail.joins.value_index.row_sample import mean_nats
 from dovetail.ports import Json
 
 _TASKS = "dovetail.joins.distributed.tasks"
@@ -83,6 +84,29 @@ class ValuePasses:
         given = {"columns": columns, "values": values}
         return [_loaded(done)["held"] for done in self.mapped("holding", jobs, given)]
 
+    def sampled(self, columns: Ints) -> tuple[Hashes, Ints, Ints]:
+        """The sampled values of some columns, as `sample_columns` gives them."""
+        facts = self.facts
+        starts, ends = facts.starts[columns], facts.starts[columns + 1]
+        every = spans(starts, ends)
+        column = np.repeat(np.arange(len(columns)), ends - starts)
+        order = np.argsort(facts.hashes[every], kind="stable")
+        return facts.hashes[every][order], column[order], facts.rows[every][order]
+
+    def commonness(self, columns: Ints, table: Ints) -> Floats:
+        """Per column the mean, over its sampled values, of ln(tables that hold the value).
+
+        Only some columns count, each with the number of its table.
+        """
+        hashes, column, _ = self.sampled(columns)
+        values = np.unique(hashes)
+        nothing = np.empty(0, dtype=np.int64)
+        held = np.concatenate([nothing, *self.holding(columns, values)])
+        width, tables = max(len(columns), 1), int(table.max(initial=0)) + 1
+        pairs = np.unique(held // width * tables + table[held % width])
+        holders = np.bincount(pairs // tables, minlength=len(values))
+        return mean_nats(column, holders[np.searchsorted(values, hashes)], len(columns))
+
     def count_shared(self, child: Ints, outer: Ints) -> tuple[Ints, Ints]:
         """Per pair of columns: distinct values in common, and the child's rows found."""
         jobs = [{"first": a, "last": b} for a, b in _ranges(self.values.distinct[child])]
@@ -96,6 +120,15 @@ class ValuePasses:
             for name in ("shared", "rows")
         )
         return shared, rows
+
+    def sharing(self, columns: Ints, known: Ints) -> Flags:
+        """Which of some columns have a value in common with any of some others."""
+        values = int(self.values.distinct[np.append(columns, known)].sum())
+        given = {"columns": columns, "known": known}
+        found = np.zeros(len(columns), dtype=np.bool_)
+        for done in self.mapped("sharing", list(_hash_ranges(values)), given):
+            found |= _loaded(done)["found"]
+        return found
 
     def index_parts(
         self, columns: Ints, table: Ints, sampled: Hashes
@@ -148,6 +181,10 @@ class DistributedColumns(Sequence[Hashes]):
         """Those at some places."""
         return DistributedColumns(self.passes, self.columns[places])
 
+    def sample(self, place: int) -> tuple[Hashes, Ints]:
+        """The sampled values of the column at a place, sorted, and the rows that hold each."""
+        return self.passes.facts.sample(int(self.columns[place]))
+
     def __len__(self) -> int:
         return len(self.columns)
 
@@ -159,6 +196,36 @@ class DistributedColumns(Sequence[Hashes]):
         if isinstance(at, slice):
             return DistributedColumns(self.passes, self.columns[at])
         return self.passes.values.hashes(int(self.columns[at]))
+
+
+class DistributedCounts(Sequence[Counts]):
+    """The row counts of some columns of a catalog, read when they are asked for."""
+
+    def __init__(self, columns: DistributedColumns) -> None:
+        self._of = columns
+
+    def take(self, places: Ints) -> DistributedCounts:
+        """Those of the columns at some places."""
+        return DistributedCounts(self._of.take(places))
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+    @overload
+    def __getitem__(self, at: int) -> Counts: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Counts]: ...
+    def __getitem__(self, at: int | slice) -> Counts | Sequence[Counts]:
+        if isinstance(at, slice):
+            return self.take(np.arange(len(self))[at])
+        return self._of.passes.values.counts(int(self._of.columns[at]))
+
+
+def take(arrays: Sequence[Values], places: Ints) -> Sequence[Values]:
+    """The arrays at some places; none is read that would not be read by itself."""
+    if isinstance(arrays, DistributedColumns | DistributedCounts):
+        return cast(Sequence[Values], arrays.take(places))
+    return [arrays[place] for place in places.tolist()]
 
 
 def _loaded(done: Done) -> dict[str, npt.NDArray[Any]]:

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from dovetail.catalog.files import ArrayFile, mapped_array
 from dovetail.catalog.reader import CatalogReader
-from dovetail.joins.column_arrays import Ints, spans
 from dovetail.joins.distributed.distributed_columns import PARTS, ValuePasses
 from dovetail.joins.value_index.index_part import IndexPart
 from dovetail.joins.value_index.index_segment import IndexSegment
@@ -39,7 +38,7 @@ class DistributedSegments:
         columns, table = columns_of(catalog, places)
         if int(self.passes.values.distinct[columns].sum()) < _FEW:
             return make_of_tables(catalog, keys, places)
-        sample = self._sample(columns)
+        sample = self.passes.sampled(columns)
         parts = [
             IndexPart(**{name: part[name] for name in PARTS})
             for part in self.passes.index_parts(columns, table, sample[0])
@@ -55,15 +54,6 @@ class DistributedSegments:
         chosen = [keys[place] for place in places]
         facts, distinct = self.passes.facts, self.passes.values.distinct[columns]
         return assembled(chosen, table, distinct, sample, held, facts.smallest[columns])
-
-    def _sample(self, columns: Ints) -> tuple[npt.NDArray[np.uint64], Ints, Ints]:
-        """The sampled values of some columns, as `sample_columns` gives them."""
-        facts = self.passes.facts
-        starts, ends = facts.starts[columns], facts.starts[columns + 1]
-        every = spans(starts, ends)
-        column = np.repeat(np.arange(len(columns)), ends - starts)
-        order = np.argsort(facts.hashes[every], kind="stable")
-        return facts.hashes[every][order], column[order], facts.rows[every][order]
 
 
 def _written(

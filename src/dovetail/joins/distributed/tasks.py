@@ -11,8 +11,9 @@ import numpy as np
 from dovetail.engines.workers import UNABLE
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Ints
-from dovetail.joins.distributed.column_values import rows_of, values_of
+from dovetail.joins.distributed.column_values import ColumnValues, rows_of, values_of
 from dovetail.joins.distributed.distributed_columns import PARTS
+from dovetail.joins.inclusion.any_shared import any_shared
 from dovetail.joins.inclusion.bottom_k import SketchLookup, holders
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.keys.row_checks import ChecksHere
@@ -87,13 +88,8 @@ def index_range(job: Json, folder: Path, tick: Tick) -> Json:
     if values is None or not Path(job["given"]).is_dir():
         return UNABLE
     values.trust()  # workers have passed over all of them before
-    columns, table = _given(job, "columns"), _given(job, "table")
-    low, high = np.uint64(job["low"]), job["high"]
-    slices = []
-    for column in columns.tolist():
-        hashes = values.hashes(column)
-        end = None if high is None else hashes.searchsorted(np.uint64(high))
-        slices.append(hashes[hashes.searchsorted(low) : end])
+    table = _given(job, "table")
+    slices = _slices(values, job, "columns")
     lengths = np.array([len(some) for some in slices], dtype=np.int64)
     if not lengths.any():
         return {"values": 0}
@@ -102,6 +98,18 @@ def index_range(job: Json, folder: Path, tick: Tick) -> Json:
     for name in PARTS:
         np.save(folder / f"{name}.npy", getattr(part, name))
     return {"values": int(lengths.sum())}
+
+
+def sharing(job: Json, folder: Path, tick: Tick) -> Json:
+    """Which columns hold a value, from `low` up to `high`, that any of some others holds."""
+    del tick
+    values = values_of(job)
+    if values is None or not Path(job["given"]).is_dir():
+        return UNABLE
+    values.trust()  # workers have passed over all of them before
+    found = any_shared(_slices(values, job, "columns"), _slices(values, job, "known"))
+    np.save(folder / "found.npy", found)
+    return {"columns": len(found)}
 
 
 def check_rows(job: Json, folder: Path, tick: Tick) -> Json:
@@ -113,6 +121,17 @@ def check_rows(job: Json, folder: Path, tick: Tick) -> Json:
     rows.complete = True
     answers = ChecksHere(rows).ask(job["check"], job["questions"])
     return {"answers": answers} if rows.complete else UNABLE
+
+
+def _slices(values: ColumnValues, job: Json, name: str) -> list[Hashes]:
+    """Of each of some given columns, the values from `low` up to, but without, `high`."""
+    low, high = np.uint64(job["low"]), job["high"]
+    slices = []
+    for column in _given(job, name).tolist():
+        hashes = values.hashes(column)
+        end = None if high is None else hashes.searchsorted(np.uint64(high))
+        slices.append(hashes[hashes.searchsorted(low) : end])
+    return slices
 
 
 def _given(job: Json, name: str) -> Ints:

@@ -212,7 +212,7 @@ class _CandidateSearch:
 def _sampled(arrays: ColumnArrays, columns: Sequence[int]) -> tuple[list[Hashes], list[Ints]]:
     """The sampled values of some columns, and the rows that hold each."""
     if isinstance(arrays.value_hashes, DistributedColumns):
-        samples = [arrays.value_hashes.passes.facts.sample(column) for column in columns]
+        samples = [arrays.value_hashes.sample(column) for column in columns]
         return [hashes for hashes, _ in samples], [rows for _, rows in samples]
     found: tuple[list[Hashes], list[Ints]] = [], []
     every_counts = list(arrays.counts)
@@ -227,8 +227,8 @@ def _sampled(arrays: ColumnArrays, columns: Sequence[int]) -> tuple[list[Hashes]
 def _few_counts(arrays: ColumnArrays) -> Callable[[int], Ints | Counts]:
     """Reads the counts of a column whose values are all sampled."""
     if isinstance(arrays.value_hashes, DistributedColumns):
-        facts = arrays.value_hashes.passes.facts
-        return lambda column: facts.sample(column)[1]
+        distributed = arrays.value_hashes
+        return lambda column: distributed.sample(column)[1]
     return list(arrays.counts).__getitem__
 
 

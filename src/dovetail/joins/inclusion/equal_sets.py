@@ -56,8 +56,8 @@ def group_equal_sets(arrays: ColumnArrays) -> EqualSets:
 def _by_digest(value_hashes: DistributedColumns) -> EqualSets:
     """The same groups from the digests of value sets, which workers work out."""
     passes = value_hashes.passes
-    sizes = passes.values.distinct
-    one, other = passes.facts.digest.T
+    sizes = passes.values.distinct[value_hashes.columns]
+    one, other = passes.facts.digest[value_hashes.columns].T
     by_digest = np.lexsort((other, one))  # stable: of equal sets the first column comes first
     new = np.append(True, (np.diff(one[by_digest]) != 0) | (np.diff(other[by_digest]) != 0))
     new = new[: len(sizes)]

@@ -12,11 +12,17 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from dovetail.catalog.reader import KeyView
+from dovetail.catalog.reader import CatalogReader, KeyView
 from dovetail.domain import JoinEdge, TableId
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints, found_in
+from dovetail.joins.column_arrays import Chained, ColumnArrays, Counts, Flags, Floats, Ints
+from dovetail.joins.distributed.distributed_columns import (
+    DistributedColumns,
+    DistributedCounts,
+    take,
+)
 from dovetail.joins.edges import edges_of
+from dovetail.joins.inclusion.any_shared import any_shared
 from dovetail.joins.inclusion.candidates import Candidates, find_candidates
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.scoring.competition import score_jointly
@@ -34,8 +40,6 @@ _LEAST_ROWS, _FEWEST = 0.9, 10
 _SAME = 0.9
 # How much a name, or values, must say.
 _LEAST_NAME, _LEAST_VALUE, _LEAST_SPARSE = 0.55, 0.5, 0.25
-# Bits of a value hash that say at a glance whether a view can have it.
-_BITS = 22
 # A likeness of naming conventions that speaks neither for nor against.
 _NEUTRAL = 0.5
 # A transform must find more rows than this share of them that are found as they are.
@@ -51,8 +55,36 @@ class _Views:
     transform: Sequence[str]  # the name of its own view, empty where it does as is
 
 
+@dataclass(frozen=True, slots=True)
+class ViewedColumns:
+    """The views of columns, and the value sets of all columns and then of all views."""
+
+    views: Sequence[KeyView]
+    distinct: Ints
+    value_hashes: Sequence[Hashes]
+    counts: Sequence[Counts]
+
+    @classmethod
+    def of(cls, catalog: CatalogReader, arrays: ColumnArrays) -> ViewedColumns:
+        """Those of a catalog, whose columns are in the arrays."""
+        columns = arrays.value_hashes
+        if isinstance(columns, DistributedColumns):
+            values = columns.passes.values
+            every = DistributedColumns(columns.passes, np.arange(len(values.distinct)))
+            return cls(values.views, values.distinct, every, DistributedCounts(every))
+        views = catalog.key_views()
+        hashes, counts = catalog.view_values(views)
+        sizes = np.array([view.distinct for view in views], dtype=np.int64)
+        return cls(
+            views,
+            np.append(arrays.distinct, sizes),
+            Chained(columns, hashes),
+            Chained(arrays.counts, counts),
+        )
+
+
 def transformed_edges(
-    arrays: ColumnArrays, views: Sequence[KeyView], edges: Sequence[JoinEdge], weights: Weights
+    arrays: ColumnArrays, viewed: ViewedColumns, edges: Sequence[JoinEdge], weights: Weights
 ) -> list[JoinEdge]:
     """The given edges, and those through transforms; of two for the same columns the better."""
     settled = {
@@ -63,9 +95,8 @@ def transformed_edges(
     }
     found: dict[tuple[TableId, TableId, tuple[tuple[str, str], ...]], JoinEdge] = {}
     for family in _FAMILIES:
-        mine = [view for view in views if view.transform in family]
-        if mine:
-            more = list(_edges(arrays, _viewed(arrays, mine, family), settled, weights))
+        if any(view.transform in family for view in viewed.views):
+            more = list(_edges(arrays, _viewed(arrays, viewed, family), settled, weights))
             found |= {(edge.left, edge.right, edge.columns): edge for edge in more}
             settled |= {(edge.left, edge.columns[0][0]) for edge in more}
     as_is = {(edge.left, edge.right, edge.columns): edge.score for edge in edges}
@@ -74,26 +105,29 @@ def transformed_edges(
     return [*rest, *better.values()]
 
 
-def _viewed(arrays: ColumnArrays, views: Sequence[KeyView], family: tuple[str, ...]) -> _Views:
+def _viewed(arrays: ColumnArrays, viewed: ViewedColumns, family: tuple[str, ...]) -> _Views:
     """The columns with a view, and those that may match one as they are."""
-    own = {view.column: view for view in views}
+    own = {
+        view.column: (len(arrays) + place, view)
+        for place, view in enumerate(viewed.views)
+        if view.transform in family
+    }
     numbers = ZEROS in family
     able = (arrays.distinct >= _FEWEST) & (arrays.number if numbers else ~arrays.number)
     able[list(own)] = False
     others = np.flatnonzero(able)
-    sharing = _sharing([arrays.value_hashes[c] for c in others.tolist()], views)
-    column = np.sort(np.append(others[sharing], list(own)))
+    known = np.array([place for place, _ in own.values()], dtype=np.int64)
+    column = np.sort(np.append(others[_sharing(viewed, others, known)], list(own)))
     of = column.tolist()
-    hashes = [own[c].hashes if c in own else arrays.value_hashes[c] for c in of]
-    counts = [own[c].counts if c in own else arrays.counts[c] for c in of]
-    distinct = np.array([len(values) for values in hashes], dtype=np.int64)
+    sets = np.array([own[c][0] if c in own else c for c in of], dtype=np.int64)
+    distinct = viewed.distinct[sets]
     filled = arrays.filled[column]
     high = arrays.high[column].copy()
     for place, number in enumerate(of):
         if numbers and number in own:
-            high[place] = own[number].maximum
+            high[place] = own[number][1].maximum
     thresholds = arrays.thresholds
-    viewed = replace(
+    under = replace(
         arrays,
         table=arrays.table[column],
         position=arrays.position[column],
@@ -105,29 +139,20 @@ def _viewed(arrays: ColumnArrays, views: Sequence[KeyView], family: tuple[str, .
         key=(distinct > 0) & (distinct >= thresholds.unique * filled),
         low=np.where(np.isnan(arrays.low[column]), high, arrays.low[column]),
         high=high,
-        value_hashes=hashes,
-        counts=counts,
+        value_hashes=take(viewed.value_hashes, sets),
+        counts=take(viewed.counts, sets),
         global_ids=arrays.global_ids[column],
         thresholds=replace(thresholds, rows=max(thresholds.rows, _LEAST_ROWS)),
     )
-    return _Views(viewed, column, [own[c].transform if c in own else "" for c in of])
+    return _Views(under, column, [own[c][1].transform if c in own else "" for c in of])
 
 
-def _sharing(columns: Sequence[Hashes], views: Sequence[KeyView]) -> Flags:
-    """Which columns have a value in common with some view: no other can match one.
-
-    Most values are ruled out by some of their bits, before they are looked up.
-    """
-    known = np.unique(np.concatenate([view.hashes for view in views]))
-    if not len(columns) or not len(known):
-        return np.zeros(len(columns), dtype=np.bool_)
-    there = np.zeros(1 << _BITS, dtype=np.bool_)
-    there[known >> np.uint64(64 - _BITS)] = True
-    found = np.zeros(len(columns), dtype=np.bool_)
-    for place, hashes in enumerate(columns):
-        maybe = hashes[there[hashes >> np.uint64(64 - _BITS)]]
-        found[place] = bool(len(maybe)) and bool(found_in(maybe, known).any())
-    return found
+def _sharing(viewed: ViewedColumns, columns: Ints, views: Ints) -> Flags:
+    """Which columns have a value in common with some view: no other can match one."""
+    every = viewed.value_hashes
+    if isinstance(every, DistributedColumns):
+        return every.passes.sharing(columns, views)
+    return any_shared(take(every, columns), take(every, views))
 
 
 def _edges(

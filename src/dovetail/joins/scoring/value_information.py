@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats
+from dovetail.joins.distributed.distributed_columns import DistributedColumns
 from dovetail.joins.scoring.weights import Weights
 from dovetail.joins.value_index.postings import Postings
 
@@ -41,6 +42,10 @@ def value_information(
     share = np.where(whole, arrays.distinct / (np.where(whole, largest, 0) + 1), 0.0)
     nats = -np.log(np.clip(share, np.exp(-weights.proof), 1))
     live = int((arrays.rows > 0).sum())
-    common = (postings or Postings.of_arrays(arrays)).commonness()
+    held = arrays.value_hashes
+    if postings is None and isinstance(held, DistributedColumns):
+        common = held.passes.commonness(held.columns, arrays.table)
+    else:
+        common = (postings or Postings.of_arrays(arrays)).commonness()
     rarity = np.where(arrays.distinct > 0, np.log(max(live, 1)) - common, 0.0)
     return ValueInformation(nats / weights.proof, rarity / np.log(max(live / 2, 2)))

@@ -19,6 +19,7 @@ from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints, sort
 from dovetail.joins.value_index.containment import supersets_and_subsets
 from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.make_segment import make_segment
+from dovetail.joins.value_index.row_sample import mean_nats
 from dovetail.joins.value_index.segment_store import MakeSegment, segments_of
 
 # Columns of a segment of which it is quickly told whether any is chosen.
@@ -134,11 +135,7 @@ class Postings:
         """Per column the mean, over its sampled values, of ln(tables that hold the value)."""
 
         def mean(segment: IndexSegment) -> Floats:
-            nats = np.log(np.maximum(self._table_counts(segment), 1))
-            column = segment.sample.column
-            size = np.bincount(column, minlength=len(segment))
-            total: Floats = np.bincount(column, nats, minlength=len(segment)) / np.maximum(size, 1)
-            return total
+            return mean_nats(segment.sample.column, self._table_counts(segment), len(segment))
 
         return self._per_column(mean, np.float64)
 

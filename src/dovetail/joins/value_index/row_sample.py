@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Counts, Ints
+from dovetail.joins.column_arrays import Counts, Floats, Ints
 
 # Values sampled from a column.
 SAMPLE_SIZE = 32
@@ -44,6 +45,18 @@ def sample_columns(
     every = np.concatenate(values)
     order = np.argsort(every, kind="stable")
     return every[order], column[order], np.concatenate(rows)[order]
+
+
+def mean_nats(column: npt.NDArray[np.integer[Any]], tables: Ints, size: int) -> Floats:
+    """Per column the mean, over its sampled values, of ln(tables that hold the value).
+
+    Given are the column of each sampled value, the tables that hold it, and how many columns
+    there are.
+    """
+    nats = np.log(np.maximum(tables, 1))
+    sampled = np.bincount(column, minlength=size)
+    mean: Floats = np.bincount(column, nats, minlength=size) / np.maximum(sampled, 1)
+    return mean
 
 
 def sample_places(hashes: Hashes, counts: Counts) -> Ints:

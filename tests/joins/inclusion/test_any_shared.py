@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.catalog.reader import KeyView
 from dovetail.hashing import Hashes
-from dovetail.joins.keys.transformed import _sharing
+from dovetail.joins.inclusion.any_shared import any_shared
 
 
 def test_columns_that_share_a_value_are_those_that_sets_say() -> None:
@@ -18,14 +17,11 @@ def test_columns_that_share_a_value_are_those_that_sets_say() -> None:
     def column(size: int) -> Hashes:
         return np.unique(random.choice(pool, size))
 
-    views = [
-        KeyView(at, "case", 0, hashes, np.ones(len(hashes), np.uint32))
-        for at, hashes in enumerate([column(40), column(3), column(1)])
-    ]
+    views = [column(40), column(3), column(1)]
     columns = [column(int(random.integers(1, 12))) for _ in range(200)]
     columns.append(np.empty(0, np.uint64))
-    known = {int(value) for view in views for value in view.hashes}
+    known = {int(value) for view in views for value in view}
     expected = [bool(known & {int(value) for value in each}) for each in columns]
-    assert _sharing(columns, views).tolist() == expected
+    assert any_shared(columns, views).tolist() == expected
     assert 0 < sum(expected) < len(expected)
-    assert _sharing([], views).tolist() == []
+    assert any_shared([], views).tolist() == []
