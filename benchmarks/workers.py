@@ -2,13 +2,15 @@
 
     python -m benchmarks.workers                              two lakes, on 1, 4, 16 and 64 workers
     python -m benchmarks.workers --columns 10000000           and as if there were as many columns
-    python -m benchmarks.workers --memory                     the driver's peak memory
+
+What memory the driver takes, `benchmarks.driver_memory` measures.
 
 A lake is indexed once with every job that an engine would be given done in this process, one after
 the other, and timed in CPU seconds. What a stage took besides its jobs is its serial part, done by
 the driver. Then the jobs are given, in their order, to whichever of N workers is free first. A job
-costs `--overhead` seconds more (Ray's, measured), what it writes travels to the driver at
-`--network` bytes a second, and each worker opens the catalog once for join evidence (measured).
+costs `--overhead` seconds more (Ray's, measured), and writes at `--network` bytes a second into the
+catalog's folder, which all see; what the driver reads of that, it reads at as many. Each worker
+opens the catalog once for join evidence (measured).
 `--columns` repeats the jobs and stretches the serial parts in proportion.
 
 tiny    500 tables of 20 columns and 5 rows, one SQLite file (benchmarks/index.py)
@@ -19,38 +21,38 @@ from __future__ import annotations
 
 import argparse
 import heapq
-import json
 import math
-import resource
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from dovetail.catalog.reader import CatalogReader
-from dovetail.engines.local import LocalEngine
 from dovetail.joins.distributed.column_values import ColumnValues
 from dovetail.offline.pipeline import update
+from dovetail.offline.summary import StageClock
 from dovetail.plugins import resolve
 from dovetail.ports import Json, Replies, Reply, Tick
 
 WORKERS = (1, 4, 16, 64)
-STAGE_OF = {"profile_batch": "profile", "embed_part": "embeddings"}
+# Tasks whose files the driver does not read: they are put in their place, and that is all.
+MOVED = ("profile_batch", "sort_phrases")
 TABLES, COLUMNS, ROWS = 100, 10, 40_000
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One job: its CPU seconds, and the bytes that it sent back."""
+    """One job: its CPU seconds, the bytes that it wrote, and how many of them the driver reads."""
 
     seconds: float
     bytes: int
+    read: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +70,15 @@ class Stage:
 
 @dataclass(slots=True)
 class RecordingEngine:
-    """Does jobs in this process, and writes down how long each took."""
+    """Does jobs in this process, and writes down how long each took, by stage and call."""
 
+    stage: str = ""
     calls: list[tuple[str, list[Task]]] = field(default_factory=list)
 
     def map(self, task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> Replies:
         done: list[Task] = []
-        self.calls.append((task.partition(":")[2], done))
+        self.calls.append((self.stage, done))
+        moved = task.partition(":")[2] in MOVED
         for number, job in enumerate(jobs):
             folder = into / str(number)
             folder.mkdir(parents=True, exist_ok=True)
@@ -82,8 +86,18 @@ class RecordingEngine:
             result = resolve(task)({**job, "run": "bench"}, folder, tick)
             spent = time.process_time() - began
             sent = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-            done.append(Task(spent, sent))
+            done.append(Task(spent, sent, 0 if moved else sent))
             yield Reply(number, result)
+
+    @contextmanager
+    def in_stage(self, clock: StageClock, name: str) -> Iterator[None]:
+        """A stage of the pipeline, in place of `StageClock.stage`."""
+        self.stage = name
+        with _STAGE(clock, name):
+            yield
+
+
+_STAGE = StageClock.stage
 
 
 def tall(folder: Path, rows: int = ROWS, seed: int = 1) -> Path:
@@ -123,22 +137,21 @@ def recorded(name: str, *, search: bool) -> tuple[int, list[Stage]]:
     with tempfile.TemporaryDirectory(prefix="dovetail-") as scratch:
         source = lake(name, Path(scratch))
         into = Path(scratch) / "catalog"
-        summary = update([str(source)], into=into, engine=engine, search=search)
+        with patch.object(StageClock, "stage", lambda clock, stage: engine.in_stage(clock, stage)):
+            summary = update([str(source)], into=into, engine=engine, search=search)
         began = time.process_time()
         values = ColumnValues(CatalogReader.open(into))
         opening = time.process_time() - began
     stages = []
     for stage in summary.stages:
-        calls = [
-            tasks for task, tasks in engine.calls if STAGE_OF.get(task, "joins") == stage.stage
-        ]
+        calls = [tasks for name, tasks in engine.calls if name == stage.stage]
         inside = sum(task.seconds for tasks in calls for task in tasks)
         stages.append(
             Stage(
                 stage.stage,
                 max(stage.cpu_seconds - inside, 0.0),
                 tuple(map(tuple, calls)),
-                opening if stage.stage == "joins" else 0.0,
+                opening if stage.stage in ("joins", "families") else 0.0,
             )
         )
     return len(values), stages
@@ -163,7 +176,7 @@ class Scheduled:
 
 def scheduled(stage: Stage, workers: int, overhead: float, network: float) -> Scheduled:
     """Give the jobs of each call to the worker that is free first; calls wait for each other."""
-    sent = sum(task.bytes for call in stage.calls for task in call) / network
+    sent = sum(task.read for call in stage.calls for task in call) / network
     spans, longest, few = 0.0, 0.0, False
     opened: set[int] = set()
     for call in stage.calls:
@@ -172,15 +185,16 @@ def scheduled(stage: Stage, workers: int, overhead: float, network: float) -> Sc
             at, worker = heapq.heappop(free)
             start = 0.0 if worker in opened else stage.opening
             opened.add(worker)
-            heapq.heappush(free, (at + start + task.seconds + overhead, worker))
+            spent = task.seconds + task.bytes / network + overhead
+            heapq.heappush(free, (at + start + spent, worker))
         span = max(at for at, _ in free)
-        work = sum(task.seconds + overhead for task in call) / workers
+        work = sum(task.seconds + task.bytes / network + overhead for task in call) / workers
         spans += span
         longest += max(span - work, 0.0)
         few |= len(call) < workers
     parts = {
         "the driver": stage.serial,
-        "what is sent back": sent,
+        "what is read back": sent,
         "too few jobs" if few else "uneven jobs": longest,
         "the jobs": spans - longest,
     }
@@ -207,27 +221,6 @@ def report(name: str, columns: int, stages: Sequence[Stage], wanted: int, option
     print(f"{'speed-up':42}" + "".join(f"{totals[1] / totals[n]:>10.1f}" for n in WORKERS))
 
 
-def memory(rows: int, distributed: bool) -> dict[str, float]:
-    """Index tall tables of so many rows; the peak of this process's own memory, in MB."""
-    with tempfile.TemporaryDirectory(prefix="dovetail-") as scratch:
-        source = tall(Path(scratch) / "tall", rows)
-        engine = LocalEngine(workers=2) if distributed else None
-        update([str(source)], into=Path(scratch) / "catalog", engine=engine, search=False)
-    return {"rows": rows, "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
-
-
-def report_memory() -> None:
-    """Print the peaks for ten times the rows, each measured in a process of its own."""
-    for distributed in (False, True):
-        for rows in (ROWS // 10, ROWS):
-            command = [sys.executable, "-m", "benchmarks.workers", "--peak", str(rows)]
-            command += ["--distributed"] if distributed else []
-            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-            peak = json.loads(done.stdout)["peak_mb"]
-            where = "jobs by two workers" if distributed else "all in one process"
-            print(f"{where:22}{TABLES * COLUMNS:>7,} columns{rows:>8,} rows{peak:>8,.0f} MB")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
@@ -238,20 +231,12 @@ def main() -> None:
     parser.add_argument(
         "--overhead", type=float, default=0.005, help="seconds that a job costs more"
     )
-    parser.add_argument("--network", type=float, default=1e9, help="bytes a second to the driver")
-    parser.add_argument("--memory", action="store_true", help="the driver's peak memory instead")
-    parser.add_argument("--peak", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--distributed", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--network", type=float, default=1e9, help="bytes a second, of each")
     options = parser.parse_args()
-    if options.peak:
-        print(json.dumps(memory(options.peak, options.distributed)))
-    elif options.memory:
-        report_memory()
-    else:
-        for name in options.lakes.split(","):
-            columns, stages = recorded(name, search=not options.without_search)
-            for wanted in filter(None, (columns, options.columns)):
-                report(name, columns, stages, wanted, options)
+    for name in options.lakes.split(","):
+        columns, stages = recorded(name, search=not options.without_search)
+        for wanted in filter(None, (columns, options.columns)):
+            report(name, columns, stages, wanted, options)
 
 
 if __name__ == "__main__":

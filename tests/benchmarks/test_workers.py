@@ -7,7 +7,7 @@ from benchmarks.workers import Stage, Task, scaled, scheduled
 
 
 def stage(*calls: list[float], serial: float = 0.0, opening: float = 0.0, sent: int = 0) -> Stage:
-    tasks = tuple(tuple(Task(seconds, sent) for seconds in call) for call in calls)
+    tasks = tuple(tuple(Task(seconds, sent, sent) for seconds in call) for call in calls)
     return Stage("joins", serial, tasks, opening)
 
 
@@ -27,8 +27,9 @@ def test_jobs_go_to_the_worker_that_is_free_first(workers: int, seconds: float, 
 
 def test_overhead_opening_and_bytes_cost_time() -> None:
     made = stage([1, 1], [1, 1], opening=10, sent=50)
-    assert scheduled(made, 2, overhead=0.5, network=100).seconds == 2 + 11.5 + 1.5
-    assert scheduled(made, 1, overhead=0.5, network=100).seconds == 2 + 10 + 4 * 1.5
+    # A worker writes for half a second a job, and the driver reads all of it.
+    assert scheduled(made, 2, overhead=0.5, network=100).seconds == 2 + 12 + 2
+    assert scheduled(made, 1, overhead=0.5, network=100).seconds == 2 + 10 + 4 * 2
 
 
 def test_a_larger_lake_has_more_jobs_and_a_longer_serial_part() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import tokenize
 import zipfile
@@ -37,6 +38,15 @@ def mapped_array(path: Path) -> npt.NDArray[Any]:
     It is a plain array: every slice of a memmap costs more than the slice.
     """
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def release_pages(array: npt.NDArray[Any]) -> None:
+    """Have a mapped array take up no memory until it is read again; others stay as they are."""
+    base: Any = array
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 def sync_folder(folder: Path) -> None:

@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-
 from dovetail.catalog.reader import CatalogReader
-from dovetail.catalog.records import numbers
 from dovetail.domain import Kind
+from dovetail.families.pair_counts import PairCounts
 from dovetail.families.tables import FamilyTable, plain
-from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import found_in
+from dovetail.joins.distributed.distributed_columns import ValuePasses
 
 # A column says something if it has so many distinct values in both tables; so many are compared.
 _DISTINCT, _COMPARED = 12, 5
@@ -52,16 +49,18 @@ class Compared:
 class Contents:
     """Compares the tables of a catalog by the hashes of their values."""
 
-    def __init__(self, catalog: CatalogReader) -> None:
+    def __init__(self, catalog: CatalogReader, passes: ValuePasses | None = None) -> None:
         columns = catalog.records.columns
         self._names: list[str] = columns["name"].to_pylist()
         self._kind: list[str] = columns["kind"].to_pylist()
         self._low: list[str] = columns["minimum"].to_pylist()
         self._high: list[str] = columns["maximum"].to_pylist()
-        self._distinct: list[int] = numbers(columns["distinct"]).tolist()
-        self._hashes_at: list[int] = numbers(columns["hashes_at"]).tolist()
-        names = catalog.records.tables["segment"].to_pylist()
-        self._segments = [catalog.segment(name) for name in names]
+        self._counts = PairCounts(catalog, passes)
+        self._distinct = self._counts.distinct
+
+    def count_noted(self) -> bool:
+        """Have workers count what comparisons needed and lacked; whether there was anything."""
+        return self._counts.count_noted()
 
     def compare(self, one: FamilyTable, other: FamilyTable) -> Compared:
         """Compare two tables by the columns that have the same name in both."""
@@ -70,10 +69,10 @@ class Contents:
         parted = self._written(small, parted) if parted else ""
         shares: list[tuple[bool, float, int, int, str]] = []
         for name in self._worth_comparing(small, large):
-            values = self._values(small, name)
-            shared = int(np.count_nonzero(found_in(values, self._values(large, name))))
+            total = self._distinct[_at(small, name)]
+            shared = self._counts.shared(_at(small, name), _at(large, name))
             serial, written = self._counted_through(small, name), self._written(small, name)
-            shares.append((serial, shared / len(values), shared, len(values), written))
+            shares.append((serial, shared / total, shared, total, written))
         if not shares:
             return Compared(Verdict.APART if parted else Verdict.UNKNOWN, times=parted)
         proven = [share for share in shares if not share[0]]
@@ -104,11 +103,11 @@ class Contents:
         """The comparison of two tables whose columns hold equal sets of values; else None."""
         told = self._worth_comparing(one, other)
         for name in told:
-            if not np.array_equal(self._values(one, name), self._values(other, name)):
+            if not self._counts.equal(_at(one, name), _at(other, name)):
                 return None
         if not told or all(self._counted_through(one, name) for name in told):
             return None
-        count, name = len(self._values(one, told[0])), self._written(one, told[0])
+        count, name = self._distinct[_at(one, told[0])], self._written(one, told[0])
         return Compared(Verdict.SAME, name, count, count, proven=True, share=1.0)
 
     def distinct(self, table: FamilyTable) -> tuple[int, ...]:
@@ -131,10 +130,6 @@ class Contents:
             return False
         low, high = float(self._low[at]), float(self._high[at])
         return self._distinct[at] >= _DENSE * (high - low + 1)
-
-    def _values(self, table: FamilyTable, name: str) -> Hashes:
-        at = _at(table, name)
-        return self._segments[table.place].hashes(self._hashes_at[at], self._distinct[at])
 
     def _written(self, table: FamilyTable, name: str) -> str:
         """A column's name as its table has it."""

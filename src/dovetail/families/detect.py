@@ -24,22 +24,35 @@ from dovetail.families.family import Families
 from dovetail.families.links import Link, home_links, narrow_histories
 from dovetail.families.name_parts import name_parts
 from dovetail.families.tables import FamilyTable, family_tables
+from dovetail.joins.distributed.distributed_columns import ValuePasses
 from dovetail.joins.graph import JOINABLE, JoinGraph
 from dovetail.joins.stored import StoredEdges
 
 
-def find_families(catalog: CatalogReader, joins: JoinGraph) -> Families:
-    """The families of a catalog's tables; `joins` says which of several copies is in use."""
+def find_families(
+    catalog: CatalogReader, joins: JoinGraph, passes: ValuePasses | None = None
+) -> Families:
+    """The families of a catalog's tables; `joins` says which of several copies is in use.
+
+    With `passes`, workers compare large columns.
+    """
     tables = family_tables(catalog)
-    contents = Contents(catalog)
+    contents = Contents(catalog, passes)
     joined = join_counts(joins)
     use = Use(_ranks(tables, joined), joined)
-    links = [
+    links = _links(tables, contents, use)
+    while contents.count_noted():
+        links = _links(tables, contents, use)
+    return assemble(links, joined)
+
+
+def _links(tables: list[FamilyTable], contents: Contents, use: Use) -> list[Link]:
+    """All links, as far as contents are known."""
+    return [
         *_named_alike(tables, contents, use),
         *equal_tables(tables, contents, use),
         *region_slices(tables, contents),
     ]
-    return assemble(links, joined)
 
 
 def join_counts(joins: JoinGraph) -> dict[TableId, int]:

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.catalog.files import DAMAGE, replace_file
+from dovetail.catalog.layout import staging_folder
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
+from dovetail.engines.workers import Workers
 from dovetail.errors import CatalogError
 from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.families.lineage import by_lineage
@@ -32,18 +34,25 @@ def families_of(catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHO
 
     Which table stands for one, the lineage of a dbt project may decide.
     """
-    return by_lineage(_found(catalog, thresholds), catalog.dbt)
+    return by_lineage(_found(catalog, thresholds, None), catalog.dbt)
 
 
-def _found(catalog: CatalogReader, thresholds: Thresholds) -> Families:
+def _found(catalog: CatalogReader, thresholds: Thresholds, workers: Workers | None) -> Families:
     path = _file(catalog, thresholds)
     with suppress(*DAMAGE):
         return _read(path, catalog)
     # Only who finds families needs what finds them, and the joins that say which one is in use.
     from dovetail.families.detect import find_families
+    from dovetail.joins.distributed.column_values import opened_here
+    from dovetail.joins.distributed.distributed_columns import ValuePasses
     from dovetail.joins.graph import JoinGraph
 
-    found = find_families(catalog, JoinGraph.of(catalog, thresholds=thresholds))
+    joins = JoinGraph.of(catalog, thresholds=thresholds)
+    if workers is None:
+        found = find_families(catalog, joins)
+    else:
+        with staging_folder(catalog.folder) as scratch, opened_here():
+            found = find_families(catalog, joins, ValuePasses(catalog, workers, scratch))
     with suppress(
         OSError, CatalogError
     ):  # a catalog that cannot be written to is read all the same
@@ -51,12 +60,16 @@ def _found(catalog: CatalogReader, thresholds: Thresholds) -> Families:
     return found
 
 
-def bring_up_to_date(catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> None:
+def bring_up_to_date(
+    catalog: CatalogReader,
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
+    workers: Workers | None = None,
+) -> None:
     """Have the families of a catalog ready, and remove those of other contents.
 
-    Only the holder of the catalog's lock may do this.
+    Only the holder of the catalog's lock may do this. Given `workers`, they compare large columns.
     """
-    families_of(catalog, thresholds)
+    _found(catalog, thresholds, workers)
     with suppress(OSError):
         for file in (catalog.folder / FOLDER).iterdir():
             if file.suffix == ".json" and not file.name.startswith(catalog.contents):

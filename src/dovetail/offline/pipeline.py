@@ -133,7 +133,7 @@ def _search_index(
             embeddings = embed_catalog(catalog, by, _counter("embed", notify))
         with clock.stage("search_index"):
             notify(Progress("index", 0, 1))
-            save_index(make_index(catalog, inputs, embeddings), catalog, inputs)
+            save_index(make_index(catalog, inputs, embeddings, workers), catalog, inputs)
     remove_other_indexes(catalog, inputs)
     return note
 
@@ -152,7 +152,7 @@ def _joins_and_families(
     if settings.families:
         with clock.stage("families"):
             notify(Progress("family", 0, 1))
-            update_families(catalog, thresholds)
+            update_families(catalog, thresholds, workers)
 
 
 @contextmanager

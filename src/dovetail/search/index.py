@@ -21,6 +21,7 @@ from pathlib import Path
 from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
+from dovetail.engines.workers import Workers
 from dovetail.errors import ModelError
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
@@ -155,8 +156,16 @@ def _named(model: Json) -> str:
     return f"the embedder {model['embedder']} of {model['dimension']} numbers"
 
 
-def make_index(catalog: CatalogReader, inputs: IndexInputs, embeddings: Embeddings | None) -> Index:
-    """The index of a catalog, made from its tables, its join evidence and its embeddings."""
+def make_index(
+    catalog: CatalogReader,
+    inputs: IndexInputs,
+    embeddings: Embeddings | None,
+    workers: Workers | None = None,
+) -> Index:
+    """The index of a catalog, made from its tables, its join evidence and its embeddings.
+
+    Given `workers`, they sort the phrases of large segments.
+    """
     # Only who makes an index needs what works joins out: to load it takes longer than to search.
     from dovetail.joins.known_edges import known_edges
     from dovetail.joins.naming.name_links import name_links
@@ -168,7 +177,7 @@ def make_index(catalog: CatalogReader, inputs: IndexInputs, embeddings: Embeddin
     return Index(
         lexical=learned_words(Lexical.build(tables, inputs.purposes), tables, edges),
         joined=Neighbours.build(places, edges, name_links(tables)),
-        values=ValueIndex.of(catalog),
+        values=ValueIndex.of(catalog, workers),
         dense=Dense.build(embeddings.tables) if embeddings else None,
         headers=embeddings.headers if embeddings else None,
     )

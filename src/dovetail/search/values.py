@@ -19,11 +19,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dovetail.catalog.files import DAMAGE, ArrayFile, mapped_array
+from dovetail.catalog.layout import SEGMENTS
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
+from dovetail.catalog.segment import Segment
+from dovetail.engines.workers import UNABLE, Workers
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import sorted_pairs
+from dovetail.ports import Json, Tick
 
 Ints = npt.NDArray[np.int64]
 
@@ -32,6 +36,8 @@ _MADE_HERE = re.compile(r"\.?[0-9a-f]{20}-\d+(?:\.\d+)?")
 # Raised whenever the same segment would be written differently.
 _VERSION = 1
 _HASHES, _COLUMNS, _STARTS = "hashes.npy", "columns.npy", "starts.npy"
+# Phrases in a segment from which on a worker sorts them, the task, and what it is given besides.
+_FEW, _TASK, _LENGTHS = 1 << 20, "dovetail.search.values:sort_phrases", "lengths.npy"
 # Postings below this size are merged and searched as one.
 _SMALL = 1 << 18
 # Phrases that one step of the sort may hold in memory.
@@ -56,8 +62,14 @@ class ValueIndex:
         self._postings = postings
 
     @classmethod
-    def of(cls, catalog: CatalogReader) -> ValueIndex:
-        """The index of a catalog; missing postings are made, and saved where that is allowed."""
+    def of(cls, catalog: CatalogReader, workers: Workers | None = None) -> ValueIndex:
+        """The index of a catalog; missing postings are made, and saved where that is allowed.
+
+        Given `workers`, they make those of large segments.
+        """
+        if workers is not None:
+            with suppress(OSError):
+                _have_made(catalog, workers)
         found = []
         for name, number, starts in _by_segment(catalog):
             path = _path(catalog, name)
@@ -154,18 +166,61 @@ def _write(path: Path, phrase_hashes: Sequence[Hashes], starts: Ints) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.mkdir(parents=True)
-        with (
-            ArrayFile(beside / _HASHES, "<u8") as hashes,
-            ArrayFile(beside / _COLUMNS, "<u4") as columns,
-        ):
-            for values, places in _sorted(phrase_hashes):
-                hashes.append(values)
-                columns.append(places)
-        np.save(beside / _STARTS, starts)
+        _write_into(beside, phrase_hashes, starts)
         shutil.rmtree(path, ignore_errors=True)
         beside.rename(path)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def _write_into(folder: Path, phrase_hashes: Sequence[Hashes], starts: Ints) -> None:
+    with (
+        ArrayFile(folder / _HASHES, "<u8") as hashes,
+        ArrayFile(folder / _COLUMNS, "<u4") as columns,
+    ):
+        for values, places in _sorted(phrase_hashes):
+            hashes.append(values)
+            columns.append(places)
+    np.save(folder / _STARTS, starts)
+
+
+def _have_made(catalog: CatalogReader, workers: Workers) -> None:
+    """Have workers make the postings that are missing of segments with many phrases."""
+    lengths = numbers(catalog.records.columns["phrases"])
+    scratch = catalog.folder.absolute() / FOLDER / f".{'0' * 20}-{_VERSION}.{os.getpid()}"
+    paths: list[Path] = []
+    jobs: list[Json] = []
+    try:
+        for name, number, starts in _by_segment(catalog):
+            path = _path(catalog, name)
+            if int(lengths[number].sum()) < _FEW or _load(path, starts) is not None:
+                continue
+            given = scratch / f"given{len(jobs)}"
+            given.mkdir(parents=True)
+            np.save(given / _STARTS, starts)
+            np.save(given / _LENGTHS, lengths[number])
+            folder = catalog.folder.absolute() / SEGMENTS / name
+            files = catalog.segment(name).files
+            jobs.append({"given": str(given), "segment": str(folder), "files": files})
+            paths.append(path)
+        for done in workers.map(_TASK, jobs, scratch):
+            shutil.rmtree(paths[done.job], ignore_errors=True)
+            done.folder.rename(paths[done.job])
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def sort_phrases(job: Json, folder: Path, tick: Tick) -> Json:
+    """The task: write the postings of a segment whose columns' phrases begin at given places."""
+    del tick
+    given = Path(job["given"])
+    if not given.is_dir() or not Path(job["segment"]).is_dir():
+        return UNABLE
+    starts, lengths = (np.load(given / name, allow_pickle=False) for name in (_STARTS, _LENGTHS))
+    segment = Segment(Path(job["segment"]), job["files"])
+    places = zip(starts.tolist(), lengths.tolist(), strict=True)
+    _write_into(folder, [segment.phrases(at, length) for at, length in places], starts)
+    return {"columns": len(starts)}
 
 
 def _in_memory(phrase_hashes: Sequence[Hashes], starts: Ints) -> _Postings:

@@ -12,6 +12,8 @@ import pytest
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.engines.workers import UNABLE, Workers
+from dovetail.families import pair_counts
+from dovetail.families.stored import families_of
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.distributed import distributed_columns, distributed_rows, segments
 from dovetail.joins.distributed.column_values import about, opened_here, values_of
@@ -22,6 +24,8 @@ from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
 from dovetail.offline.pipeline import update
 from dovetail.ports import Engine
+from dovetail.search import values
+from dovetail.settings import Settings
 from tests.support.engines import CountingEngine, LosingEngine, counting
 from tests.support.files import tree
 
@@ -61,6 +65,7 @@ def written_differently(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "INSERT INTO sale VALUES (?, ?, ?)",
             [(n, codes[n % 300].lower(), n % 350 * 7907 % 90_001) for n in range(900)],
         )
+        database.execute("CREATE TABLE sale_backup AS SELECT * FROM sale WHERE sale_id % 20 > 0")
         database.commit()
     return folder
 
@@ -72,6 +77,29 @@ def test_transforms_are_the_same_by_workers(written_differently: Path, tmp_path:
     assert engine.done["sharing"] > 1
     edges = JoinGraph.of(CatalogReader.open(tmp_path / "there")).edges
     assert {edge.transform for edge in edges if edge.transform}
+
+
+def test_families_and_phrases_are_the_same_by_workers(
+    written_differently: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pair_counts, "_LARGE", 1)
+    monkeypatch.setattr(values, "_FEW", 1)
+    trees = []
+    engine = CountingEngine()
+    for number, by in enumerate((None, engine, LosingEngine(unable=True))):
+        into, settings = tmp_path / str(number), Settings(embedder="none")
+        update([str(written_differently)], into=into, joins=False, search=False)
+        update(into=into, engine=by, settings=settings)
+        trees.append(tree(into))
+    assert trees[0] == trees[1] == trees[2]
+    assert engine.done["sort_phrases"] == 1
+    catalog = CatalogReader.open(tmp_path / "1")
+    assert [len(family.members) for family in families_of(catalog)] == [2]
+    counted = engine.done["count_pairs"]
+    (tmp_path / "1" / "families").rename(tmp_path / "before")
+    update(into=tmp_path / "1", engine=engine, settings=Settings(embedder="none"))
+    assert engine.done["count_pairs"] > counted
+    assert tree(tmp_path / "1") == trees[0]
 
 
 def indexed(sources: Path, into: Path, engine: Engine | None = None) -> dict[str, bytes]:

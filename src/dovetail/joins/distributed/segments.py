@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.catalog.files import ArrayFile, mapped_array
+from dovetail.catalog.files import ArrayFile, mapped_array, release_pages
 from dovetail.catalog.reader import CatalogReader
 from dovetail.joins.distributed.distributed_columns import PARTS, ValuePasses
 from dovetail.joins.value_index.index_part import IndexPart
@@ -42,7 +42,7 @@ class DistributedSegments:
         parts = [
             IndexPart(**{name: part[name] for name in PARTS})
             for part in self.passes.index_parts(columns, table, sample[0])
-        ]
+        ]  # mapped, and let go of as they are written
         folder = self.passes.folder()
 
         def on_disk(
@@ -63,6 +63,7 @@ def _written(
     with ArrayFile(path, kind) as file:
         for array in arrays:
             file.append(array)
+            release_pages(array)
     if not file.length:
         return np.empty(0, dtype=kind)
     return mapped_array(path)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.catalog.files import release_pages
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Counts, Ints
 from dovetail.joins.value_index.index_part import IndexPart, index_part
@@ -18,6 +19,8 @@ from dovetail.joins.value_index.signatures import Bitmaps, make_signatures, smal
 
 # Values that are sorted together, which bounds the memory that takes.
 _PART = 1 << 23
+# Prefixes of hashes that are looked up together.
+_PREFIXES = 1 << 20
 
 
 def make_segment(
@@ -50,6 +53,7 @@ class GatheredParts:
     bitmaps: Bitmaps
     rare_count: Ints
     held_by: Ints
+    prefixes: Ints
 
 
 # Puts arrays of a kind one after the other.
@@ -69,15 +73,18 @@ def gathered(parts: Sequence[IndexPart], width: int, concatenate: Concatenate) -
     rare_count = np.zeros(width, dtype=np.int64)
     for part in parts:
         rare_count += np.bincount(part.columns, minlength=width)
+        release_pages(part.columns)
     flat = concatenate("bitmaps", np.uint8, (part.bitmaps.reshape(-1) for part in parts))
+    hashes = concatenate("hashes", np.uint64, (part.hashes for part in parts))
     return GatheredParts(
-        hashes=concatenate("hashes", np.uint64, (part.hashes for part in parts)),
+        hashes=hashes,
         offsets=concatenate("offsets", np.int64, _offsets(parts)),
         columns=concatenate("columns", np.int32, (part.columns for part in parts)),
         frequent=concatenate("frequent", np.uint64, (part.frequent for part in parts)),
         bitmaps=flat.reshape(-1, (width + 7) // 8) if width else flat.reshape(0, 0),
         rare_count=rare_count,
         held_by=np.concatenate([np.empty(0, np.int64), *(part.held_by for part in parts)]),
+        prefixes=concatenate("prefixes", np.int64, _prefixes(hashes)),
     )
 
 
@@ -108,7 +115,7 @@ def assembled(
         hashes=parts.hashes,
         offsets=parts.offsets,
         columns=parts.columns,
-        prefixes=_prefixes(parts.hashes),
+        prefixes=parts.prefixes,
         frequent=parts.frequent,
         bitmaps=parts.bitmaps,
         sample=RowSample(hashes, column.astype(np.int32), rows, parts.held_by),
@@ -116,14 +123,15 @@ def assembled(
     )
 
 
-def _prefixes(hashes: Hashes) -> Ints:
+def _prefixes(hashes: Hashes) -> Iterator[Ints]:
     """Where the hashes begin whose first bits are 0, 1, 2 and so on; and where the last end."""
     bits = max(len(hashes).bit_length() - 3, 1)
-    times = np.zeros(1 << bits, dtype=np.int64)
-    for at in range(0, len(hashes), _PART):
-        prefixes = (hashes[at : at + _PART] >> np.uint64(64 - bits)).astype(np.int64)
-        times += np.bincount(prefixes, minlength=1 << bits)
-    return np.append(0, np.cumsum(times))
+    shift = np.uint64(64 - bits)
+    for at in range(0, 1 << bits, _PREFIXES):
+        prefixes = np.arange(at, min(at + _PREFIXES, 1 << bits), dtype=np.uint64)
+        yield hashes.searchsorted(prefixes << shift)
+        release_pages(hashes)
+    yield np.array([len(hashes)], dtype=np.int64)
 
 
 def in_order(value_hashes: Sequence[Hashes]) -> Iterator[tuple[Hashes, Columns]]:

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.catalog.files import DAMAGE
+from dovetail.catalog.files import DAMAGE, release_pages
 from dovetail.catalog.reader import CatalogReader
 from dovetail.joins.column_arrays import Ints, spans
 from dovetail.joins.value_index.index_segment import IndexSegment
@@ -204,6 +204,7 @@ def save_segment(folder: Path, segment: IndexSegment) -> None:
             for _, _, array in arrays:
                 file.seek(_aligned(file.tell()))
                 file.write(array.data)
+                release_pages(array)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
