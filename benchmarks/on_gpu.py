@@ -9,10 +9,11 @@ and its own process that answers them (benchmarks/run_batch.py): one process alo
 large GPU idle. Where NVIDIA's MPS is there, the processes share the GPU through it, which answered
 twice as many requests a second as without, six processes on an H200.
 
-All replies end in FOLDER/responses.jsonl, whatever stops the run. Started again with the same
-FOLDER, it goes on. The pages are then written in one pass over this recording, anywhere:
+All replies end in FOLDER/CORPUS/responses.jsonl, whatever stops the run. Started again with the
+same FOLDER, it goes on. The pages are then written in one pass over such a recording, on any
+machine whose embedder gives the same candidates:
 
-    python -m benchmarks.with_model --llm replay:FOLDER DATA ...
+    python -m benchmarks.with_model --llm replay:FOLDER/CORPUS DATA
 """
 
 from __future__ import annotations
@@ -91,15 +92,23 @@ def prepare(job: Job) -> None:
         shutil.copytree(job.corpus, job.copied, ignore=shutil.ignore_patterns(".dovetail*"))
 
 
-def gather(folder: Path, parts: Sequence[Job]) -> int:
-    """Write the replies of all jobs into one file, each once; returns how many."""
-    lines: dict[bytes, None] = {}
+def gather(folder: Path, parts: Sequence[Job]) -> dict[str, int]:
+    """Write the replies of each corpus into one file, each once; returns how many.
+
+    Corpora stay apart: a request that two of them have, such as the purpose of a table in both, may
+    be answered in two ways, as what stands beside it in a batch can change a word; and what is
+    asked next depends on it.
+    """
+    found: dict[str, dict[bytes, None]] = {}
     for part in parts:
         file = part.folder / RESPONSES
         raw = file.read_bytes() if file.exists() else b""
+        lines = found.setdefault(Path(part.corpus).name, {})
         lines.update(dict.fromkeys(raw[: raw.rfind(b"\n") + 1].splitlines()))
-    (folder / RESPONSES).write_bytes(b"".join(line + b"\n" for line in lines))
-    return len(lines)
+    for name, lines in found.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name / RESPONSES).write_bytes(b"".join(line + b"\n" for line in lines))
+    return {name: len(lines) for name, lines in found.items()}
 
 
 def _share_gpu(folder: Path) -> dict[str, str]:
@@ -153,7 +162,8 @@ def run(given: argparse.Namespace) -> None:
             print(", ".join(state), flush=True)
     finally:
         _stop([*asking, *answering])
-        print(f"{gather(given.folder, parts)} replies in {given.folder / RESPONSES}", flush=True)
+        for name, count in gather(given.folder, parts).items():
+            print(f"{count} replies in {given.folder / name / RESPONSES}", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

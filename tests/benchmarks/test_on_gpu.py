@@ -48,10 +48,12 @@ def test_jobs_of_a_corpus_write_no_catalog_of_each_other(tmp_path: Path) -> None
     assert len({job.copied for job in found}) == len(found)
 
 
-def test_the_recording_holds_every_whole_reply_once(tmp_path: Path) -> None:
-    parts = list(jobs(tmp_path, ["a"]))
-    for part, text in zip(parts, ("1\n2\n", "2\n3\ntorn", ""), strict=True):
+def test_the_recording_of_a_corpus_holds_every_whole_reply_once(tmp_path: Path) -> None:
+    parts = list(jobs(tmp_path, ["data/a", "data/b"]))
+    written = ("1\n2\n", "2\n3\ntorn", "", "2\n", "", "")
+    for part, text in zip(parts, written, strict=True):
         part.folder.mkdir()
         (part.folder / "responses.jsonl").write_text(text)
-    assert gather(tmp_path, parts) == 3
-    assert (tmp_path / "responses.jsonl").read_text() == "1\n2\n3\n"
+    assert gather(tmp_path, parts) == {"a": 3, "b": 1}
+    assert (tmp_path / "a" / "responses.jsonl").read_text() == "1\n2\n3\n"
+    assert (tmp_path / "b" / "responses.jsonl").read_text() == "2\n"

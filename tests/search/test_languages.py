@@ -190,6 +190,15 @@ def test_a_word_means_the_compounds_that_it_begins_or_ends() -> None:
     assert dict(french.expansions("portes")) == {"porte": 1.0}
 
 
+def test_a_compound_with_an_unknown_beginning_means_what_it_ends_with() -> None:
+    german = WordForms(languages()["german"], ["arbeiter", "rechnung", "datum", "kauf"])
+    assert dict(german.expansions("Mitarbeitern")) == {"arbeiter": 0.6}
+    assert dict(german.expansions("Stromrechnungen")) == {"rechnung": 0.6}
+    assert not german.expansions("Verkauf")  # too short an ending says nothing
+    assert not german.expansions("Darbeiter")
+    assert not WordForms(languages()["french"], ["arbeiter"]).expansions("mitarbeiter")
+
+
 @pytest.mark.parametrize(
     ("word", "parts"),
     [

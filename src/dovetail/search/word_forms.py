@@ -2,7 +2,8 @@
 
 The index keeps one kind of stems, whatever language names are in. A word of a question in German
 also means the index's words with the same German stem, those that it begins or ends as part of a
-compound, and, where it is a compound itself that the catalog does not have, the parts of it.
+compound, and, where it is a compound itself that the catalog does not have, the parts of it, or,
+where the catalog has no word for its beginning, what it ends with: Mitarbeiter are Arbeiter.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _PART = 0.6
 _LEAST_PART = 4
 # The least that must be left of a compound beside a word in it.
 _LEAST_REST = 3
+# The least that a compound must end with, if its beginning is no word of the catalog.
+_LEAST_HEAD = 6
 _LONGEST_ENDING = 3
 _WORDS_KEPT = 4096
 
@@ -75,7 +78,14 @@ class WordForms:
             for key in sorted(keys | {stem(key) for key in keys}):
                 for word in self._compounds_with(key):
                     found.setdefault(word, _PART)
+        if not found:
+            found = dict.fromkeys(self._heads(written), _PART)
         return tuple(found.items())
+
+    def _heads(self, written: str) -> list[str]:
+        """The words of the index that a compound ends with: the longest ending that is one."""
+        ends = range(_LEAST_REST, len(written) - _LEAST_HEAD + 1) if self.language.compounds else ()
+        return next((found for at in ends if (found := self._forms(written[at:]))), [])
 
     def _compounds_with(self, key: str) -> list[str]:
         """The words of the index that begin or end with a stem, and say something beside it."""
