@@ -34,8 +34,14 @@ def test_a_database_that_is_a_backup_is_a_backup_table_by_table(tmp_path: Path) 
 
 
 def test_two_databases_that_each_use_the_same_table_are_two(tmp_path: Path) -> None:
-    pile = {"people": (PEOPLE, people(80, 1)), "orders": (ORDERS, orders(300))}
-    catalog = catalog_of(tmp_path, crm=pile, shop=pile)
+    shared = {"people": (PEOPLE, people(80, 1))}
+    visits = "visit_id INTEGER, person_id INTEGER, page TEXT"
+    seen = [(n * 3, n * 7 % 80 + 1, f"page {n * 7907}") for n in range(200)]
+    catalog = catalog_of(
+        tmp_path,
+        crm=shared | {"orders": (ORDERS, orders(300))},
+        shop=shared | {"visits": (visits, seen)},
+    )
     assert set(roles(catalog).values()) == {"table"}
     family = catalog.families().of(catalog["crm::people"].id)
     assert family is not None

@@ -1,12 +1,13 @@
 """Which tables of different schemas, folders or sources are one logical table, and which twins.
 
 Names and columns say little across homes, so contents must: a copy holds the same values. Tables of
-the same shape that share no values, or that are both joined where they stand, are twins: each is a
-logical table of its own.
+the same shape that share no values, or that are both in use where they stand (use.py), are twins:
+each is a logical table of its own.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,6 +18,7 @@ from dovetail.families.evidence import sentence
 from dovetail.families.family import Role
 from dovetail.families.links import Link
 from dovetail.families.tables import FamilyTable
+from dovetail.families.use import Use
 from dovetail.joins.naming.markers import REGIONS, Marker
 
 # Among more homes only neighbours by size are compared: copies have like numbers of rows.
@@ -27,15 +29,35 @@ _REGION_COLUMNS, _REGION_TABLES, _CODE = 4, 3, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
-    """Which tables are in use: their rank among all, and how many of their own home each joins."""
+class Pair:
+    """Two tables, as a rule of different homes, and what their contents say of each other.
 
-    rank: Mapping[TableId, int]
-    joined: Mapping[TableId, int]
+    `of` is the one that would lead. `named` says that they were found by their names, not by equal
+    contents under any name and in any home.
+    """
 
-    def both(self, one: FamilyTable, other: FamilyTable) -> bool:
-        """Whether both are joined where they stand: then neither is a copy put aside."""
-        return bool(self.joined.get(one.id) and self.joined.get(other.id))
+    table: FamilyTable
+    of: FamilyTable
+    compared: Compared
+    named: bool = True
+
+    @property
+    def marked(self) -> bool:
+        """Whether the name of `table` sets it aside."""
+        return bool(self.table.parts.markers - self.of.parts.markers - {Marker.VIEW})
+
+    @property
+    def equal(self) -> bool:
+        """Whether the contents prove that both hold the same: a copy, or in use in both homes."""
+        held = (Verdict.SAME, Verdict.OVERLAP) if self.marked else (Verdict.SAME,)
+        return self.compared.proven and self.compared.verdict in held
+
+    @property
+    def may_be_equal(self) -> bool:
+        """Whether nothing speaks against it: contents that prove nothing, or too few rows."""
+        if self.compared.verdict is Verdict.UNKNOWN:
+            return True
+        return self.compared.verdict is Verdict.SAME and not self.compared.proven
 
 
 def home_pairs(heads: Sequence[FamilyTable]) -> Iterator[tuple[FamilyTable, FamilyTable]]:
@@ -49,19 +71,31 @@ def home_pairs(heads: Sequence[FamilyTable]) -> Iterator[tuple[FamilyTable, Fami
             yield table, other
 
 
-def across_homes(one: FamilyTable, other: FamilyTable, contents: Contents, use: Use) -> Link | None:
-    """The link between tables of two homes that are about the same thing; `use` says who leads."""
-    compared = contents.compare(one, other)
-    of, table = sorted((one, other), key=lambda each: (bool(each.parts.markers), use.rank[each.id]))
-    marked = bool(table.parts.markers - of.parts.markers - {Marker.VIEW})
-    twins = not marked and use.both(one, other)
-    if compared.proven and (
-        compared.verdict is Verdict.SAME or (marked and compared.verdict is Verdict.OVERLAP)
-    ):
-        role = Role.TWIN if twins else Role.COPY
-        return Link(table, of, role, evidence=sentence(table, of, compared))
-    if _twins(one, other, compared) and not marked:
-        return Link(table, of, Role.TWIN, evidence=sentence(table, of, compared))
+def pair_of(
+    one: FamilyTable, other: FamilyTable, contents: Contents, rank: Mapping[TableId, int]
+) -> Pair:
+    """Two tables of like names and columns, compared; the first by `rank` would lead."""
+    of, table = sorted((one, other), key=lambda each: (bool(each.parts.markers), rank[each.id]))
+    return Pair(table, of, contents.compare(one, other))
+
+
+def across_homes(pairs: Sequence[Pair], use: Use) -> Iterator[Link]:
+    """The links between tables of different homes, the copies of whole homes first."""
+    shared = Counter(frozenset((pair.table.home, pair.of.home)) for pair in pairs if pair.equal)
+    for pair in sorted(pairs, key=lambda each: -shared[frozenset((each.table.home, each.of.home))]):
+        role = _role(pair, use)
+        if role is not None:
+            text = sentence(pair.table, pair.of, pair.compared)
+            yield Link(pair.table, pair.of, role, evidence=text, equal=pair.equal)
+
+
+def _role(pair: Pair, use: Use) -> Role | None:
+    if pair.equal:
+        apart = pair.named or pair.table.home != pair.of.home
+        twins = apart and not pair.marked and use.both(pair.table, pair.of)
+        return Role.TWIN if twins else Role.COPY
+    if pair.named and not pair.marked and _twins(pair.table, pair.of, pair.compared):
+        return Role.TWIN
     return None
 
 
@@ -75,23 +109,21 @@ def _twins(one: FamilyTable, other: FamilyTable, compared: Compared) -> bool:
     )
 
 
-def equal_tables(tables: Sequence[FamilyTable], contents: Contents, use: Use) -> Iterator[Link]:
-    """Tables of any name whose columns and values are equal: copies under another name."""
+def equal_tables(
+    tables: Sequence[FamilyTable], contents: Contents, rank: Mapping[TableId, int]
+) -> Iterator[Pair]:
+    """Tables of any name and home whose columns and values are equal."""
     groups: dict[object, list[FamilyTable]] = {}
     for table in tables:
         if table.rows >= _TWIN_ROWS and len(table.columns) > _TWIN_COLUMNS - 2:
             key = (table.names, table.rows, contents.distinct(table))
             groups.setdefault(key, []).append(table)
     for group in groups.values():
-        first, *others = sorted(
-            group, key=lambda each: (bool(each.parts.markers), use.rank[each.id])
-        )
+        first, *others = sorted(group, key=lambda each: (bool(each.parts.markers), rank[each.id]))
         for table in others:
-            if first.home != table.home and use.both(first, table):
-                continue
             compared = contents.equal(table, first)
             if compared:
-                yield Link(table, first, Role.COPY, evidence=sentence(table, first, compared))
+                yield Pair(table, first, compared, named=False)
 
 
 def region_slices(tables: Sequence[FamilyTable], contents: Contents) -> Iterator[Link]:

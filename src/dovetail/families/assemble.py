@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dovetail.domain import TableId
+from dovetail.families.components import Components
 from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.families.links import Link
 from dovetail.families.periods import Period, short_years
 from dovetail.families.tables import FamilyTable
+from dovetail.families.use import Use
 from dovetail.joins.naming.markers import MARKERS, Marker
 
 _ORDER = {role: place for place, role in enumerate(Role)}
@@ -27,36 +29,32 @@ class _Placed:
     evidence: str
 
 
-def assemble(links: Iterable[Link], joined: Mapping[TableId, int]) -> Families:
-    """The families that links make; `joined` counts the tables that each one joins with."""
+def assemble(links: Iterable[Link], use: Use) -> Families:
+    """The families that links make; `use` says which member is most in use.
+
+    Tables that are equal and both in use stay apart: a copy of both is in the family of the one
+    whose link comes first.
+    """
     links = list(links)
-    parent: dict[TableId, TableId] = {}
-
-    def root(table: TableId) -> TableId:
-        while parent.setdefault(table, table) != table:
-            parent[table] = table = parent[parent[table]]
-        return table
-
+    joined = [link for link in links if link.role is not Role.TWIN]
+    apart = [link for link in links if link.role is Role.TWIN and link.equal]
     placed: dict[TableId, _Placed] = {}
-    for link in links:
-        if link.role is Role.TWIN:
+    components = Components((link.table.id, link.of.id) for link in apart)
+    for link in joined:
+        if not components.unite(link.table.id, link.of.id):
             continue
-        one, other = sorted((root(link.table.id), root(link.of.id)))
-        parent[other] = one
         new = _Placed(link.table, link.role, link.label, link.evidence)
         placed.setdefault(link.table.id, new)
         placed.setdefault(link.of.id, _Placed(link.of, Role.TABLE, "", ""))
         if placed[link.table.id].role is Role.TABLE:
             placed[link.table.id] = new
-    groups: dict[TableId, list[_Placed]] = {}
-    for table in sorted(placed):
-        groups.setdefault(root(table), []).append(placed[table])
-    families = [_family(group, joined) for group in groups.values() if len(group) > 1]
+    groups = [[placed[table] for table in group] for group in components.groups(placed)]
+    families = [_family(group, use) for group in groups if len(group) > 1]
     return Families(sorted(_with_twins(families, links), key=lambda family: family.canonical))
 
 
-def _family(group: Sequence[_Placed], joined: Mapping[TableId, int]) -> Family:
-    canonical = _canonical(group, joined)
+def _family(group: Sequence[_Placed], use: Use) -> Family:
+    canonical = _canonical(group, use)
     members = [_member(one, canonical) for one in group]
     members.sort(key=lambda m: (m.table != canonical.table.id, _ORDER[m.role], m.label, m.table))
     return Family(_name(canonical), canonical.table.id, tuple(members))
@@ -74,8 +72,9 @@ def _member(one: _Placed, canonical: _Placed) -> FamilyMember:
     return FamilyMember(one.table.id, role, one.label, evidence)
 
 
-def _canonical(group: Sequence[_Placed], joined: Mapping[TableId, int]) -> _Placed:
-    """The member in use: not set aside, not a slice, filled last, most joined, largest, by name.
+def _canonical(group: Sequence[_Placed], use: Use) -> _Placed:
+    """The member in use: not set aside, not a slice, filled last, in the larger connected part of
+    a home, most joined, largest, by name.
 
     Where all are slices it is the latest that holds rows.
     """
@@ -89,10 +88,10 @@ def _canonical(group: Sequence[_Placed], joined: Mapping[TableId, int]) -> _Plac
     def order(one: _Placed) -> tuple[object, ...]:
         table = one.table
         plain = not table.parts.markers and not table.parts.slots
-        use = (joined.get(table.id, 0), table.rows)
+        used = (*use.around(table.id), use.joined(table.id), table.rows)
         if dated:
-            return table.rows > 0, _time(one.label, short), *use
-        return table.rows > 0, table.last, plain, *use
+            return table.rows > 0, _time(one.label, short), *used
+        return table.rows > 0, table.last, plain, *used
 
     fewest = min(len(one.table.parts.marks) for one in group)
     marked = [one for one in group if len(one.table.parts.marks) == fewest]

@@ -6,15 +6,17 @@ and counts of distinct values; so the work grows with the number of tables, not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.families.across import (
-    Use,
+    Pair,
     across_homes,
     equal_tables,
     home_pairs,
+    pair_of,
     region_slices,
 )
 from dovetail.families.assemble import assemble
@@ -22,11 +24,10 @@ from dovetail.families.columns import by_columns
 from dovetail.families.contents import Contents
 from dovetail.families.family import Families
 from dovetail.families.links import Link, home_links, narrow_histories
-from dovetail.families.name_parts import name_parts
 from dovetail.families.tables import FamilyTable, family_tables
+from dovetail.families.use import Use, use_of
 from dovetail.joins.distributed.distributed_columns import ValuePasses
-from dovetail.joins.graph import JOINABLE, JoinGraph
-from dovetail.joins.stored import StoredEdges
+from dovetail.joins.graph import JoinGraph
 
 
 def find_families(
@@ -38,82 +39,85 @@ def find_families(
     """
     tables = family_tables(catalog)
     contents = Contents(catalog, passes)
-    joined = join_counts(joins)
-    use = Use(_ranks(tables, joined), joined)
-    links = _links(tables, contents, use)
+    rank = _ranks(tables, use_of(tables, joins))
+    blocks = list(_blocks(tables, rank))
+    found = _compared(tables, blocks, contents, rank)
     while contents.count_noted():
-        links = _links(tables, contents, use)
-    return assemble(links, joined)
+        found = _compared(tables, blocks, contents, rank)
+    links, pairs, slices = found
+    use = use_of(
+        tables,
+        joins,
+        equal=[(pair.table, pair.of) for pair in pairs if pair.equal],
+        alike=[
+            *((link.table, link.of) for link in links),
+            *((pair.table, pair.of) for pair in pairs if pair.may_be_equal),
+        ],
+    )
+    return assemble([*links, *across_homes(pairs, use), *slices], use)
 
 
-def _links(tables: list[FamilyTable], contents: Contents, use: Use) -> list[Link]:
-    """All links, as far as contents are known."""
-    return [
-        *_named_alike(tables, contents, use),
-        *equal_tables(tables, contents, use),
-        *region_slices(tables, contents),
-    ]
-
-
-def join_counts(joins: JoinGraph) -> dict[TableId, int]:
-    """With how many tables of its own home each one joins, by joins likelier than not."""
-    edges = joins.edges
-    scored: Iterable[tuple[tuple[TableId, TableId], float]]
-    if isinstance(edges, StoredEdges):  # of many edges none need be made
-        scored = zip(edges.ends, edges.scores, strict=True)
-    else:
-        scored = (((edge.left, edge.right), edge.score) for edge in edges)
-    counts: dict[TableId, int] = {}
-    for ends, score in scored:
-        if score <= JOINABLE:
-            break  # the surest stand first
-        if _home(ends[0]) == _home(ends[1]):
-            for end in set(ends):
-                counts[end] = counts.get(end, 0) + 1
-    return counts
-
-
-def _home(table: TableId) -> tuple[object, ...]:
-    """Where a table stands: its source, and the schema or folder in it."""
-    return table.source, name_parts(table.name).space
-
-
-def _ranks(tables: Iterable[FamilyTable], joined: dict[TableId, int]) -> dict[TableId, int]:
+def _ranks(tables: Iterable[FamilyTable], use: Use) -> dict[TableId, int]:
     """The place of each table among all, those in use first: most joined, most rows, by name."""
-    order = sorted(tables, key=lambda table: (-joined.get(table.id, 0), -table.rows, table.id))
+    order = sorted(tables, key=lambda table: (-use.joined(table.id), -table.rows, table.id))
     return {table.id: place for place, table in enumerate(order)}
 
 
-def _named_alike(tables: Iterable[FamilyTable], contents: Contents, use: Use) -> Iterator[Link]:
-    """The links among tables that are about the same thing and have like columns."""
-    blocks: dict[object, list[FamilyTable]] = {}
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Tables that are about the same thing: by home, and there in groups of like columns."""
+
+    homes: Sequence[Sequence[FamilyTable]]
+    groups: Sequence[Sequence[FamilyTable]]
+    heads: Sequence[FamilyTable]  # of each group the table by which it is compared with others
+
+
+def _blocks(tables: Iterable[FamilyTable], rank: Mapping[TableId, int]) -> Iterator[_Block]:
+    """The tables by what they are about, where these are several."""
+    stems: dict[object, list[FamilyTable]] = {}
     for table in tables:
         parts = table.parts
-        blocks.setdefault(parts.stem or (table.id.source, parts.space), []).append(table)
-    for block in blocks.values():
-        if len(block) > 1:
-            yield from _block_links(block, contents, use)
+        stems.setdefault(parts.stem or (table.id.source, parts.space), []).append(table)
+    for block in stems.values():
+        if len(block) < 2:
+            continue
+        homes: dict[object, list[FamilyTable]] = {}
+        for table in block:
+            homes.setdefault(table.home, []).append(table)
+        groups = [group for home in homes.values() for group in by_columns(home)]
+        heads = [min(group, key=lambda table: _head(table, rank)) for group in groups]
+        yield _Block(list(homes.values()), groups, heads)
 
 
-def _block_links(block: list[FamilyTable], contents: Contents, use: Use) -> Iterator[Link]:
-    """The links within each home, and then across homes by a table of each group of columns."""
-    homes: dict[object, list[FamilyTable]] = {}
-    for table in block:
-        homes.setdefault(table.home, []).append(table)
-    heads = []
-    for home in homes.values():
-        for group in by_columns(home):
-            if len(group) > 1:
-                yield from home_links(group, contents)
-            heads.append(min(group, key=lambda table: _head(table, use)))
-        yield from narrow_histories(home, contents)
-    for group in by_columns(heads):
-        for one, other in home_pairs(group):
-            link = across_homes(one, other, contents, use)
-            if link:
-                yield link
-
-
-def _head(table: FamilyTable, use: Use) -> tuple[object, ...]:
+def _head(table: FamilyTable, rank: Mapping[TableId, int]) -> tuple[object, ...]:
     """A home is compared by its plain table, the one most in use."""
-    return bool(table.parts.markers), bool(table.parts.slots), not table.rows, use.rank[table.id]
+    return bool(table.parts.markers), bool(table.parts.slots), not table.rows, rank[table.id]
+
+
+def _compared(
+    tables: Sequence[FamilyTable],
+    blocks: Sequence[_Block],
+    contents: Contents,
+    rank: Mapping[TableId, int],
+) -> tuple[list[Link], list[Pair], list[Link]]:
+    """The links within homes, pairs across them, and slices, as far as contents are known."""
+    links = [link for block in blocks for link in _home_links(block, contents)]
+    pairs = [pair for block in blocks for pair in _home_pairs(block, contents, rank)]
+    pairs += equal_tables(tables, contents, rank)
+    return links, pairs, list(region_slices(tables, contents))
+
+
+def _home_links(block: _Block, contents: Contents) -> Iterator[Link]:
+    """The links within each home."""
+    for group in block.groups:
+        if len(group) > 1:
+            yield from home_links(group, contents)
+    for home in block.homes:
+        yield from narrow_histories(home, contents)
+
+
+def _home_pairs(block: _Block, contents: Contents, rank: Mapping[TableId, int]) -> Iterator[Pair]:
+    """The tables that are compared across homes, by a table of each group of columns."""
+    for group in by_columns(block.heads):
+        for one, other in home_pairs(group):
+            yield pair_of(one, other, contents, rank)

@@ -24,13 +24,14 @@ _HISTORY_ROWS = 1.2
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One table is in the family of another, in some role."""
+    """One table is in the family of another, in some role; `equal` if it holds the same."""
 
     table: FamilyTable
     of: FamilyTable
     role: Role
     label: str = ""
     evidence: str = ""
+    equal: bool = False
 
 
 def home_links(tables: Sequence[FamilyTable], contents: Contents) -> Iterator[Link]:

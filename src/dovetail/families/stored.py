@@ -26,7 +26,7 @@ from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 
 FOLDER = "families"
 # Raised whenever the same catalog would give other families.
-_VERSION = 4
+_VERSION = 5
 
 
 def families_of(catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> Families:
