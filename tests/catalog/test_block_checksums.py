@@ -101,7 +101,7 @@ def test_damage_is_found_where_it_is_read(tall: Path) -> None:
 def test_damaged_checksums_are_refused(tall: Path) -> None:
     rewrite(one(tall, CHECKSUMS_FILE), lambda b: b[:-1] + bytes([b[-1] ^ 1]))
     catalog = dovetail.open(tall)
-    with pytest.raises(DamagedError, match="checksums.npy is damaged: its checksum"):
+    with pytest.raises(DamagedError, match=r"checksums.npy is damaged: its checksum"):
         catalog.hashes(catalog.ids[0], 0)
 
 
@@ -138,5 +138,5 @@ def test_a_damaged_file_of_the_format_before_is_refused(tall: Path) -> None:
     rewrite(one(tall, "hashes.npy"), lambda b: b[:200] + bytes([b[200] ^ 1]) + b[201:])
     catalog = dovetail.open(tall)
     for table in catalog.ids:
-        with pytest.raises(DamagedError, match="hashes.npy is damaged: its checksum"):
+        with pytest.raises(DamagedError, match=r"hashes.npy is damaged: its checksum"):
             catalog.hashes(table, 0)

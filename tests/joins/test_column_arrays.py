@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from dovetail.joins.column_arrays import _GLOBAL_ID, _global_ids, _numbers
+from dovetail.joins.column_arrays import _GLOBAL_ID, _global_ids, _numbers, sorted_distinct
 
 MAIL, UUID = "ada@post.example", "123e4567-e89b-12d3-a456-426614174000"
 EXAMPLES = [
@@ -33,3 +33,12 @@ def test_numbers_are_read_where_a_column_holds_them() -> None:
     number = np.array([True, False, True, True, True, False])
     found = _numbers(texts, number)
     assert np.array_equal(found, [1.5, np.nan, np.nan, np.nan, -7, np.nan], equal_nan=True)
+
+
+def test_distinct_values_are_those_of_numpy() -> None:
+    random = np.random.default_rng(1)
+    for size in (0, 1, 5, 300):
+        values = random.integers(0, 200, size)
+        assert sorted_distinct(values).tolist() == np.unique(values).tolist()
+        hashes = values.astype(np.uint64) << np.uint64(56)
+        assert sorted_distinct(hashes).tolist() == np.unique(hashes).tolist()

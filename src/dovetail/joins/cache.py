@@ -140,7 +140,8 @@ def _work_out(
         checks = DistributedRows(catalog, rows, passes) if passes else ChecksHere(rows)
         edges = structural_edges(arrays, edges, checks)
         viewed = ViewedColumns.of(catalog, arrays)
-        edges = transformed_edges(arrays, viewed, edges, DEFAULT_WEIGHTS)
+        postings = state.postings if state else Postings.of(catalog)
+        edges = transformed_edges(arrays, viewed, edges, postings, DEFAULT_WEIGHTS)
         return Snapshot(now, in_order(edges), scored.counted), rows.complete
 
 

@@ -81,3 +81,20 @@ def test_counts_of_rows_beyond_single_precision_are_exact() -> None:
         patch.setattr(count_shared, "_BUSY", 1)
         found = find_candidates(arrays, np.zeros(2, dtype=np.bool_))
     assert as_dict(found) == {(0, 1): (2, 2**24 + 1)}
+
+
+@settings(deadline=None, max_examples=60)
+@given(COLUMNS, st.integers(0, 2**16))
+def test_candidates_among_chosen_columns_are_those_of_all(
+    columns: list[tuple[set[int], int, bool]], seed: int
+) -> None:
+    if not columns:
+        return
+    sets, tables, unique = (list(part) for part in zip(*columns, strict=True))
+    arrays = arrays_of(sets, tables, unique)
+    children, keys = np.random.default_rng(seed).random((2, len(arrays))) < 0.5
+    nothing = np.zeros(len(arrays), dtype=np.bool_)
+    found = find_candidates(arrays, nothing, chosen=(children, keys))
+    every = as_dict(find_candidates(arrays, nothing))
+    expected = {pair: n for pair, n in every.items() if children[pair[0]] and keys[pair[1]]}
+    assert as_dict(found) == expected

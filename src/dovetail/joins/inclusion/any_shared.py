@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Flags, found_in
+from dovetail.joins.column_arrays import Flags, found_in, sorted_distinct
 
 # Bits of a value hash that say at a glance whether others can have it.
 _BITS = 22
@@ -16,7 +16,7 @@ _BITS = 22
 def any_shared(columns: Sequence[Hashes], others: Sequence[Hashes]) -> Flags:
     """Which columns have a value in common with some of the others; all are sorted hashes."""
     found = np.zeros(len(columns), dtype=np.bool_)
-    known = np.unique(np.concatenate([np.empty(0, dtype=np.uint64), *others]))
+    known = sorted_distinct(np.concatenate([np.empty(0, dtype=np.uint64), *others]))
     if not len(columns) or not len(known):
         return found
     there = np.zeros(1 << _BITS, dtype=np.bool_)

@@ -16,7 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Counts, Flags, Ints, firsts, spans
+from dovetail.joins.column_arrays import (
+    ColumnArrays,
+    Counts,
+    Flags,
+    Ints,
+    firsts,
+    sorted_distinct,
+    spans,
+)
 from dovetail.joins.distributed.distributed_columns import DistributedColumns
 from dovetail.joins.inclusion.bottom_k import SketchIndex
 from dovetail.joins.inclusion.count_shared import count_shared
@@ -65,13 +73,15 @@ def find_candidates(
     distinctive: Flags,
     within_bound: BoundCheck | None = None,
     group_bound: GroupBound | None = None,
+    chosen: tuple[Flags, Flags] | None = None,
 ) -> Candidates:
     """All candidates between two tables; `distinctive` flags columns with distinctive values.
 
     Pairs that are not `within_bound` are neither counted nor returned; without it all are counted.
-    A `group_bound` rules most of them out before they are so much as listed.
+    A `group_bound` rules most of them out before they are so much as listed. `chosen` flags the
+    columns that may be a child, and those that may be a parent; all, if it is not given.
     """
-    search = _CandidateSearch(arrays, distinctive, group_bound)
+    search = _CandidateSearch(arrays, distinctive, group_bound, chosen)
     able = _within(search.blocks(), within_bound)
     if isinstance(arrays.value_hashes, DistributedColumns):  # workers count all of them in one go
         every = [np.empty((2, 0), dtype=np.int64), *map(np.stack, able)]
@@ -95,15 +105,20 @@ class _CandidateSearch:
     """
 
     def __init__(
-        self, arrays: ColumnArrays, distinctive: Flags, group_bound: GroupBound | None
+        self,
+        arrays: ColumnArrays,
+        distinctive: Flags,
+        group_bound: GroupBound | None,
+        chosen: tuple[Flags, Flags] | None = None,
     ) -> None:
         self._arrays = arrays
         self._distinctive = distinctive
         self._groups = group_equal_sets(arrays)
-        keys = np.flatnonzero(arrays.key & (self._groups.group_of >= 0))
+        self._children, may_be_key = chosen or (np.ones(len(arrays), dtype=np.bool_), arrays.key)
+        keys = np.flatnonzero(arrays.key & may_be_key & (self._groups.group_of >= 0))
         self._named = NameMatch(arrays, keys)
         # Groups of equal sets that hold some key, numbered anew.
-        groups = np.unique(self._groups.group_of[keys])
+        groups = sorted_distinct(self._groups.group_of[keys])
         self._key_groups = len(groups)
         first, sort = self._sorts()
         # Columns of one sort, or keys of one group, and of one name: they share their answers.
@@ -134,11 +149,12 @@ class _CandidateSearch:
         self._rows = np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
     def _sorts(self) -> tuple[list[int], Ints]:
-        """The first column of each sort, and the sort of each column, -1 for an empty one."""
+        """The first column of each sort, and the sort of each column, -1 if it is none's child."""
         first: list[int] = []
         number: dict[tuple[int, bytes], int] = {}
         sort = np.full(len(self._arrays), -1, dtype=np.int64)
-        filled, distinct = self._arrays.filled.tolist(), self._arrays.distinct.tolist()
+        filled = np.where(self._children, self._arrays.filled, 0).tolist()
+        distinct = self._arrays.distinct.tolist()
         counts = _few_counts(self._arrays)
         for column, group in enumerate(self._groups.group_of.tolist()):
             if filled[column] <= 0 or group < 0:

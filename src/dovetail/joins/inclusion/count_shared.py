@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in, sorted_distinct
 from dovetail.joins.distributed.distributed_columns import DistributedColumns
 
 # Pairs from which on a column's are counted together with those of others, and the multiplications
@@ -96,7 +96,7 @@ def _by_product(
     columns, row = np.unique(child, return_inverse=True)
     outers, place = np.unique(outer, return_inverse=True)
     value_hashes = [arrays.value_hashes[column] for column in columns.tolist()]
-    values = np.unique(np.concatenate(value_hashes))
+    values = sorted_distinct(np.concatenate(value_hashes))
     products, room = len(columns) * len(outers), (len(columns) + len(outers)) * len(values)
     if products * len(values) > _WORTH * len(child) or room > _ROOM:
         return None

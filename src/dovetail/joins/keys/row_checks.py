@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dovetail.domain import TableId
-from dovetail.joins.column_arrays import Ints
+from dovetail.joins.column_arrays import Ints, sorted_distinct
 from dovetail.joins.keys.few_rows import FEW_ROWS, Combined
 from dovetail.joins.row_hashes import RowHashes, RowReader, combine_columns
 from dovetail.ports import Json
@@ -60,7 +60,7 @@ def first_key(rows: RowReader, question: Json) -> list[int]:
     for width in (2, 3):
         for chosen in combinations(range(len(columns)), width):
             key = _tuples(rows, table, [columns[number] for number in chosen])
-            if key is not None and len(key) and len(np.unique(key)) == len(key):
+            if key is not None and len(key) and len(sorted_distinct(key)) == len(key):
                 return list(chosen)
     return []
 
@@ -134,7 +134,7 @@ def _counted(
 ) -> tuple[int, int, int, int] | None:
     """Rows of the key, references, those found and distinct ones; None if it is no such key."""
     key = _tuples(rows, parent, [theirs for _, theirs in parts])
-    if key is None or not len(key) or len(np.unique(key)) < len(key):
+    if key is None or not len(key) or len(sorted_distinct(key)) < len(key):
         return None
     references = _tuples(rows, child, [mine for mine, _ in parts])
     if references is None or not len(references):
@@ -142,7 +142,7 @@ def _counted(
     found = int(np.count_nonzero(np.isin(references, key)))
     if found / len(references) < LEAST_SHARE:
         return None
-    return len(key), len(references), found, len(np.unique(references))
+    return len(key), len(references), found, len(sorted_distinct(references))
 
 
 def _tuples(rows: RowReader, table: TableId, columns: Sequence[int]) -> RowHashes | None:

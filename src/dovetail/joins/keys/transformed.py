@@ -15,21 +15,33 @@ import numpy as np
 from dovetail.catalog.reader import CatalogReader, KeyView
 from dovetail.domain import JoinEdge, TableId
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Chained, ColumnArrays, Counts, Flags, Floats, Ints
+from dovetail.joins.column_arrays import (
+    Chained,
+    ColumnArrays,
+    Counts,
+    Flags,
+    Floats,
+    Ints,
+    sorted_distinct,
+)
 from dovetail.joins.distributed.distributed_columns import (
     DistributedColumns,
     DistributedCounts,
     take,
 )
 from dovetail.joins.edges import edges_of
-from dovetail.joins.inclusion.any_shared import any_shared
-from dovetail.joins.inclusion.candidates import Candidates, find_candidates
+from dovetail.joins.inclusion.candidates import Candidates, concatenate, find_candidates
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.scoring.competition import score_jointly
 from dovetail.joins.scoring.features import Features, PairFeatures, local_logits
 from dovetail.joins.scoring.scored_pairs import ScoredPairs
-from dovetail.joins.scoring.value_information import ValueInformation, value_information
+from dovetail.joins.scoring.value_information import (
+    ValueInformation,
+    value_information,
+    value_sparsity,
+)
 from dovetail.joins.scoring.weights import Weights
+from dovetail.joins.value_index.postings import Postings
 from dovetail.transforms import CASE, DAY, PREFIX, PUNCTUATED, ZEROS
 
 # Transforms that are one function, or agree where a column needs less of it.
@@ -84,9 +96,16 @@ class ViewedColumns:
 
 
 def transformed_edges(
-    arrays: ColumnArrays, viewed: ViewedColumns, edges: Sequence[JoinEdge], weights: Weights
+    arrays: ColumnArrays,
+    viewed: ViewedColumns,
+    edges: Sequence[JoinEdge],
+    postings: Postings,
+    weights: Weights,
 ) -> list[JoinEdge]:
-    """The given edges, and those through transforms; of two for the same columns the better."""
+    """The given edges, and those through transforms; of two for the same columns the better.
+
+    `postings` is the inverted index of all values.
+    """
     settled = {
         (edge.left, edge.columns[0][0])
         for edge in edges
@@ -96,7 +115,7 @@ def transformed_edges(
     found: dict[tuple[TableId, TableId, tuple[tuple[str, str], ...]], JoinEdge] = {}
     for family in _FAMILIES:
         if any(view.transform in family for view in viewed.views):
-            more = list(_edges(arrays, _viewed(arrays, viewed, family), settled, weights))
+            more = list(_edges(arrays, _viewed(arrays, viewed, family, postings), settled, weights))
             found |= {(edge.left, edge.right, edge.columns): edge for edge in more}
             settled |= {(edge.left, edge.columns[0][0]) for edge in more}
     as_is = {(edge.left, edge.right, edge.columns): edge.score for edge in edges}
@@ -105,7 +124,9 @@ def transformed_edges(
     return [*rest, *better.values()]
 
 
-def _viewed(arrays: ColumnArrays, viewed: ViewedColumns, family: tuple[str, ...]) -> _Views:
+def _viewed(
+    arrays: ColumnArrays, viewed: ViewedColumns, family: tuple[str, ...], postings: Postings
+) -> _Views:
     """The columns with a view, and those that may match one as they are."""
     own = {
         view.column: (len(arrays) + place, view)
@@ -117,7 +138,7 @@ def _viewed(arrays: ColumnArrays, viewed: ViewedColumns, family: tuple[str, ...]
     able[list(own)] = False
     others = np.flatnonzero(able)
     known = np.array([place for place, _ in own.values()], dtype=np.int64)
-    column = np.sort(np.append(others[_sharing(viewed, others, known)], list(own)))
+    column = np.sort(np.append(others[_sharing(viewed, others, known, postings)], list(own)))
     of = column.tolist()
     sets = np.array([own[c][0] if c in own else c for c in of], dtype=np.int64)
     distinct = viewed.distinct[sets]
@@ -147,47 +168,31 @@ def _viewed(arrays: ColumnArrays, viewed: ViewedColumns, family: tuple[str, ...]
     return _Views(under, column, [own[c][1].transform if c in own else "" for c in of])
 
 
-def _sharing(viewed: ViewedColumns, columns: Ints, views: Ints) -> Flags:
+def _sharing(viewed: ViewedColumns, columns: Ints, views: Ints, postings: Postings) -> Flags:
     """Which columns have a value in common with some view: no other can match one."""
     every = viewed.value_hashes
     if isinstance(every, DistributedColumns):
         return every.passes.sharing(columns, views)
-    return any_shared(take(every, columns), take(every, views))
+    known = sorted_distinct(np.concatenate(take(every, views)))
+    found: Flags = postings.holding_any(known)[columns]
+    return found
 
 
 def _edges(
     every: ColumnArrays, views: _Views, settled: set[tuple[TableId, str]], weights: Weights
 ) -> Iterator[JoinEdge]:
     arrays = views.arrays
+    # Numbers 1..n behind a prefix, or padded, are in every other sequence of numbers; values say at
+    # most twice what their sparsity says.
+    parents = arrays.key & _not_dense(2 * value_sparsity(arrays, weights), arrays.number)
+    if not parents.any():
+        return
     information = value_information(arrays, weights)
-    features = PairFeatures(arrays, information)
-    changed = np.array([bool(name) for name in views.transform], dtype=np.bool_)
-    open_child = np.array(
-        [
-            (arrays.ids[table], name) not in settled
-            for table, name in zip(arrays.table.tolist(), arrays.name, strict=True)
-        ],
-        dtype=np.bool_,
-    )
-
-    def within_bound(child: Ints, parent: Ints) -> Flags:
-        able = (changed[child] | changed[parent]) & open_child[child]
-        bound = local_logits(features.upper_bounds(child, parent), weights) > weights.least
-        # Equal keys count for more than their rarity says, so their bound is open.
-        same: Flags = arrays.key[child] & (
-            arrays.distinct[child] >= _SAME * arrays.distinct[parent]
-        )
-        return able & (bound | same)
-
-    found = find_candidates(arrays, information.distinctive, within_bound)
-    found = found.take(_needed(every, views, found))
+    found, weighed = _candidates(views, parents, settled, information, weights)
+    needed = _needed(every, views, found)
+    found, weighed = found.take(needed), weighed.take(needed)
     if not len(found):
         return
-    weighed = _raised(arrays, found, features.of(found), information)
-    able = np.maximum(weighed.name / _LEAST_NAME, weighed.value / _LEAST_VALUE) >= 1
-    # Numbers 1..n behind a prefix, or padded, are in every other sequence of numbers.
-    able &= (weighed.value >= _LEAST_SPARSE) | ~arrays.number[found.child]
-    found, weighed = found.take(able), weighed.take(able)
     logit = local_logits(weighed, weights) - weights.transform
     scored = score_jointly(arrays, found, weighed, logit, weights)
     evidence = {field.name: getattr(weighed, field.name) for field in fields(Features)}
@@ -203,6 +208,61 @@ def _edges(
         transform = said[edge.left, left, edge.right, right]
         if edge.score > 0.5:
             yield replace(edge, transform=transform)
+
+
+def _candidates(
+    views: _Views,
+    parents: Flags,
+    settled: set[tuple[TableId, str]],
+    information: ValueInformation,
+    weights: Weights,
+) -> tuple[Candidates, Features]:
+    """Pairs one of which has a view of its own that names or values speak for, in order."""
+    arrays = views.arrays
+    features = PairFeatures(arrays, information)
+    changed = np.array([bool(name) for name in views.transform], dtype=np.bool_)
+    open_child = np.array(
+        [
+            (arrays.ids[table], name) not in settled
+            for table, name in zip(arrays.table.tolist(), arrays.name, strict=True)
+        ],
+        dtype=np.bool_,
+    )
+
+    def within_bound(child: Ints, parent: Ints) -> Flags:
+        best = features.upper_bounds(child, parent)
+        bound = local_logits(best, weights) > weights.least
+        # Equal keys count for more than their rarity says, so their bound is open.
+        same = arrays.key[child] & (arrays.distinct[child] >= _SAME * arrays.distinct[parent])
+        value = np.where(same, np.maximum(best.value, _sparse(information, parent)), best.value)
+        able: Flags = (bound | same) & _says_enough(best.name, value, arrays.number[child])
+        return able
+
+    parts = [
+        find_candidates(arrays, information.distinctive, within_bound, None, (children, keys))
+        for children, keys in (
+            (open_child & changed, parents),
+            (open_child & ~changed, parents & changed),
+        )
+        if children.any() and keys.any()
+    ]
+    found = concatenate(parts)
+    found = found.take(np.lexsort((found.parent, found.child)))
+    weighed = _raised(arrays, found, features.of(found), information)
+    able = _says_enough(weighed.name, weighed.value, arrays.number[found.child])
+    return found.take(able), weighed.take(able)
+
+
+def _says_enough(name: Floats, value: Floats, number: Flags) -> Flags:
+    """Whether names or values say enough for a pair of columns, flagged where they are numbers."""
+    enough: Flags = np.maximum(name / _LEAST_NAME, value / _LEAST_VALUE) >= 1
+    return enough & _not_dense(value, number)
+
+
+def _not_dense(value: Floats, number: Flags) -> Flags:
+    """Whether values are no plain sequence of numbers, by what they say."""
+    found: Flags = (value >= _LEAST_SPARSE) | ~number
+    return found
 
 
 def _needed(every: ColumnArrays, views: _Views, found: Candidates) -> Flags:
@@ -233,7 +293,14 @@ def _raised(
     own, other = arrays.distinct[found.child], arrays.distinct[found.parent]
     jaccard = found.shared / np.maximum(own + other - found.shared, 1)
     same = arrays.key[found.child] & (jaccard >= _SAME)
-    sparse: Floats = np.clip(2 * information.sparsity[found.parent], 0, 1)
-    value = np.where(same, np.maximum(features.value, sparse), features.value)
+    value = np.where(
+        same, np.maximum(features.value, _sparse(information, found.parent)), features.value
+    )
     # Keys that look different come from different systems, which name things differently.
     return replace(features, value=value, convention=np.maximum(features.convention, _NEUTRAL))
+
+
+def _sparse(information: ValueInformation, parent: Ints) -> Floats:
+    """What the sparsity of a key says, whoever else holds its values."""
+    found: Floats = np.clip(2 * information.sparsity[parent], 0, 1)
+    return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints, sorted_distinct
 from dovetail.joins.encoding import Encoded
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.naming.name_words import entity, words
@@ -107,7 +107,7 @@ def _log_sum(values: Floats, group: Ints) -> Floats:
 def _name_order(arrays: ColumnArrays, found: Candidates) -> Ints:
     """The place of each edge in the order of its names, which does not depend on ids."""
     tables = _alphabetical([table.name for table in arrays.ids])
-    used = np.unique(np.concatenate([found.child, found.parent]))
+    used = sorted_distinct(np.concatenate([found.child, found.parent]))
     columns = np.zeros(len(arrays), dtype=np.int64)
     columns[used] = _alphabetical([arrays.name[column] for column in used.tolist()])
     child, parent = arrays.table[found.child], arrays.table[found.parent]

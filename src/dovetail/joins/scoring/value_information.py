@@ -36,11 +36,6 @@ def value_information(
     arrays: ColumnArrays, weights: Weights, postings: Postings | None = None
 ) -> ValueInformation:
     """The self-information of each column's values, from its range and from the inverted index."""
-    largest = np.maximum(np.abs(arrays.low), np.abs(arrays.high))
-    whole = arrays.number & np.isfinite(largest)
-    # Chance puts a number into a key of n values up to m with n/m; text is never dense.
-    share = np.where(whole, arrays.distinct / (np.where(whole, largest, 0) + 1), 0.0)
-    nats = -np.log(np.clip(share, np.exp(-weights.proof), 1))
     live = int((arrays.rows > 0).sum())
     held = arrays.value_hashes
     if postings is None and isinstance(held, DistributedColumns):
@@ -48,4 +43,14 @@ def value_information(
     else:
         common = (postings or Postings.of_arrays(arrays)).commonness()
     rarity = np.where(arrays.distinct > 0, np.log(max(live, 1)) - common, 0.0)
-    return ValueInformation(nats / weights.proof, rarity / np.log(max(live / 2, 2)))
+    return ValueInformation(value_sparsity(arrays, weights), rarity / np.log(max(live / 2, 2)))
+
+
+def value_sparsity(arrays: ColumnArrays, weights: Weights) -> Floats:
+    """The self-information of a number's being in each column, over `Weights.proof`."""
+    largest = np.maximum(np.abs(arrays.low), np.abs(arrays.high))
+    whole = arrays.number & np.isfinite(largest)
+    # Chance puts a number into a key of n values up to m with n/m; text is never dense.
+    share = np.where(whole, arrays.distinct / (np.where(whole, largest, 0) + 1), 0.0)
+    nats: Floats = -np.log(np.clip(share, np.exp(-weights.proof), 1))
+    return nats / weights.proof

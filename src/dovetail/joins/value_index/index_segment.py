@@ -12,12 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Flags, Ints, firsts, spans
+from dovetail.joins.column_arrays import Flags, Ints, firsts, sorted_distinct, spans
 from dovetail.joins.value_index.row_sample import RowSample
 from dovetail.joins.value_index.signatures import Bitmaps, Signatures
 
 # Bitmaps that are unpacked together, so few that a byte holds their sum.
 _BITMAPS_AT_ONCE = 128
+# Values that are looked up together, so few that what is known of them stays in the cache.
+_VALUES_AT_ONCE = 1 << 15
 # Posting lists of so many columns on average are quicker taken one by one than all at once.
 _LONG = 64
 
@@ -81,6 +83,18 @@ class IndexSegment:
         lists = [self.columns[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
         return np.bincount(np.concatenate(lists), minlength=len(self))
 
+    def holding_any(self, values: Hashes) -> Flags:
+        """Which columns hold any of some values."""
+        found = np.zeros(len(self), dtype=np.bool_)
+        for at in range(0, len(values), _VALUES_AT_ONCE):
+            some = values[at : at + _VALUES_AT_ONCE]
+            found[self.columns[spans(*self.posting_ranges(some))]] = True
+        rows, _ = self.frequent_rows(values)
+        for at in range(0, len(rows), _BITMAPS_AT_ONCE):
+            block = self.bitmaps[rows[at : at + _BITMAPS_AT_ONCE]]
+            found |= self.unpacked(np.bitwise_or.reduce(block, axis=0))
+        return found
+
     def frequent_rows(self, values: Hashes) -> tuple[Ints, Ints]:
         """The rows in `bitmaps` of those values that are frequent, and the values' places."""
         nothing = np.empty(0, dtype=np.int64)
@@ -141,7 +155,7 @@ class IndexSegment:
         At least those of `among`: all values, where looking a few up would not be quicker.
         """
         if 8 * len(among) < len(self.columns):
-            wanted = np.unique(among)
+            wanted = sorted_distinct(among)
             place, column = self.columns_holding(wanted)
             there = chosen[column]
             return _tables_by_value(wanted[place[there]], self.table[column[there]])

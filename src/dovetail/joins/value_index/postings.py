@@ -85,6 +85,14 @@ class Postings:
         """Per column, how many of some values it holds."""
         return self._per_column(lambda segment: segment.counts(values), np.int64)
 
+    def holding_any(self, values: Hashes) -> Flags:
+        """Per column, whether it holds any of some values."""
+        found = np.zeros(self._size, dtype=np.bool_)
+        for segment, number in self._segments:
+            there = number >= 0
+            found[number[there]] = segment.holding_any(values)[there]
+        return found
+
     def supersets_and_subsets(self, values: Hashes, chosen: Flags) -> tuple[Ints, Ints]:
         """Of the chosen columns, those that hold all of the values, and those that hold no others.
 
