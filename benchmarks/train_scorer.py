@@ -1,12 +1,13 @@
 """Trains the set scorer of `graph` on examples that `training_examples.py` wrote.
 
     python benchmarks/train_scorer.py src/dovetail/retrieve/graph/set_scorer.json EXAMPLES.npz ...
-    python benchmarks/train_scorer.py FOLDER EXAMPLES.npz ... --folds 5
+    python benchmarks/train_scorer.py FOLDER EXAMPLES.npz ... --folds 5 [--networks 1] [--epochs 12]
 
 It needs PyTorch (the dependency group `compare`), a few minutes and no accelerator; what it writes
 is plain JSON that numpy reads. Examples that are marked as apart are left out. With `--folds` the
 databases are divided into so many parts, and a file is written for each, trained on the others: so
-a corpus that the scorer was trained on can be scored out of sample.
+a corpus that the scorer was trained on can be scored out of sample. `--without` leaves out kinds of
+examples that `pool_examples.py` wrote (keywords, names, source, messy, poorer).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-SEEDS = (0, 1, 2, 3)
+NETWORKS = 4
 HIDDEN, HEADS, WIDTH, LAYERS = 24, 2, 8, 1
 EPOCHS, BATCH, RATE, DECAY, DROPOUT = 30, 256, 3e-3, 1e-2, 0.1
 DIGITS = 4
@@ -70,8 +72,20 @@ class Net(nn.Module):  # type: ignore[misc]
         return (self.last(hidden) + self.direct(rows)).squeeze(-1)
 
 
-def trained(given: Arrays, mean: np.ndarray, spread: np.ndarray, seed: int, device: str) -> Net:
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How long and where the networks are trained, and how many."""
+
+    networks: int = NETWORKS
+    epochs: int = EPOCHS
+    device: str = "cpu"
+
+
+def trained(
+    given: Arrays, mean: np.ndarray, spread: np.ndarray, seed: int, training: Training
+) -> Net:
     """One network, by AdamW with a rate that rises and falls; the loss is the cross entropy."""
+    device = training.device
     torch.manual_seed(seed)
     there = torch.tensor(given["there"], device=device)
     rows = torch.tensor((given["rows"] - mean) / spread, device=device) * there[..., None]
@@ -79,10 +93,10 @@ def trained(given: Arrays, mean: np.ndarray, spread: np.ndarray, seed: int, devi
     needed = torch.tensor(given["needed"].astype(np.float32), device=device)
     net = Net(rows.shape[2], pairs.shape[3])
     net.to(device)
-    steps = EPOCHS * -(-len(rows) // BATCH)
+    steps = training.epochs * -(-len(rows) // BATCH)
     adam = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=DECAY)
     rate = torch.optim.lr_scheduler.OneCycleLR(adam, RATE, total_steps=steps)
-    for _ in range(EPOCHS):
+    for _ in range(training.epochs):
         for some in torch.randperm(len(rows)).to(device).split(BATCH):
             logits = net(rows[some], pairs[some], there[some])
             each = functional.binary_cross_entropy_with_logits(
@@ -97,11 +111,13 @@ def trained(given: Arrays, mean: np.ndarray, spread: np.ndarray, seed: int, devi
     return net
 
 
-def document(given: Arrays, provenance: str, device: str) -> dict[str, object]:
+def document(given: Arrays, provenance: str, training: Training) -> dict[str, object]:
     """Networks trained on some examples, as `set_scorer.json` has them."""
     seen = given["rows"][given["there"]]
     mean, spread = seen.mean(axis=0), seen.std(axis=0) + 1e-6
-    networks = [_written(trained(given, mean, spread, seed, device)) for seed in SEEDS]
+    networks = [
+        _written(trained(given, mean, spread, seed, training)) for seed in range(training.networks)
+    ]
     return {
         "provenance": provenance,
         "features": given["features"].tolist(),
@@ -150,6 +166,11 @@ def some(given: Arrays, wanted: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
+def kinds_without(given: Arrays, words: Sequence[str]) -> np.ndarray:
+    """Which examples are of a kind that has none of these words in it."""
+    return np.array([not set(words) & set(kind.split()) for kind in given["kind"].tolist()])
+
+
 def fold_of(database: str, folds: int) -> int:
     """The fold of a database, from its name alone: the same in every corpus."""
     return zlib.crc32(database.encode()) % folds
@@ -171,23 +192,27 @@ def main() -> None:
     parser.add_argument("into", type=Path, help="the file to write; with --folds, the folder")
     parser.add_argument("examples", type=Path, nargs="+")
     parser.add_argument("--folds", type=int, default=0)
+    parser.add_argument("--networks", type=int, default=NETWORKS, help="how many vote")
+    parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--without", default="", help="kinds of examples, by a word of each")
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
+    training = Training(options.networks, options.epochs, options.device)
     given = read(options.examples)
+    if options.without:
+        given = some(given, kinds_without(given, options.without.split(",")))
     names = ", ".join(file.stem for file in options.examples)
     if not options.folds:
         kept = some(given, ~given["apart"])
         about = f"benchmarks/train_scorer.py on {len(kept['rows']):,} examples of {names}"
-        write(options.into, document(kept, about, options.device))
+        write(options.into, document(kept, about, training))
         return
     folds = np.array([fold_of(name, options.folds) for name in given["database"].tolist()])
     options.into.mkdir(parents=True, exist_ok=True)
     for left in range(options.folds):
         about = f"benchmarks/train_scorer.py on {names}, fold {left} of {options.folds} left out"
-        write(
-            options.into / f"{left}.json",
-            document(some(given, folds != left), about, options.device),
-        )
+        kept = some(given, folds != left)
+        write(options.into / f"{left}.json", document(kept, about, training))
 
 
 if __name__ == "__main__":

@@ -34,12 +34,23 @@ SEED = 7
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The candidates of a question as the scorer sees them, and which of them are gold."""
+    """The candidates of a question as the scorer sees them, and which of them are gold.
+
+    `kind` says in words what pool it is from, and what was done to it. `logical_gold` is what
+    stands for gold where families are one table each.
+    """
 
     question: Question
     tables: tuple[TableId, ...]
     match: QueryMatch
     pairs: Pairs
+    kind: str = "whole"
+    logical_gold: tuple[TableId, ...] = ()
+
+    @property
+    def gold(self) -> tuple[TableId, ...]:
+        """The tables to be found."""
+        return self.logical_gold or self.question.gold
 
     def over(self, places: Sequence[int]) -> Example:
         """The same with some of the candidates alone."""
@@ -59,7 +70,7 @@ class Example:
         others = sorted({database_of(table) for table in self.tables} - own)
         gone = {name for name in others if rng.random() < share}
         kept = [at for at, table in enumerate(self.tables) if database_of(table) not in gone]
-        return self.over(kept) if kept else self
+        return replace(self.over(kept), kind=f"{self.kind} smaller") if kept else self
 
     def poorer(self, rng: Random) -> Example:
         """The same with some tables that have no rows: no value in them, no join to them."""
@@ -76,7 +87,7 @@ class Example:
             self.pairs, joins=self.pairs.joins * both, paths=paths,
             together=belonging(paths, self.pairs.apart, self.pairs.same_name),
         )  # fmt: skip
-        return replace(self, match=match, pairs=pairs)
+        return replace(self, match=match, pairs=pairs, kind=f"{self.kind} poorer")
 
 
 def examples(dataset: Dataset) -> Iterator[Example]:
@@ -86,6 +97,7 @@ def examples(dataset: Dataset) -> Iterator[Example]:
     searcher = searcher_of(catalog, settings)
     matcher, together = QueryMatcher(searcher), Belonging(searcher)
     asked = dataset.question_set().over(catalog.ids)
+    searcher.vectors([one.text for one in asked.questions])  # together, which takes less time
     for question in asked.questions:
         query = searcher.analyse(question.text)
         candidates = searcher.search(query, CANDIDATES)
@@ -109,13 +121,14 @@ def arrays(found: Sequence[Example], apart: Collection[str]) -> dict[str, np.nda
         count = len(one.tables)
         given = set_input(one.match, one.pairs, predict(features(one.match)))
         rows[at, :count], pairs[at, :count, :count] = given.rows, given.pairs
-        needed[at, :count] = [table in one.question.gold for table in one.tables]
+        needed[at, :count] = [table in one.gold for table in one.tables]
         there[at, :count] = True
-        missing[at] = len(one.question.gold) - needed[at].sum()
+        missing[at] = len(one.gold) - needed[at].sum()
     databases = np.array([database_of(one.question.gold[0]) for one in found])
     return {
         "rows": rows, "pairs": pairs, "needed": needed, "there": there, "missing": missing,
         "database": databases, "apart": np.isin(databases, list(apart)),
+        "kind": np.array([one.kind for one in found]),
         "features": np.array(SET_FEATURES), "pair_features": np.array(PAIR_FEATURES),
     }  # fmt: skip
 
