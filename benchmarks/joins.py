@@ -19,6 +19,8 @@ desbordante  the same from CSV files, with SPIDER of desbordante (where it is in
 jar          read both columns again for every pair; a sample of pairs, extrapolated
 one          add a table: its place in the index and its inclusions with all others, both ways
 settled      the default evidence after that, from the pairs that were counted before
+updated      all join evidence after that, as an update makes it: with keys of several columns,
+             joins through transforms and what is written
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ from benchmarks.join_steps import (  # noqa: E402 - a script sees its own folder
     lower_bound,
     one,
     settled,
+    updated,
     values,
     whole,
 )
@@ -61,7 +64,7 @@ BASELINES: dict[str, Callable[[Lake], dict[str, Any]]] = {
 STEPS: dict[str, Callable[[Lake], dict[str, Any]]] = {
     **OURS,
     **BASELINES,
-    **{step.__name__: step for step in (jar, one, settled)},
+    **{step.__name__: step for step in (jar, one, settled, updated)},
 }
 
 
@@ -69,7 +72,7 @@ def measure(lake: Lake, step: str, limit: int) -> dict[str, Any]:
     """Run one step in a process of its own."""
     if step in BASELINES and lake.tables * lake.columns > MOST_COLUMNS:
         return {"note": "not tried above 10,000 columns"}
-    if lake.name == "pool" and step in ("desbordante", "jar", "one", "settled"):
+    if lake.name == "pool" and step in ("desbordante", "jar", "one", "settled", "updated"):
         return {"note": "for generated lakes only"}
     command = [sys.executable, str(HERE), "--step", step, "--lakes", lake.name]
     done = subprocess.run(

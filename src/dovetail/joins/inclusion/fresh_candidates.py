@@ -69,10 +69,7 @@ def _as_parents(
         likely = (2 * by_value >= size) | (2 * by_rows >= rows)
         likely &= ~fresh & (arrays.filled > 0) & (arrays.table != arrays.table[parent])
         children = np.flatnonzero(likely)
-        chosen = np.array(
-            [parent in named_by(arrays.name[child]) for child in children.tolist()],
-            dtype=np.bool_,
-        )
-        if distinctive[parent]:
-            chosen |= distinctive[children]
+        chosen = distinctive[children] & distinctive[parent]
+        for place in np.flatnonzero(~chosen).tolist():  # the others must be named so
+            chosen[place] = parent in named_by(arrays.name[children[place]])
         yield children[chosen], np.full(np.count_nonzero(chosen), parent)

@@ -11,13 +11,14 @@ from dovetail.joins.encoding import Encoded
 from dovetail.joins.naming.name_words import core, identifies, is_plural, naming_convention
 
 
-def naming_conventions(arrays: ColumnArrays) -> Floats:
+def naming_conventions(arrays: ColumnArrays, names: Encoded[str] | None = None) -> Floats:
     """A row of unit length per table; the product of two rows says how alike their conventions are.
 
     Counted are the case, separators and form of 'id' of all names, whether keys are named after the
     table, and plurals; as in tf-idf, what few tables do weighs more.
+    `names` are the columns' names, if they are encoded already.
     """
-    names = Encoded.of(arrays.name)
+    names = names or Encoded.of(arrays.name)
     traits = [naming_convention(name) for name in names.dictionary]
     keys = [_key_trait(name) for name in names.dictionary]
     of_key = np.array([bool(trait) for trait in keys], dtype=np.bool_)

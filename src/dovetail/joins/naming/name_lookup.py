@@ -35,8 +35,13 @@ class NameLookup:
         """The keys that have, in their or their table's name, a word like one of the column's."""
         named = core(column)
         if named not in self._memory:
-            chosen = self._abouts.alike(named)[self._about] | self._names.alike(named)[self._called]
-            self._memory[named] = self._keys[chosen]
+            about, called = self._abouts.places(named), self._names.places(named)
+            chosen = np.zeros(len(self._keys) if about or called else 0, dtype=np.bool_)
+            if about:
+                chosen |= _flags(about, self._abouts.size)[self._about]
+            if called:
+                chosen |= _flags(called, self._names.size)[self._called]
+            self._memory[named] = self._keys[np.flatnonzero(chosen)]
         return self._memory[named]
 
 
@@ -44,7 +49,7 @@ class _ByWord:
     """Names by the words that they are known by, and by their initials."""
 
     def __init__(self, names: Sequence[Words], known: Sequence[set[str]]) -> None:
-        self._size = len(names)
+        self.size = len(names)
         self._places: dict[str, list[int]] = defaultdict(list)
         self._initials: dict[str, list[int]] = defaultdict(list)
         for place, (name, words) in enumerate(zip(names, known, strict=True)):
@@ -54,14 +59,19 @@ class _ByWord:
                 self._initials[initials_of(name)].append(place)
         self._similar = SimilarWords(self._places)
 
-    def alike(self, named: Words) -> Flags:
-        """Which names have a word like one of the given, or initials that these are."""
-        found = np.zeros(self._size, dtype=np.bool_)
+    def places(self, named: Words) -> list[int]:
+        """The names that have a word like one of the given, or initials that these are."""
+        found = [*self._initials.get("".join(sorted("".join(named))), ())]
         for word in asked_by(named):
             for like in self._similar.of(word):
-                found[self._places[like]] = True
-        found[self._initials.get("".join(sorted("".join(named))), [])] = True
+                found += self._places[like]
         return found
+
+
+def _flags(places: list[int], size: int) -> Flags:
+    found = np.zeros(size, dtype=np.bool_)
+    found[places] = True
+    return found
 
 
 def known_by(about: Words, called: Words) -> set[str]:

@@ -34,10 +34,13 @@ class NamePairs:
         self._words = np.zeros(shape, dtype=np.int64)
         self._weights = np.zeros(shape)
         self._heads = np.zeros(shape, dtype=np.bool_)
-        for at, name in enumerate(names):
-            self._words[at, : len(name)] = [vocabulary.numbers[word] for word in name]
-            self._weights[at, : len(name)] = word_weights(name)
-            self._heads[at, head_places(name)] = True
+        # All names at once, word after word: a row at a time takes three times as long.
+        there = np.arange(shape[1]) < self._length[:, None]
+        self._words[there] = [vocabulary.numbers[word] for name in names for word in name]
+        self._weights[there] = [weight for name in names for weight in word_weights(name)]
+        heads = [head_places(name) for name in names]
+        row = np.repeat(np.arange(len(names)), [len(places) for places in heads])
+        self._heads[row, [place for places in heads for place in places]] = True
         glued = ["".join(name) for name in names]
         self._glued = _numbered(glued)
         # The letters of a name glued together, and the initials of one, as equal numbers.

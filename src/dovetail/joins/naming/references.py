@@ -14,8 +14,9 @@ from dovetail.joins.naming.persons import ROLE, is_people, is_role
 class References:
     """Compares what columns are called with each other and with what tables are about."""
 
-    def __init__(self, arrays: ColumnArrays) -> None:
-        called = encode_by(core, Encoded.of(arrays.name))
+    def __init__(self, arrays: ColumnArrays, names: Encoded[str]) -> None:
+        """`names` are those of all columns."""
+        called = encode_by(core, names)
         about = Encoded.of([entity(table.name) for table in arrays.ids])
         self._called, self._columns = called.codes, len(called.dictionary)
         self._about, self._tables = about.codes, len(about.dictionary)

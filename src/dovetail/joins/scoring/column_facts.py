@@ -34,11 +34,14 @@ class ColumnFacts:
 
     @classmethod
     def of(
-        cls, arrays: ColumnArrays, information: ValueInformation, references: References
+        cls,
+        arrays: ColumnArrays,
+        names: Encoded[str],
+        information: ValueInformation,
+        references: References,
     ) -> ColumnFacts:
         """The facts about all columns."""
         every = np.arange(len(arrays))
-        names = Encoded.of(arrays.name)
         id_word, count_word = (
             np.array([says(name) for name in names.dictionary], dtype=np.bool_)[names.codes]
             for says in (identifies, counts)

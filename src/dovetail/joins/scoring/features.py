@@ -79,13 +79,13 @@ class PairFeatures:
     ) -> None:
         """`rarity_bound` is how rare each column's values may become; as they are, if not given."""
         self._arrays, self._similarity = arrays, similarity
-        self._references = References(arrays)
-        self._facts = ColumnFacts.of(arrays, information, self._references)
+        self._names = Encoded.of(arrays.name)
+        self._references = References(arrays, self._names)
+        self._facts = ColumnFacts.of(arrays, self._names, information, self._references)
         self._bound = self._facts
         if rarity_bound is not None:
             self._bound = replace(self._facts, rarity=rarity_bound)
-        self._names = Encoded.of(arrays.name)
-        self._conventions = naming_conventions(arrays)
+        self._conventions = naming_conventions(arrays, self._names)
         self._copies = Copies(arrays)
         self._sources = Encoded.of([table.source for table in arrays.ids]).codes
 

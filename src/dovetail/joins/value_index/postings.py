@@ -22,6 +22,8 @@ from dovetail.joins.value_index.make_segment import make_segment
 from dovetail.joins.value_index.row_sample import mean_nats
 from dovetail.joins.value_index.segment_store import MakeSegment, segments_of
 
+# How many times shorter a list must be to be looked up in the other.
+_SHORT = 8
 # Columns of a segment of which it is quickly told whether any is chosen.
 _SMALL = 1024
 
@@ -111,19 +113,16 @@ class Postings:
     def sampled_among(self, values: Hashes) -> tuple[Ints, Ints]:
         """Per column, how many of its sampled values are among some sorted ones, and their rows."""
 
-        def found(segment: IndexSegment) -> tuple[Ints, Ints]:
+        by_value, by_rows = np.zeros((2, self._size), dtype=np.int64)
+        for segment, number in self._segments:
             starts = np.searchsorted(segment.sample.hashes, values)
             ends = np.searchsorted(segment.sample.hashes, values, side="right")
             every = spans(starts, ends)
-            return segment.sample.column[every].astype(np.int64), segment.sample.rows[every]
-
-        by_value = self._per_column(
-            lambda segment: np.bincount(found(segment)[0], minlength=len(segment)), np.int64
-        )
-        by_rows = self._per_column(
-            lambda segment: np.bincount(*found(segment), minlength=len(segment)).astype(np.int64),
-            np.int64,
-        )
+            column = number[segment.sample.column[every]]
+            there = column >= 0
+            column, rows = column[there], segment.sample.rows[every][there]
+            by_value += np.bincount(column, minlength=self._size)
+            by_rows += np.bincount(column, rows, self._size).astype(np.int64)
         return by_value, by_rows
 
     @property
@@ -177,10 +176,30 @@ def _chosen(number: Ints, chosen: Flags, columns: Ints) -> Flags:
 
 
 def _tables_holding(values: Hashes, segment: IndexSegment, chosen: Flags) -> Ints:
-    """Per value, how many tables hold it by the chosen columns of a segment."""
-    hashes, tables = segment.tables_by_value(chosen, values)
+    """Per value, in order, how many tables hold it by the chosen columns of a segment."""
+    found = np.zeros(len(values), dtype=np.int64)
+    rest = np.arange(len(values))
+    sample = segment.sample
+    if len(values) < len(sample.hashes) and chosen.all():  # most of them the sample has counted
+        at, known = _places(sample.hashes, values)
+        found[known] = sample.tables[at[known]]
+        rest = np.flatnonzero(~known)
+    if not len(rest):
+        return found
+    hashes, tables = segment.tables_by_value(chosen, values[rest])
+    if _SHORT * len(hashes) < len(rest):  # of two sorted lists the shorter is looked up
+        starts, ends = (np.searchsorted(values[rest], hashes, side) for side in ("left", "right"))
+        found[rest[spans(starts, ends)]] = np.repeat(tables, ends - starts)
+        return found
+    at, known = _places(hashes, values[rest])
+    found[rest[known]] = tables[at[known]]
+    return found
+
+
+def _places(hashes: Hashes, values: Hashes) -> tuple[Ints, Flags]:
+    """The first place of each value in sorted hashes, and whether it is there."""
     if not len(hashes):
-        return np.zeros(len(values), dtype=np.int64)
+        return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_)
     at = np.searchsorted(hashes, values)
     at[at == len(hashes)] = 0
-    return np.where(hashes[at] == values, tables[at], 0)
+    return at, hashes[at] == values
