@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 import dovetail
-from dovetail.retrieve.graph.answerable import DOUBT, WEIGHTS, WORD_WEIGHTS, answerable
+from dovetail.retrieve.graph.answerable import (
+    DOUBT,
+    EVIDENCE,
+    WEIGHTS,
+    WORD_WEIGHTS,
+    answerable,
+)
 from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.graph.word_meaning import WordMeaning
 from dovetail.search.searcher import Searcher
@@ -24,18 +30,31 @@ def graph(searcher: Searcher) -> GraphRetriever:
 
 
 def test_what_is_covered_and_near_makes_an_answer_likelier() -> None:
-    middle = (0.5, 0.0, 0.0, 0.3, 0.5)
+    middle = (0.5, 0.5, 0.0, 0.0, 0.3, 0.5)
     for place, weight in enumerate(WEIGHTS):
         more = tuple(one + 0.2 * (at == place) for at, one in enumerate(middle))
         assert (answerable(more) > answerable(middle)) == (weight > 0)
-    assert [weight > 0 for weight in WEIGHTS] == [False, True, True, True, True]
-    assert [weight > 0 for weight in WORD_WEIGHTS] == [False, True, True]
+    assert [weight > 0 for weight in WEIGHTS] == [False, False, True, True, True, True]
+    assert [weight > 0 for weight in WORD_WEIGHTS] == [False, False, True, True]
+    assert answerable(middle, nowhere=True) < answerable(middle)
+    assert answerable(middle, weights=(0.0,) * 7) == 0.5
 
 
 def test_a_question_that_is_covered_is_never_refused_for_being_terse() -> None:
     faint = (-3.0, -3.0, 0.0, 0.0)
-    assert answerable((0.0, *faint)) == DOUBT
-    assert answerable((0.6, *faint)) < 0.01
+    assert answerable((0.0, 0.0, *faint)) == DOUBT
+    assert answerable((0.6, 0.6, *faint)) < 0.01
+
+
+def test_words_that_tables_of_different_kinds_cover_are_scattered(graph: GraphRetriever) -> None:
+    """Every word is somewhere, and no tables that belong together have both."""
+    together, apart = "Which students have grades?", "Which patients have shipments?"
+    found = [
+        dict(zip(EVIDENCE, graph.evidence(one, graph.score(one)), strict=True))
+        for one in (together, apart)
+    ]
+    assert found[0]["scattered"] == pytest.approx(0)
+    assert found[1]["scattered"] > 0.3 > found[1]["uncovered"]
 
 
 def test_words_of_the_same_meaning_are_nearer_than_others(searcher: Searcher) -> None:
@@ -97,6 +116,7 @@ def test_other_words_for_the_same_make_an_answer_likelier(
     by_names = graph.evidence(said, graph.score(said), by_meaning=False)
     by_meaning = graph.evidence(said, graph.score(said))
     assert by_meaning[0] < by_names[0]
-    assert by_meaning[1:] == by_names[1:]
+    assert by_meaning[1] <= by_names[1]
+    assert by_meaning[2:] == by_names[2:]
     other = graph.answerable(meant, graph.score(meant))
     assert graph.answerable(said, graph.score(said)) > other

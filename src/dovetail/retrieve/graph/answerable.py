@@ -3,16 +3,17 @@
 The sign that it cannot is a content word that nothing covers: no name, no value and nothing near it
 in meaning ("parking", "patents"). Words that any question may use ("how many", "per", "average")
 are no sign, and neither are abbreviations in capitals that nothing covers: a company's own words
-for what its tables call otherwise. A logistic regression weighs the words with how probable the
-best candidate is, and how much nearer in meaning than tables are as a rule, which differs from
-pile to pile.
+for what its tables call otherwise. A second sign is that tables which do not belong together cover
+the words, one here and one there. A logistic regression weighs the words with how probable the best
+candidate is, and how much nearer in meaning than tables are as a rule, which differs from pile to
+pile.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dovetail.retrieve.graph.generic_words import GENERIC
 from dovetail.retrieve.graph.query_match import QueryMatch
@@ -20,17 +21,18 @@ from dovetail.search.fusion import DEFAULT
 from dovetail.search.query import Query
 from dovetail.search.query_terms import shapes_speech, stems
 
-EVIDENCE = ("uncovered", "first_logit", "best_logit", "dense_gap", "header")
+EVIDENCE = ("uncovered", "scattered", "first_logit", "best_logit", "dense_gap", "header")
 Evidence = tuple[float, ...]
 # What a unit of each piece of evidence adds to the logit that the catalog holds an answer. Fitted
 # on questions of MMQA and Spider, over their corpora with and without their own databases, and over
 # others: `benchmarks/fit_answerable.py` prints them.
-WEIGHTS = (-3.04, 0.53, 0.28, 6.68, 5.62)
-BIAS = -6.52
-# The same where there is no embedder, so that nothing is near in meaning: by the first three alone.
-WORD_WEIGHTS, WORD_BIAS = (-4.56, 0.41, 0.4), -0.49
-# So many of a question's words make most of them: two of three. Then an answer is no likelier.
-_MOST, NOWHERE = 0.66, 0.04
+WEIGHTS = (-0.97, -3.03, 0.48, 0.22, 6.82, 4.65)
+BIAS = -4.99
+# The same where there is no embedder, so that nothing is near in meaning: by the first four alone.
+WORD_WEIGHTS, WORD_BIAS = (-1.79, -3.71, 0.32, 0.33), 0.76
+# So many of a question's words make most of them: two of three. What it takes off the logit if they
+# are nowhere, beyond what the regression says.
+_MOST, _NOWHERE = 0.66, 1.0
 # Surer than this is no surer: a probability of 0.999.
 _MOST_LOGIT = 7.0
 # A word counts as covered in full from this match on: as a whole word in a column's name.
@@ -54,30 +56,42 @@ def evidence(
     query: Query,
     match: QueryMatch,
     best: tuple[float, float],
+    group: Sequence[int],
     usual: float | None,
     near: Mapping[str, float],
 ) -> Evidence:
     """What speaks for and against an answer, in the order of `EVIDENCE`.
 
-    `best` is the highest first and the highest final probability of a candidate. `usual` is how
-    near the question is to any table of the catalog: a table that it means is nearer. `near` is how
-    near its words are to words of the candidates' names. Without an embedder there is neither.
+    `best` is the highest first and the highest final probability of a candidate; `group` has the
+    places of the likeliest candidates that belong together. `usual` is how near the question is to
+    any table of the catalog: a table that it means is nearer. `near` is how near its words are to
+    words of the candidates' names. Without an embedder there is neither.
     """
-    covers = list(_covers(query, match, near).values())
-    uncovered = (1 - sum(covers) / len(covers)) ** _FIRST_COUNT_MOST if covers else 0.0
-    said = (uncovered, *map(_logit, best))
+    covers = _covers(query, match, near)
+    together = _covered_together(query, match, near, group)
+    lacking = [
+        1 - sum(each.get(word, 0.0) for word in covers) / max(1, len(covers))
+        for each in (covers, together)
+    ]
+    said = (*(part**_FIRST_COUNT_MOST if covers else 0.0 for part in lacking), *map(_logit, best))
     if usual is None:
         return said
     nearest = float(match.dense.max()) / DEFAULT.dense
     return (*said, nearest - usual, float(match.headers.max()))
 
 
-def answerable(seen: Evidence) -> float:
-    """The probability that the catalog can answer, by the evidence for it."""
-    by_words = len(seen) == len(WORD_WEIGHTS)
-    weights, bias = (WORD_WEIGHTS, WORD_BIAS) if by_words else (WEIGHTS, BIAS)
-    logit = bias + sum(weight * one for weight, one in zip(weights, seen, strict=True))
-    likely = 1 / (1 + math.exp(-logit))
+def answerable(
+    seen: Evidence, *, nowhere: bool = False, weights: Sequence[float] | None = None
+) -> float:
+    """The probability that the catalog can answer, by the evidence for it.
+
+    `nowhere`: most words are said nowhere. `weights`, with the bias last, instead of the shipped.
+    """
+    if weights is None:
+        by_words = len(seen) == len(WORD_WEIGHTS)
+        weights = (*WORD_WEIGHTS, WORD_BIAS) if by_words else (*WEIGHTS, BIAS)
+    logit = weights[-1] + sum(w * one for w, one in zip(weights[:-1], seen, strict=True))
+    likely = 1 / (1 + math.exp(_NOWHERE * nowhere - logit))
     return likely if seen[0] > _ALL_COVERED else max(likely, DOUBT)
 
 
@@ -116,13 +130,29 @@ def _covers(query: Query, match: QueryMatch, near: Mapping[str, float]) -> dict[
     for term, row in zip(query.terms, best, strict=True):
         if _is_content(query, term.text):
             word = query.words[term.text]
-            meant = (near.get(word, 0.0) - _RELATED) / (_SYNONYM - _RELATED)
             elsewhere = min(_ELSEWHERE, float(term.match.max(initial=0)) / _WHOLE_WORD)
             said = 1.0 if term.text in held else float(row) / _WHOLE_WORD
-            cover = min(1.0, max(said, meant, elsewhere))
+            cover = min(1.0, max(said, _meant(near, word), elsewhere))
             if cover > _ELSEWHERE or not _is_abbreviation(query, word):
                 found[word] = cover
     return found
+
+
+def _covered_together(
+    query: Query, match: QueryMatch, near: Mapping[str, float], group: Sequence[int]
+) -> dict[str, float]:
+    """How well candidates that belong together cover each word, by names, values or meaning."""
+    best = match.covers[:, list(group)].max(axis=1, initial=0)
+    found = {}
+    for term, row in zip(query.terms, best, strict=True):
+        word = query.words[term.text]
+        found[word] = min(1.0, max(float(row) / _WHOLE_WORD, _meant(near, word), 0.0))
+    return found
+
+
+def _meant(near: Mapping[str, float], word: str) -> float:
+    """How far a word means what a candidate's name says, from its nearest word on."""
+    return (near.get(word, 0.0) - _RELATED) / (_SYNONYM - _RELATED)
 
 
 def _is_content(query: Query, word: str) -> bool:

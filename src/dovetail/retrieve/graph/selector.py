@@ -32,7 +32,6 @@ from dovetail.joins.paths import shared_parent
 from dovetail.retrieve.graph.alternatives import Reading, Reasons, alternatives
 from dovetail.retrieve.graph.answerable import (
     DOUBT,
-    NOWHERE,
     Evidence,
     answerable,
     evidence,
@@ -251,9 +250,13 @@ class GraphRetriever:
         likely = answerable(self.evidence(query, scored, by_meaning=False))
         if query.vector is None or (likely > DOUBT and not mostly_nowhere(query, match, {})):
             return likely
-        likely = answerable(self.evidence(query, scored))
+        return answerable(self.evidence(query, scored), nowhere=self.nowhere(query, scored))
+
+    def nowhere(self, question: Query | str, scored: ScoredCandidates) -> bool:
+        """Whether most words of a question are nowhere in the catalog, and near nothing in it."""
+        query = self._searcher.analyse(question)
         near = self._near(query, scored)
-        return min(likely, NOWHERE) if mostly_nowhere(query, match, near) else likely
+        return scored.match is None or mostly_nowhere(query, scored.match, near)
 
     def evidence(
         self, question: Query | str, scored: ScoredCandidates, *, by_meaning: bool = True
@@ -265,7 +268,8 @@ class GraphRetriever:
         usual = None if query.vector is None else self._searcher.usual_cosine(query)
         near = self._near(query, scored) if by_meaning else {}
         best = float(scored.first.max()), float(scored.probabilities.max())
-        return evidence(query, scored.match, best, usual, near)
+        group = scored.groups[0].places if scored.groups else range(len(scored.candidates))
+        return evidence(query, scored.match, best, group, usual, near)
 
     def _uncovered(self, query: Query, scored: ScoredCandidates) -> list[str]:
         """The words of a question that no candidate covers."""
