@@ -19,7 +19,7 @@ from dovetail.ports import Json
 
 # Cells that a job reads, about, and what a question costs besides, in cells. Both depend on the
 # catalog alone, as does below how many cells everything is read here.
-_CELLS, _EACH, _FEW = 1 << 22, 1 << 10, 1 << 20
+_CELLS, _EACH, _FEW = 1 << 22, 1 << 13, 1 << 20
 
 
 class DistributedRows:

@@ -39,6 +39,8 @@ FOLDER = "postings"
 # Raised whenever the same tables would make another segment.
 _VERSION = 4
 _ALIGNMENT = 64
+# Bytes of an array that are written at a time: a mapped one takes up no more memory.
+_AT_ONCE = 1 << 24
 # Where the shapes of the arrays begin, behind the names of the tables.
 _SHAPES = b'"arrays":'
 # Names that segments are stored by, and those of unfinished ones.
@@ -203,8 +205,10 @@ def save_segment(folder: Path, segment: IndexSegment) -> None:
             file.write(json.dumps({"tables": segment.tables, "arrays": listed}).encode() + b"\n")
             for _, _, array in arrays:
                 file.seek(_aligned(file.tell()))
-                file.write(array.data)
-                release_pages(array)
+                raw = array.reshape(-1).view(np.uint8)
+                for at in range(0, len(raw), _AT_ONCE):
+                    file.write(raw[at : at + _AT_ONCE].data)
+                    release_pages(raw)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
