@@ -12,7 +12,7 @@ CORPORA := .bench/data
 # A file of tests stays in one process, which makes its fixtures once.
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help demo test test-fast setup check lint types imports docs recording site bench-profile bench-index bench-workers bench-joins \
+.PHONY: help demo test test-fast setup check lint types imports docs recording site bench-profile bench-index bench-workers bench-memory bench-joins \
 	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-written-down bench-serve bench-page screenshots bench-data bench bench-llm soak fit clean
 
 help: ## show the tasks
@@ -61,6 +61,9 @@ bench-index: $(VENV)/.dev ## CPU per column of every stage, 10k to 200k columns 
 
 bench-workers: $(VENV)/.dev ## task times of a real run, scheduled on 1 to 64 workers; COLUMNS=10000000 as if there were as many
 	$(BIN)/python -m benchmarks.workers $(if $(COLUMNS),--columns $(COLUMNS))
+
+bench-memory: $(VENV)/.dev ## the driver's memory over 18 columns of ever more values; VALUES=30000000
+	$(BIN)/python -m benchmarks.driver_memory $(if $(VALUES),--values $(VALUES))
 
 bench-joins: $(VENV)/.dev ## all inclusion dependencies against sets, SQL and the lower bound, 1k to 50k columns
 	$(BIN)/python benchmarks/joins.py

@@ -7,8 +7,8 @@
 Two worker processes of this machine do every job that an engine is given. Sampled, every five
 milliseconds, is the memory of this process alone: its own (`RssAnon`), and pages of files that it
 has mapped (`RssFile`, which the system may take back; the libraries are among them, about 100 MB).
-Told is the peak of each stage. The tables have keys and references, keys that join by case alone, a
-composite key, and a copy that makes a family.
+Told is the peak of each stage. The tables have keys and references, keys that join under a
+transform alone, a composite key, and a copy that makes a family.
 """
 
 from __future__ import annotations

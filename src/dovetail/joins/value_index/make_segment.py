@@ -93,6 +93,7 @@ def _offsets(parts: Iterable[IndexPart]) -> Iterator[Ints]:
     before = 0
     for part in parts:
         ends = before + np.cumsum(part.times, dtype=np.int64)
+        release_pages(part.times)
         before = int(ends[-1]) if len(ends) else before
         yield ends
 

@@ -45,6 +45,10 @@ class Signatures:
     first: Hashes
 
 
+# Bitmaps whose bits are counted at a time.
+_AT_ONCE = 1 << 12
+
+
 def smallest_hashes(value_hashes: Sequence[Hashes]) -> Hashes:
     """The few smallest hashes of each column, again and again where it has fewer."""
     smallest = np.zeros((len(value_hashes), _SMALLEST), dtype=np.uint64)
@@ -59,9 +63,10 @@ def make_signatures(smallest: Hashes, empty: Flags, bitmaps: Bitmaps) -> Signatu
 
     `smallest` are the few smallest hashes of each column; `empty` flags those without values.
     """
-    holders = np.array(
-        [np.bitwise_count(bitmap).sum(dtype=np.int64) for bitmap in bitmaps], dtype=np.int64
-    )
+    holders = np.zeros(len(bitmaps), dtype=np.int64)
+    for at in range(0, len(bitmaps), _AT_ONCE):
+        part = slice(at, at + _AT_ONCE)
+        holders[part] = np.bitwise_count(bitmaps[part]).sum(axis=1, dtype=np.int64)
     order = np.argsort(-holders, kind="stable")
     column = np.lexsort((smallest[:, 0], empty))
     words = _transposed(bitmaps[order], len(smallest))[column]
