@@ -3,7 +3,7 @@
     python -m benchmarks.on_gpu FOLDER DATA ... --model WEIGHTS [--sample N] [--seconds N]
         [--tokenizer FOLDER]
 
-For each corpus three jobs run side by side: the systems of each setup, and ReAct and ARM by
+For each corpus three jobs run side by side: the systems of each setup, and of ours ReAct and ARM by
 themselves, whose every round is a pass (benchmarks/with_model.py). Each job has its own requests
 and its own process that answers them (benchmarks/run_batch.py): one process alone leaves most of a
 large GPU idle. Where NVIDIA's MPS is there, the processes share the GPU through it, which answered
@@ -29,7 +29,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.setups import AGENTS, SETUPS
+from benchmarks.setups import AGENTS, SETUPS, Setup
 from benchmarks.with_model import replies, waiting
 
 from dovetail.models.replay import RESPONSES
@@ -73,16 +73,23 @@ class Job:
 
 
 def jobs(folder: Path, corpora: Sequence[str]) -> Iterator[Job]:
-    """What runs side by side: the agents of all setups are one job of a corpus."""
+    """What runs side by side: a job for each setup of a corpus, the agents of ours in one apart.
+
+    Where tables have purposes all systems are one job: by other purposes they would ask otherwise.
+    """
     for corpus in corpora:
         name = Path(corpus).name
         for setup in SETUPS:
-            others = [each.name for each in setup.systems if each.name not in AGENTS]
-            systems = [part for each in others for part in ("--system", each)]
-            place = folder / f"{name}-{setup.name}"
-            yield Job(place, corpus, ("--setup", setup.name, *systems))
-        agents = [part for each in AGENTS for part in ("--system", each)]
-        yield Job(folder / f"{name}-agents", corpus, tuple(agents))
+            apart = () if setup.purposes else AGENTS
+            kept = [each.name for each in setup.systems if each.name not in apart]
+            yield _job(folder / f"{name}-{setup.name}", corpus, setup, kept)
+            if apart:
+                yield _job(folder / f"{name}-{setup.name}-agents", corpus, setup, apart)
+
+
+def _job(place: Path, corpus: str, setup: Setup, systems: Sequence[str]) -> Job:
+    named = [part for each in systems for part in ("--system", each)]
+    return Job(place, corpus, ("--setup", setup.name, *named))
 
 
 def prepare(job: Job) -> None:

@@ -29,9 +29,12 @@ or GPT-4o-mini for SQL, and UAE-Large-V1 for vectors; none of them can be had he
 and Qwen2.5-Coder-1.5B-Instruct where a model is asked. Bird's contents are complete for one
 database of eleven, so rows of ours with a model are about that one (superhero, 129 questions); 27
 of Bird's 75 tables and most of Beaver's have no rows here. MMQA is a third of its questions, as in
-the paper, but not the same draw. `core-t` is CORE-T's prompt and adjustment over our search and
-joins; how `core-t:paper` is measured with a model stands in [evaluation](../evaluation.md). In
-paired tests `graph` stands in CORE-T's place. p = 0.0001 and 0.001 stand for anything below.
+the paper, but not the same draw. Rows of ours with a model are over samples of 300 questions of
+Spider and 300 of MMQA, drawn with seed 42. *The paper's setup*: tables have purposes by that small
+model, and are embedded with them and their rows. `core-t` is CORE-T's prompt and adjustment over
+our search and joins; how `core-t:paper` is measured with a model stands in
+[evaluation](../evaluation.md). In paired tests `graph` stands in CORE-T's place. p = 0.0001 and
+0.001 stand for anything below.
 † in-sample, ‡ chosen in view: see [results](../results.md).
 """
 CORPORA = {"bird": "bird_dev", "spider": "spider_dev", "mmqa": "mmqa", "beaver": "beaver"}

@@ -16,11 +16,20 @@ def systems(options: tuple[str, ...]) -> list[str]:
 
 def test_every_system_of_every_setup_is_in_one_job(tmp_path: Path) -> None:
     found = list(jobs(tmp_path, ["data/spider"]))
-    assert [job.folder.name for job in found] == ["spider-ours", "spider-paper", "spider-agents"]
-    *main, agents = found
-    for job, setup in zip(main, SETUPS, strict=True):
-        named = [*systems(job.options), *systems(agents.options)]
+    assert [job.folder.name for job in found] == [
+        "spider-ours", "spider-ours-agents", "spider-paper",
+    ]  # fmt: skip
+    for setup in SETUPS:
+        named = [
+            name for job in found if job.options[1] == setup.name for name in systems(job.options)
+        ]
         assert sorted(named) == sorted({system.name for system in setup.systems})
+
+
+def test_systems_that_read_purposes_share_them(tmp_path: Path) -> None:
+    for setup in SETUPS:
+        own = [job for job in jobs(tmp_path, ["a"]) if job.options[1] == setup.name]
+        assert len(own) == (1 if setup.purposes else 2)
 
 
 def test_a_job_asks_and_answers_in_the_same_folder(tmp_path: Path) -> None:
