@@ -3,7 +3,8 @@
     python benchmarks/fit_graph.py MMQA --apart SPIDER
 
 MMQA holds the databases of Spider's dev set. Without their questions nothing of Spider, Bird or
-Beaver is in the fit. Users fit nothing: the printed weights stand in retrieve/graph/selector.py.
+Beaver is in the fit. Users fit nothing: the printed weights stand in
+retrieve/graph/scored_candidates.py.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ from dovetail.domain import TableId
 from dovetail.retrieve.graph.belonging import Belonging, Pairs, belonging
 from dovetail.retrieve.graph.features import features
 from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
-from dovetail.retrieve.graph.selector import CANDIDATES, predict
+from dovetail.retrieve.graph.scored_candidates import predict
+from dovetail.retrieve.graph.selector import CANDIDATES
 from dovetail.retrieve.graph.set_features import PAIR_FEATURES, SET_FEATURES, set_input
 from dovetail.retrieve.opening import searcher_of
 from dovetail.settings import Settings

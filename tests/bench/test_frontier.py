@@ -10,7 +10,8 @@ from dovetail.bench.measures import Retrieval
 from dovetail.bench.questions import Question
 from dovetail.domain import Candidate, TableId
 from dovetail.retrieve.graph.features import FEATURES
-from dovetail.retrieve.graph.selector import GraphRetriever, ScoredCandidates, predict
+from dovetail.retrieve.graph.scored_candidates import ScoredCandidates, predict
+from dovetail.retrieve.graph.selector import GraphRetriever
 from tests.support.scripted import shop_searcher
 
 WEATHER, SHELF = "weather", "empty_shelf"  # nothing joins them

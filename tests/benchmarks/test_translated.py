@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 from benchmarks.translated import as_name, is_translation, read_names, write
 
 from dovetail.bench.datasets import open_dataset
-from dovetail.ports import Completion, Json, Message
+from tests.support.scripted import playing
 
 WORDS = {
     "singer": "Sänger",
@@ -21,23 +20,6 @@ WORDS = {
     "How many singers are there?": "Wie viele Sänger gibt es?",
     "Which singer has a song?": "Deutschland",
 }
-
-
-class Dictionary:
-    """A model that knows a few translations, and asks nobody."""
-
-    model_id = "dictionary"
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Json | None = None,
-        max_tokens: int = 1024,
-        logprobs: bool = False,
-    ) -> Completion:
-        del schema, max_tokens, logprobs
-        return Completion(WORDS[messages[-1].content], 1, 1, 0.0)
 
 
 def corpus(folder: Path) -> Path:
@@ -61,7 +43,9 @@ def corpus(folder: Path) -> Path:
 
 def test_names_questions_gold_tables_and_keys_are_translated(tmp_path: Path) -> None:
     into = tmp_path / "german"
-    assert write(str(corpus(tmp_path / "english")), into, Dictionary(), "German") == 1
+    with playing(lambda messages: WORDS[messages[-1]["content"]]) as endpoint:
+        left_out = write(str(corpus(tmp_path / "english")), into, endpoint.llm, "German")
+    assert left_out == 1
     assert read_names(into / "databases" / "music" / "music.sqlite") == {
         "sänger": ["sänger_id", "Name"],
         "das_lied": ["Name", "sänger_id"],

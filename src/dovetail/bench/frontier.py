@@ -19,7 +19,8 @@ from dovetail.bench.datasets import Dataset, database_of
 from dovetail.bench.measures import Retrieval, Score, retrieval, score
 from dovetail.bench.questions import Question
 from dovetail.offline.progress import Progress, ProgressCallback
-from dovetail.retrieve.graph.selector import GraphRetriever, ScoredCandidates
+from dovetail.retrieve.graph.scored_candidates import ScoredCandidates
+from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.graph.set_scorer import SetScorer
 from dovetail.retrieve.opening import searcher_of
 from dovetail.settings import Settings

@@ -20,14 +20,8 @@ from dovetail.errors import UsageError
 from dovetail.ports import Retriever
 from dovetail.retrieve.graph.connect import ConnectedSet, LinkGraph
 from dovetail.retrieve.graph.features import FEATURES
-from dovetail.retrieve.graph.selector import (
-    BIAS,
-    WEIGHTS,
-    GraphRetriever,
-    confidence,
-    pick,
-    predict,
-)
+from dovetail.retrieve.graph.scored_candidates import BIAS, WEIGHTS, predict
+from dovetail.retrieve.graph.selector import GraphRetriever, confidence, pick
 from dovetail.retrieve.registry import open_retriever
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher

@@ -18,7 +18,8 @@ from dovetail.domain import TableId, TableSet
 from dovetail.ports import Json
 from dovetail.retrieve.column_relevance import by_relevance
 from dovetail.retrieve.graph.features import FEATURES
-from dovetail.retrieve.graph.selector import COEFFICIENTS, GraphRetriever, ScoredCandidates
+from dovetail.retrieve.graph.scored_candidates import COEFFICIENTS, ScoredCandidates
+from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.graph.set_features import PAIR_FEATURES, SET_FEATURES, SetInput
 from dovetail.retrieve.graph.set_scorer import SetScorer, shipped
 from dovetail.retrieve.trace import EXPLANATION

@@ -11,7 +11,7 @@ and has its figures.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,6 @@ from dovetail.domain import (
     NOTHING_FITS,
     UNCOVERED,
     Alternative,
-    Candidate,
     Chosen,
     TableId,
     TableSet,
@@ -38,15 +37,15 @@ from dovetail.retrieve.graph.answerable import (
     mostly_nowhere,
     uncovered_words,
 )
-from dovetail.retrieve.graph.belonging import Belonging, Pairs
+from dovetail.retrieve.graph.belonging import Belonging
 from dovetail.retrieve.graph.connect import ConnectedSet, Connector, LinkGraph
 from dovetail.retrieve.graph.direct import without_needless
 from dovetail.retrieve.graph.features import FEATURES, features
-from dovetail.retrieve.graph.groups import Group, groups
 from dovetail.retrieve.graph.home import apart, stay_home, system_of
-from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
-from dovetail.retrieve.graph.set_features import SetInput, set_input
-from dovetail.retrieve.graph.set_scorer import SetScorer, shipped
+from dovetail.retrieve.graph.query_match import QueryMatcher
+from dovetail.retrieve.graph.scored_candidates import ScoredCandidates, predict
+from dovetail.retrieve.graph.set_features import set_input
+from dovetail.retrieve.graph.set_scorer import shipped
 from dovetail.retrieve.graph.word_meaning import WordMeaning
 from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.registry import factory_with
@@ -55,22 +54,6 @@ from dovetail.search.fusion import Floats
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 
-# What a unit of each feature adds to the logit, the log-odds that a candidate is needed. Fitted by
-# logistic regression on the 2,884 questions of MMQA over databases that are not in Spider's dev
-# set, and on nothing else: `benchmarks/fit_graph.py` prints them.
-WEIGHTS = {
-    "gap": 1.54,
-    "new_words": 1.06,
-    "new_values": 2.12,
-    "best_words": 2.64,
-    "name": 0.42,
-    "column": 0.48,
-    "column_gap": 1.94,
-    "gain": 5.42,
-    "group_gap": 7.54,
-    "plain_values": 1.30,
-}
-BIAS = -2.11
 BREADTH, CANDIDATES = 0.65, 16
 # How much likelier tables must be that come in together with connectors: these cost precision too.
 _CONNECTED = 2.0
@@ -78,62 +61,6 @@ _CONNECTED = 2.0
 _NEAREST = 3
 # Features under the names that traces had before.
 _FORMER_NAMES = {"new_values": "new_literals", "plain_values": "lone_literals"}
-
-# The weights in the order of the features, the bias last.
-COEFFICIENTS = (*(WEIGHTS[name] for name in FEATURES), BIAS)
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredCandidates:
-    """The candidates of a question, with their features and the probability that each is needed.
-
-    `match`, `pairs` and `given` are what the probabilities come from; `groups` are the candidates
-    that belong together, the likeliest group first.
-    """
-
-    candidates: Sequence[Candidate]
-    features: Floats
-    probabilities: Floats
-    match: QueryMatch | None = None
-    pairs: Pairs | None = None
-    given: SetInput | None = None
-    groups: tuple[Group, ...] = ()
-
-    @property
-    def first(self) -> Floats:
-        """The first probability of each candidate, by itself."""
-        return predict(self.features)
-
-    def by(self, scorer: SetScorer) -> ScoredCandidates:
-        """The same candidates with the probabilities that a scorer gives them."""
-        if self.given is None or self.match is None or self.pairs is None:
-            return self
-        probabilities = scorer.probabilities(self.given)
-        found = tuple(groups(probabilities, self.pairs, self.match))
-        return replace(self, probabilities=probabilities, groups=found)
-
-    @property
-    def meant(self) -> frozenset[int]:
-        """The places of the candidates in groups that the question means; all without groups."""
-        if not self.groups:
-            return frozenset(range(len(self.candidates)))
-        return frozenset(place for group in self.groups if group.meant for place in group.places)
-
-    @property
-    def tables(self) -> list[TableId]:
-        return [one.table for one in self.candidates]
-
-    @property
-    def by_table(self) -> dict[TableId, float]:
-        """The probability of each candidate."""
-        return dict(zip(self.tables, self.probabilities.tolist(), strict=True))
-
-
-def predict(rows: Floats, coefficients: Sequence[float] = COEFFICIENTS) -> Floats:
-    """The probability that each candidate is needed, from its row of features."""
-    logit = rows @ np.array(coefficients[:-1]) + coefficients[-1]
-    probabilities: Floats = (1 / (1 + np.exp(-logit))).astype(np.float32)
-    return probabilities
 
 
 def cut(breadth: float) -> float:
