@@ -57,7 +57,7 @@ bench-profile: $(VENV)/.dev ## profiling speed against its lower bound, on 1e7 a
 	$(BIN)/python benchmarks/profiling.py
 
 bench-index: $(VENV)/.dev ## CPU per column of every stage, 10k to 200k columns in one SQLite file
-	$(BIN)/python benchmarks/index.py
+	$(BIN)/python -m benchmarks.index
 
 bench-workers: $(VENV)/.dev ## task times of a real run, scheduled on 1 to 64 workers; COLUMNS=10000000 as if there were as many
 	$(BIN)/python -m benchmarks.workers $(if $(COLUMNS),--columns $(COLUMNS))

@@ -1,12 +1,13 @@
 """What does indexing cost per column, stage by stage? With all tables in one SQLite file.
 
-    python benchmarks/index.py [--lakes 10k,spider2] [--stages profile,joins,search] [--json]
+    python -m benchmarks.index [--lakes 10k,spider2] [--stages profile,joins,search] [--json]
 
 Lakes of tiny tables (20 columns, five rows) are generated from a seed below .bench/ and kept there;
 spider2 (5,105 tables, 193,113 columns) is taken from .bench/data where `make bench-data` unpacked
-it, or from the file that --spider2 names. Every lake is indexed in a process of its own, so that
-peak memory is its own. CPU seconds count all processes. A cost that does not depend on how many
-other tables there are shows as the same CPU per column in every lake.
+it, or from the file that --spider2 names. systems-200k, systems-2m and the like are tables of ten
+rows with everyday names and keys, a thousand to a file (`small_tables.py`). Every lake is indexed
+in a process of its own, so that peak memory is its own. CPU seconds count all processes. A cost
+that does not depend on how many other tables there are is the same per column in every lake.
 
 profile       tables listed, read and profiled, the catalog written
 joins         join evidence
@@ -35,17 +36,29 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import small_tables
+
 HERE = Path(__file__).resolve()
 BENCH = HERE.parent.parent / ".bench"
 SPIDER2 = BENCH / "data" / "spider2" / "databases" / "snowflake" / "snowflake.sqlite"
 COLUMNS, ROWS = 20, 5
 # The synthetic lakes, by the number of their tables.
 LAKES = {"1k": 50, "10k": 500, "50k": 2_500, "200k": 10_000}
+# The same of small tables in many files, whose names and keys are as companies have them.
+SYSTEMS = {
+    "systems-10k": 500,
+    "systems-50k": 2_500,
+    "systems-200k": 10_000,
+    "systems-2m": 100_000,
+}
 STAGES = ("profile", "joins", "search")
 
 
 def generate(name: str, seed: int = 1) -> Path:
     """Write a lake: keys, references, numbers, codes, words and dates, as SQLite declares them."""
+    if name in SYSTEMS:
+        small_tables.generate(BENCH / "index" / name, SYSTEMS[name], seed)
+        return BENCH / "index" / name / "lake"
     path = BENCH / "index" / f"{name}.sqlite"
     if path.exists():
         return path
@@ -190,7 +203,7 @@ def peak_megabytes() -> float:
 
 def measure(path: Path, stages: str) -> dict[str, Any]:
     """Index a file in a process of its own."""
-    command = [sys.executable, str(HERE), "--file", str(path), "--stages", stages]
+    command = [sys.executable, "-m", "benchmarks.index", "--file", str(path), "--stages", stages]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     result: dict[str, Any] = json.loads(done.stdout)
     return result
@@ -213,7 +226,9 @@ def report(name: str, result: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--lakes", default="10k,50k,200k,spider2", help=f"of {', '.join(LAKES)}")
+    parser.add_argument(
+        "--lakes", default="10k,50k,200k,spider2", help=f"of {', '.join([*LAKES, *SYSTEMS])}"
+    )
     parser.add_argument("--stages", default=",".join(STAGES), help="profile comes first, always")
     parser.add_argument("--spider2", type=Path, default=SPIDER2, help="that corpus as one file")
     parser.add_argument("--server", metavar="URL", help="index a PostgreSQL server, nothing else")
