@@ -24,14 +24,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -123,8 +123,8 @@ def index(path: Path | str, stages: list[str]) -> dict[str, Any]:
                 search="search" in stages,
             )
 
-        summary = update()
-        peak = peak_megabytes()
+        with PeakMemory() as peak:
+            summary = update()
         began, spent = time.perf_counter(), sum(os.times()[:4])
         update()
         again = {"seconds": time.perf_counter() - began, "cpu": sum(os.times()[:4]) - spent}
@@ -137,7 +137,7 @@ def index(path: Path | str, stages: list[str]) -> dict[str, Any]:
             "tables": len(summary.catalog),
             "columns": columns,
             "skipped": len(summary.skipped),
-            "peak_mb": peak,
+            "peak_mb": peak.megabytes,
             "stages": {**times, "again": again},
         }
 
@@ -192,13 +192,47 @@ def index_server(url: str, tables: int) -> dict[str, Any]:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
-def peak_megabytes() -> float:
-    """Memory at most: this process's peak, and its largest child's for every processor."""
-    own, child = (
-        resource.getrusage(who).ru_maxrss
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    return (own + child * (os.cpu_count() or 1)) / 1024
+class PeakMemory:
+    """The most memory that this process and its children had at once, looked at every second.
+
+    A page that several of them map counts once (`Pss` of Linux), and so do pages of files.
+    """
+
+    def __init__(self) -> None:
+        self.megabytes = 0.0
+        self._done = Event()
+        self._looking = Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> PeakMemory:
+        self._looking.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._looking.join()
+
+    def _look(self) -> None:
+        while not self._done.wait(1):
+            now = sum(_proportional_kilobytes(process) for process in _family(os.getpid()))
+            self.megabytes = max(self.megabytes, now / 1024)
+
+
+def _family(process: int) -> list[int]:
+    """A process and all that it started."""
+    found = [process]
+    for children in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in children.read_text().split():
+                found += _family(int(child))
+    return found
+
+
+def _proportional_kilobytes(process: int) -> int:
+    with suppress(OSError):
+        for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1])
+    return 0
 
 
 def measure(path: Path, stages: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from dovetail.domain import TableId
 from dovetail.joins import cache, stored
 from dovetail.joins.cache import edges_among, join_edges, work_out
 from dovetail.joins.column_arrays import ColumnArrays, Ints
-from dovetail.joins.inclusion import candidates, count_shared, fresh_candidates
+from dovetail.joins.inclusion import candidates, confinement, count_shared, fresh_candidates
 from dovetail.joins.scoring import foreign_key
 from dovetail.joins.scoring.registry import SCORINGS
 from dovetail.offline.pipeline import update
@@ -104,6 +104,38 @@ def test_an_update_is_a_rebuild(first: dict[str, str], steps: list[dict[str, str
             rebuilt = dovetail.build(str(folder), into=Path(name) / f"rebuilt{number}")
             for known in SCORINGS:
                 assert join_edges(updated, known.name) == work_out(rebuilt, known.name)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=25)
+@given(
+    st.dictionaries(st.sampled_from(TABLES), contents(), min_size=2),
+    st.lists(STEP, min_size=1, max_size=4),
+    st.integers(0, 4),
+)
+def test_an_update_is_a_rebuild_where_columns_are_confined_to_their_sources(
+    first: dict[str, str], steps: list[dict[str, str | None]], few: int
+) -> None:
+    """Names and values become everyday ones as tables come, and cease to be as tables go."""
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cache, "_MOST_FRESH", 1)
+        patch.setattr(foreign_key, "_MOST_FRESH", 1)
+        patch.setattr(confinement, "_EVERYDAY", 1.2)
+        patch.setattr(confinement, "_FEW_KEYS", few)
+        folders = [Path(name) / source for source in ("north", "south")]
+        for folder in folders:
+            folder.mkdir()
+            (folder / "always.csv").write_text("always_id,customer_id\n1,2\n2,3\n3,3\n")
+        sources = [str(folder) for folder in folders]
+        for number, step in enumerate((dict[str, str | None](first), *steps)):
+            for table, text in step.items():
+                file = folders[TABLES.index(table) % 2] / f"{table}.csv"
+                file.unlink(missing_ok=True)
+                if text is not None:
+                    file.write_text(text)
+            updated = dovetail.build(*sources, into=Path(name) / "updated")
+            rebuilt = dovetail.build(*sources, into=Path(name) / f"rebuilt{number}")
+            assert join_edges(updated) == work_out(rebuilt)
 
 
 @pytest.mark.slow

@@ -141,7 +141,7 @@ def _work_out(
         edges = structural_edges(arrays, edges, checks)
         viewed = ViewedColumns.of(catalog, arrays)
         postings = state.postings if state else Postings.of(catalog)
-        edges = transformed_edges(arrays, viewed, edges, postings, DEFAULT_WEIGHTS)
+        edges = transformed_edges(arrays, viewed, edges, postings, DEFAULT_WEIGHTS, scored.unlikely)
         return Snapshot(now, in_order(edges), scored.counted), rows.complete
 
 

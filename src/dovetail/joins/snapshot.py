@@ -26,7 +26,7 @@ from dovetail.joins.scoring.scored_pairs import CountedPairs
 from dovetail.joins.stored import SCHEMA, StoredEdges, read_rows
 
 _TABLES = b"tables"
-_COUNTED = ("child", "parent", "shared", "rows", "rarity")
+_COUNTED = ("child", "parent", "shared", "rows", "rarity", "confined")
 
 # A table's contents, by source, name, digest and number of columns.
 TableVersion = tuple[str, str, str, int]
@@ -66,10 +66,12 @@ class Snapshot:
         there = number >= 0
         rarity = np.full(sum(table[3] for table in now), np.nan)
         rarity[number[there]] = self.counted.rarity[there]
+        confined = np.zeros(len(rarity), dtype=np.bool_)
+        confined[number[there]] = self.counted.confined[there]
         before = self.counted.candidates
         left = before.take(there[before.child] & there[before.parent])
         child, parent = number[left.child], number[left.parent]
-        return CountedPairs(Candidates(child, parent, left.shared, left.rows), rarity)
+        return CountedPairs(Candidates(child, parent, left.shared, left.rows), rarity, confined)
 
 
 def _renumbered(before: Sequence[TableVersion], now: Sequence[TableVersion]) -> Ints:
@@ -96,6 +98,7 @@ def write(path: Path, snapshot: Snapshot) -> None:
             shared=found.shared,
             rows=found.rows,
             rarity=snapshot.counted.rarity,
+            confined=snapshot.counted.confined,
         )
         beside.replace(path.with_suffix(".npz"))
     write_edges(path, snapshot.edges, {_TABLES: json.dumps(snapshot.tables)})
@@ -149,6 +152,6 @@ def read(path: Path) -> Snapshot:
     counted = None
     with suppress(*DAMAGE), path.with_suffix(".npz").open("rb") as file:
         with np.load(file, allow_pickle=False) as stored:
-            *pairs, rarity = (stored[name] for name in _COUNTED)
-        counted = CountedPairs(Candidates(*pairs), rarity)
+            *pairs, rarity, confined = (stored[name] for name in _COUNTED)
+        counted = CountedPairs(Candidates(*pairs), rarity, confined)
     return Snapshot(tables, list(StoredEdges(rows)), counted)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in
 from dovetail.joins.inclusion import candidates, count_shared, grouping
 from dovetail.joins.inclusion.candidates import find_candidates
+from dovetail.joins.inclusion.confinement import Confinement
 from tests.support.column_arrays import COLUMNS, arrays_of, as_dict
 
 
@@ -81,6 +82,30 @@ def test_counts_of_rows_beyond_single_precision_are_exact() -> None:
         patch.setattr(count_shared, "_BUSY", 1)
         found = find_candidates(arrays, np.zeros(2, dtype=np.bool_))
     assert as_dict(found) == {(0, 1): (2, 2**24 + 1)}
+
+
+@settings(deadline=None, max_examples=100)
+@given(COLUMNS, st.integers(0, 2**16), st.booleans())
+def test_candidates_of_confined_columns_are_the_keys_of_their_source(
+    columns: list[tuple[set[int], int, bool]], seed: int, alike: bool
+) -> None:
+    if not columns:
+        return
+    sets, tables, unique = (list(part) for part in zip(*columns, strict=True))
+    if alike:  # equal sets in several sources
+        sets = [sets[place % 3 % len(sets)] for place in range(len(sets))]
+    arrays = arrays_of(sets, tables, unique)
+    random = np.random.default_rng(seed)
+    sources = random.integers(0, 3, len(arrays.ids))[arrays.table]
+    confined = Confinement(random.random(len(arrays)) < 0.6, sources)
+    nothing = np.zeros(len(arrays), dtype=np.bool_)
+    found = find_candidates(arrays, nothing, confined=confined)
+    expected = {
+        (child, parent): counts
+        for (child, parent), counts in brute_force(arrays).items()
+        if not confined.confined[child] or sources[child] == sources[parent]
+    }
+    assert as_dict(found) == expected
 
 
 @settings(deadline=None, max_examples=60)

@@ -55,3 +55,23 @@ def test_the_keys_that_match_are_those_looked_up(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(name_match, "_TOGETHER", together)
         assert NameMatch(arrays, keys)(child, parent).tolist() == expected
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=8),
+    NAMES,
+    st.integers(0, 8),
+)
+def test_whether_keys_are_more_than_a_few_is_told_without_a_list(
+    keys: list[tuple[str, str]], column: str, few: int
+) -> None:
+    tables, names = zip(*keys, strict=True)
+    count = len(keys)
+    arrays = replace(
+        arrays_of([{1}] * count, list(range(count)), [True] * count),
+        ids=[TableId("s", table) for table in tables],
+        name=list(names),
+    )
+    lookup = NameLookup(arrays, np.arange(count))
+    assert lookup.names_more_than(column, few) == (len(lookup.keys_named_by(column)) > few)

@@ -18,6 +18,7 @@ from dovetail.domain import TableId
 from dovetail.hashing import mix
 from dovetail.joins.column_arrays import ColumnArrays, Thresholds
 from dovetail.joins.graph import JoinGraph
+from dovetail.joins.inclusion import confinement
 from dovetail.joins.inclusion.candidates import BoundCheck, find_candidates
 from dovetail.joins.inclusion.grouping import Groups
 from dovetail.joins.scoring.features import PairFeatures, local_logits
@@ -168,7 +169,47 @@ def test_equal_competitors_share_the_odds(tmp_path: Path) -> None:
     assert alone > 0.95 > max(doubt[True])
     both = between(dovetail.build(*sources, into=tmp_path / "pool", settings=Settings()))
     assert both[True] == [pytest.approx(alone, abs=0.01)] * 2
-    assert max(both[False]) < 0.01
+    assert max(both[False], default=0) < 0.01
+
+
+def test_a_tenant_joins_with_its_own_tables_however_many_tenants_there_are(tmp_path: Path) -> None:
+    """The same schema and the same small numbers in every database, and one name of its own."""
+    tenants = [f"tenant_{number}" for number in range(6)]
+    for number, name in enumerate(tenants):
+        with closing(sqlite3.connect(tmp_path / f"{name}.sqlite")) as connection:
+            connection.execute("CREATE TABLE customer (customer_id INTEGER, name TEXT)")
+            connection.execute("CREATE TABLE orders (order_id INTEGER, customer_id INTEGER)")
+            rows = [(n, f"{name} {n}") for n in range(1, 11)]
+            connection.executemany("INSERT INTO customer VALUES (?, ?)", rows)
+            refs = [(n, n % 10 + 1) for n in range(1, 11)]
+            connection.executemany("INSERT INTO orders VALUES (?, ?)", refs)
+            if number == 2:
+                connection.execute("CREATE TABLE turbine (turbine_id INTEGER, site TEXT)")
+                sites = [(n, f"site {n}") for n in range(1, 11)]
+                connection.executemany("INSERT INTO turbine VALUES (?, ?)", sites)
+            if number == 4:
+                connection.execute("CREATE TABLE repair (note TEXT, turbine_id INTEGER)")
+                repairs = [(f"repair {n}", n % 10 + 1) for n in range(20)]
+                connection.executemany("INSERT INTO repair VALUES (?, ?)", repairs)
+            connection.commit()
+    sources = [str(tmp_path / f"{name}.sqlite") for name in tenants]
+
+    def joined(into: str) -> set[tuple[str, str, str]]:
+        catalog = dovetail.build(*sources, into=tmp_path / into)
+        return {
+            (edge.left.name, edge.right.name, str(edge.left.source == edge.right.source))
+            for edge in JoinGraph.of(catalog).edges
+            if edge.score > 0.5
+        }
+
+    expected = {("orders", "customer", "True"), ("repair", "turbine", "False")}
+    assert joined("free") == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(confinement, "_EVERYDAY", 3)
+        patch.setattr(confinement, "_FEW_KEYS", 4)
+        assert joined("confined") == expected
+        patch.setattr(confinement, "_FEW_KEYS", 0)  # then the turbines are out of sight
+        assert joined("shut in") == expected - {("repair", "turbine", "False")}
 
 
 def test_dense_ids_go_by_names_and_copies_are_not_referred_to(tmp_path: Path) -> None:

@@ -96,6 +96,27 @@ class SketchIndex:
         """Where in `sets` those begin and end that hold each of some sketch values."""
         return self._starts[places], self._starts[places + 1]
 
+    def divide(self, parts: Ints) -> None:
+        """Count every set as several: part `n` of all has the values of set `parts[n]`."""
+        by_set = np.argsort(parts, kind="stable")
+        ends = np.searchsorted(parts[by_set], [self._sets, self._sets + 1])
+        place = np.repeat(np.arange(len(self.holders)), self.holders)
+        every = np.repeat(place, ends[1] - ends[0]) * len(parts) + by_set[spans(ends[0], ends[1])]
+        every.sort()
+        place = every // max(len(parts), 1)
+        self._sets = (every - place * len(parts)).astype(np.int32)
+        self.holders = np.bincount(place, minlength=len(self.holders))
+        self._starts = np.concatenate([[0], np.cumsum(self.holders)])
+
+    def within(self, begin: Ints, end: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints]:
+        """Ranges of `sets` narrowed to the sets from a first one to before a last."""
+        place = np.searchsorted(self._starts, begin, side="right") - 1
+        count = int(self._sets.max(initial=0)) + 1
+        every = np.repeat(np.arange(len(self.holders)), self.holders) * count + self._sets
+        low = np.searchsorted(every, place * count + np.minimum(first, count))
+        high = np.searchsorted(every, place * count + np.minimum(last, count))
+        return np.clip(low, begin, end), np.clip(high, begin, end)
+
     @property
     def sets(self) -> npt.NDArray[np.int32]:
         """The sets that hold the first sketch value, then those that hold the second, and so on."""

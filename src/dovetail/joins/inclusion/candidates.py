@@ -27,6 +27,7 @@ from dovetail.joins.column_arrays import (
 )
 from dovetail.joins.distributed.distributed_columns import DistributedColumns
 from dovetail.joins.inclusion.bottom_k import SketchIndex
+from dovetail.joins.inclusion.confinement import Confinement
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
 from dovetail.joins.inclusion.grouping import BLOCK, Groups, in_parts, products
@@ -74,14 +75,16 @@ def find_candidates(
     within_bound: BoundCheck | None = None,
     group_bound: GroupBound | None = None,
     chosen: tuple[Flags, Flags] | None = None,
+    confined: Confinement | None = None,
 ) -> Candidates:
     """All candidates between two tables; `distinctive` flags columns with distinctive values.
 
     Pairs that are not `within_bound` are neither counted nor returned; without it all are counted.
     A `group_bound` rules most of them out before they are so much as listed. `chosen` flags the
-    columns that may be a child, and those that may be a parent; all, if it is not given.
+    columns that may be a child, and those that may be a parent; all, if it is not given. Pairs that
+    are not allowed by `confined` are not looked for.
     """
-    search = _CandidateSearch(arrays, distinctive, group_bound, chosen)
+    search = _CandidateSearch(arrays, distinctive, group_bound, chosen, confined)
     able = _within(search.blocks(), within_bound)
     if isinstance(arrays.value_hashes, DistributedColumns):  # workers count all of them in one go
         every = [np.empty((2, 0), dtype=np.int64), *map(np.stack, able)]
@@ -110,6 +113,7 @@ class _CandidateSearch:
         distinctive: Flags,
         group_bound: GroupBound | None,
         chosen: tuple[Flags, Flags] | None = None,
+        confined: Confinement | None = None,
     ) -> None:
         self._arrays = arrays
         self._distinctive = distinctive
@@ -117,16 +121,18 @@ class _CandidateSearch:
         self._children, may_be_key = chosen or (np.ones(len(arrays), dtype=np.bool_), arrays.key)
         keys = np.flatnonzero(arrays.key & may_be_key & (self._groups.group_of >= 0))
         self._named = NameMatch(arrays, keys)
-        # Groups of equal sets that hold some key, numbered anew.
-        groups = sorted_distinct(self._groups.group_of[keys])
+        # Groups of equal sets that hold some key, numbered anew: by source, where that matters.
+        source, home = _homes(len(arrays), confined)
+        placed = source * len(self._groups) + self._groups.group_of
+        groups = sorted_distinct(placed[keys])
         self._key_groups = len(groups)
-        first, sort = self._sorts()
+        first, sort = self._sorts(home)
         # Columns of one sort, or keys of one group, and of one name: they share their answers.
         children, named = np.flatnonzero(sort >= 0), 2 * self._named.called + distinctive
         self._mine = Groups.of(children, sort, named)
         self._by_sort = Groups.of(np.arange(len(self._mine)), sort[self._mine.first])
         group_of = np.full(len(arrays), -1, dtype=np.int64)
-        group_of[keys] = np.searchsorted(groups, self._groups.group_of[keys])
+        group_of[keys] = np.searchsorted(groups, placed[keys])
         self._theirs = Groups.of(keys, group_of, 2 * self._named.name + distinctive)
         self._by_group = Groups.of(np.arange(len(self._theirs)), group_of[self._theirs.first])
         self._within = group_bound(self._mine, self._theirs) if group_bound else None
@@ -135,36 +141,48 @@ class _CandidateSearch:
         # Where all values are sampled, the rows found by the sample are all that are found.
         self._whole = arrays.distinct[firsts_of] <= SAMPLE_SIZE
         samples, rows = _sampled(arrays, first)
-        of_groups = self._groups.value_hashes
+        of_groups, sets = self._groups.value_hashes, groups % max(len(self._groups), 1)
+        distinct_sets = sorted_distinct(sets)
         self._index = SketchIndex(
             samples,
-            of_groups.take(groups)
+            of_groups.take(distinct_sets)
             if isinstance(of_groups, DistributedColumns)
-            else [of_groups[group] for group in groups.tolist()],
+            else [of_groups[group] for group in distinct_sets.tolist()],
         )
+        if not np.array_equal(sets, distinct_sets):
+            self._index.divide(np.searchsorted(distinct_sets, sets))
         # All samples one after the other: where each begins, its sets in the index, and its rows.
         self._sampled_at = np.cumsum([0, *map(len, samples)])
         every = np.concatenate([np.empty(0, dtype=np.uint64), *samples])
         self._begin, self._end = self._index.posting_ranges(self._index.places(every))
+        of_sort = home[firsts_of]
+        if (of_sort >= 0).any():
+            at = np.repeat(of_sort, np.diff(self._sampled_at))
+            bounds = np.searchsorted(groups // max(len(self._groups), 1), [at, at + 1])
+            local = np.flatnonzero(at >= 0)
+            self._begin[local], self._end[local] = self._index.within(
+                self._begin[local], self._end[local], *bounds[:, local]
+            )
         self._rows = np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
-    def _sorts(self) -> tuple[list[int], Ints]:
+    def _sorts(self, home: Ints) -> tuple[list[int], Ints]:
         """The first column of each sort, and the sort of each column, -1 if it is none's child."""
         first: list[int] = []
-        number: dict[tuple[int, bytes], int] = {}
+        number: dict[tuple[int, bytes, int], int] = {}
         sort = np.full(len(self._arrays), -1, dtype=np.int64)
         filled = np.where(self._children, self._arrays.filled, 0).tolist()
         distinct = self._arrays.distinct.tolist()
         counts = _few_counts(self._arrays)
-        for column, group in enumerate(self._groups.group_of.tolist()):
+        groups = zip(self._groups.group_of.tolist(), home.tolist(), strict=True)
+        for column, (group, at_home) in enumerate(groups):
             if filled[column] <= 0 or group < 0:
                 continue
             if filled[column] == distinct[column]:
-                key = (group, b"")
+                key = (group, b"", at_home)
             elif distinct[column] <= SAMPLE_SIZE:
-                key = (group, counts(column).tobytes())
+                key = (group, counts(column).tobytes(), at_home)
             else:  # hardly ever the same as another, and much to compare
-                key = (-column - 1, b"")
+                key = (-column - 1, b"", at_home)
             at = number.setdefault(key, len(first))
             if at == len(first):
                 first.append(column)
@@ -223,6 +241,13 @@ class _CandidateSearch:
         shared, rows = count_shared(self._arrays, inner, self._groups.value_hashes, outer)
         found = Candidates(child, parent, shared[back], rows[back])
         return found.take(found.rows >= self._arrays.thresholds.rows * self._arrays.filled[child])
+
+
+def _homes(size: int, confined: Confinement | None) -> tuple[Ints, Ints]:
+    """The source that each column counts for as a key, and that it is confined to, or -1."""
+    if confined is None or not confined.confined.any():
+        return np.zeros(size, dtype=np.int64), np.full(size, -1)
+    return confined.source, np.where(confined.confined, confined.source, -1)
 
 
 def _sampled(arrays: ColumnArrays, columns: Sequence[int]) -> tuple[list[Hashes], list[Ints]]:

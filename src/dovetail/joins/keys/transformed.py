@@ -34,7 +34,7 @@ from dovetail.joins.inclusion.candidates import Candidates, concatenate, find_ca
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.scoring.competition import score_jointly
 from dovetail.joins.scoring.features import Features, PairFeatures, local_logits
-from dovetail.joins.scoring.scored_pairs import ScoredPairs
+from dovetail.joins.scoring.scored_pairs import ScoredPairs, Unlikely
 from dovetail.joins.scoring.value_information import (
     ValueInformation,
     value_information,
@@ -101,10 +101,12 @@ def transformed_edges(
     edges: Sequence[JoinEdge],
     postings: Postings,
     weights: Weights,
+    unlikely: Unlikely | None = None,
 ) -> list[JoinEdge]:
     """The given edges, and those through transforms; of two for the same columns the better.
 
-    `postings` is the inverted index of all values.
+    `postings` is the inverted index of all values. What is in a key as it is needs no transform,
+    though the key be `unlikely`.
     """
     settled = {
         (edge.left, edge.columns[0][0])
@@ -112,6 +114,8 @@ def transformed_edges(
         if edge.score > 0.5 or edge.evidence.get("logit", 0.0) > 0.0
         if edge.evidence.get("row_containment", 0.0) >= _LEAST_ROWS
     }
+    if unlikely is not None:
+        settled |= {_key(arrays, child) for child in _explained(arrays, unlikely).tolist()}
     found: dict[tuple[TableId, TableId, tuple[tuple[str, str], ...]], JoinEdge] = {}
     for family in _FAMILIES:
         if any(view.transform in family for view in viewed.views):
@@ -122,6 +126,13 @@ def transformed_edges(
     better = {key: edge for key, edge in found.items() if edge.score > as_is.get(key, 0.0)}
     rest = [edge for edge in edges if (edge.left, edge.right, edge.columns) not in better]
     return [*rest, *better.values()]
+
+
+def _explained(arrays: ColumnArrays, unlikely: Unlikely) -> Ints:
+    """Columns that are in a key, by names and values, though another table's key is likelier."""
+    found = unlikely.candidates
+    held = np.round(found.rows / arrays.filled[found.child], 6) >= _LEAST_ROWS
+    return sorted_distinct(found.child[held & (np.round(unlikely.logit, 6) > 0)])
 
 
 def _viewed(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -35,14 +35,43 @@ class NameLookup:
         """The keys that have, in their or their table's name, a word like one of the column's."""
         named = core(column)
         if named not in self._memory:
-            about, called = self._abouts.places(named), self._names.places(named)
-            chosen = np.zeros(len(self._keys) if about or called else 0, dtype=np.bool_)
-            if about:
-                chosen |= _flags(about, self._abouts.size)[self._about]
-            if called:
-                chosen |= _flags(called, self._names.size)[self._called]
-            self._memory[named] = self._keys[np.flatnonzero(chosen)]
+            self._memory[named] = self._keys[self._named(named, self._about, self._called)]
         return self._memory[named]
+
+    def names_more_than(self, column: str, few: int) -> bool:
+        """Whether these are more than a few, told without a list of them."""
+        named, (about, called, keys) = core(column), self._name_counts
+        if any(self._known_by.get(word, 0) > few for word in asked_by(named)):
+            return True  # one word will do, which most names have
+        return int(keys[self._named(named, about, called)].sum()) > few
+
+    def _named(self, named: Words, about: Ints, called: Ints) -> Ints:
+        """The places, among pairs of a table's name and a key's, of those that are named so."""
+        abouts, names = self._abouts.places(named), self._names.places(named)
+        chosen = np.zeros(len(about) if abouts or names else 0, dtype=np.bool_)
+        if abouts:
+            chosen |= _flags(abouts, self._abouts.size)[about]
+        if names:
+            chosen |= _flags(names, self._names.size)[called]
+        return np.flatnonzero(chosen)
+
+    @cached_property
+    def _name_counts(self) -> tuple[Ints, Ints, Ints]:
+        """Every name of a table with that of a key of it, and how many keys have both."""
+        both = self._about * self._names.size + self._called
+        names, keys = np.unique(both, return_counts=True)
+        return names // max(self._names.size, 1), names % max(self._names.size, 1), keys
+
+    @cached_property
+    def _known_by(self) -> dict[str, int]:
+        """How many keys each word is in the name of the table of; or in their own, if more."""
+        about, called, keys = self._name_counts
+        found: dict[str, int] = {}
+        for names, codes in ((self._abouts, about), (self._names, called)):
+            sizes = np.bincount(codes, keys, minlength=names.size).tolist()
+            for word, places in names.places_of.items():
+                found[word] = max(found.get(word, 0), int(sum(sizes[place] for place in places)))
+        return found
 
 
 class _ByWord:
@@ -50,21 +79,21 @@ class _ByWord:
 
     def __init__(self, names: Sequence[Words], known: Sequence[set[str]]) -> None:
         self.size = len(names)
-        self._places: dict[str, list[int]] = defaultdict(list)
+        self.places_of: dict[str, list[int]] = defaultdict(list)
         self._initials: dict[str, list[int]] = defaultdict(list)
         for place, (name, words) in enumerate(zip(names, known, strict=True)):
             for word in words:
-                self._places[word].append(place)
+                self.places_of[word].append(place)
             if len(name) > 1:
                 self._initials[initials_of(name)].append(place)
-        self._similar = SimilarWords(self._places)
+        self._similar = SimilarWords(self.places_of)
 
     def places(self, named: Words) -> list[int]:
         """The names that have a word like one of the given, or initials that these are."""
         found = [*self._initials.get("".join(sorted("".join(named))), ())]
         for word in asked_by(named):
             for like in self._similar.of(word):
-                found += self._places[like]
+                found += self.places_of[like]
         return found
 
 

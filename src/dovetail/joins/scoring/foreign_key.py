@@ -26,12 +26,18 @@ from dovetail.joins.inclusion.candidates import (
     concatenate,
     find_candidates,
 )
+from dovetail.joins.inclusion.confinement import confinement
 from dovetail.joins.inclusion.fresh_candidates import find_fresh_candidates
 from dovetail.joins.inclusion.grouping import Groups
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
 from dovetail.joins.scoring.competition import ScoredEdges, score_jointly
 from dovetail.joins.scoring.features import PairFeatures, local_logits
-from dovetail.joins.scoring.scored_pairs import CountedPairs, IncrementalState, ScoredPairs
+from dovetail.joins.scoring.scored_pairs import (
+    CountedPairs,
+    IncrementalState,
+    ScoredPairs,
+    Unlikely,
+)
 from dovetail.joins.scoring.value_information import value_information
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
 from dovetail.joins.value_index.postings import Postings
@@ -40,6 +46,8 @@ from dovetail.joins.value_index.postings import Postings
 _MOST_FRESH = 0.1
 # How much rarer a column's values may become before its pairs must be looked for again.
 _SLACK = 0.05
+# A pair with a lower score is no edge: of small tables with keys 1 to n there are very many.
+_LEAST_SCORE = 0.001
 # By how much sums of the same numbers may differ.
 _ROUNDING = 1e-9
 
@@ -56,7 +64,16 @@ def foreign_key(
         "competitors": edges.competitors,
         "blocked": edges.blocked * 1.0,
     }
-    return ScoredPairs(edges.candidates, edges.score, edges.rank, evidence, counted)
+    likely = edges.score >= _LEAST_SCORE
+    unlikely = Unlikely(edges.candidates.take(~likely), edges.logit[~likely])
+    return ScoredPairs(
+        edges.candidates.take(likely),
+        edges.score[likely],
+        edges.rank[likely],
+        {name: values[likely] for name, values in evidence.items()},
+        counted,
+        unlikely,
+    )
 
 
 def score_foreign_keys(
@@ -73,9 +90,11 @@ def score_foreign_keys(
     """
     postings = postings or Postings.of_arrays(arrays)
     information = value_information(arrays, weights, postings)
+    confined = confinement(arrays, information.common)
     fresh = np.ones(len(arrays), dtype=np.bool_)
     if before is not None:
         fresh = ~(information.rarity <= before.rarity + _SLACK)
+        fresh |= before.confined & ~confined.confined
     if before is None or np.count_nonzero(fresh) > _MOST_FRESH * len(arrays):
         fresh[:] = True
         rarity = information.rarity
@@ -94,15 +113,26 @@ def score_foreign_keys(
         # Names that are more alike must never make a pair less likely, nor may headers count.
         bounded = similarity is None and weights.name >= weights.value
         rule = group_bound if bounded else None
-        counted = find_candidates(arrays, information.distinctive, within_bound, rule)
+        counted = find_candidates(
+            arrays, information.distinctive, within_bound, rule, confined=confined
+        )
     else:
         known = before.candidates
         same = ~(fresh[known.child] | fresh[known.parent])
-        more = find_fresh_candidates(arrays, information.distinctive, fresh, postings, within_bound)
+        same &= confined.allows(known.child, known.parent)
+
+        def worth_counting(child: Ints, parent: Ints) -> Flags:
+            able = confined.allows(child, parent)
+            able[able] = within_bound(child[able], parent[able])
+            return able
+
+        more = find_fresh_candidates(
+            arrays, information.distinctive, fresh, postings, worth_counting
+        )
         counted = concatenate([known.take(same), more])
     counted = counted.take(np.lexsort((counted.parent, counted.child)))
     found = features.of(counted)
     logit = local_logits(found, weights)
     able = logit > weights.least
     edges = score_jointly(arrays, counted.take(able), found.take(able), logit[able], weights)
-    return edges, CountedPairs(counted, rarity)
+    return edges, CountedPairs(counted, rarity, confined.confined)

@@ -18,11 +18,13 @@ class CountedPairs:
 
     `rarity` is how rare each column's values were when its pairs were looked for, NaN for a column
     whose were not. A pair whose upper bound was too low then is too low now, unless values have
-    become much rarer since.
+    become much rarer since. `confined` flags columns for which only keys of their own source were
+    looked at.
     """
 
     candidates: Candidates
     rarity: Floats
+    confined: Flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,19 @@ class IncrementalState:
 
 
 @dataclass(frozen=True, slots=True)
+class Unlikely:
+    """Candidates that are next to impossible in view of others, and their logits by themselves."""
+
+    candidates: Candidates
+    logit: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class ScoredPairs:
     """Scored pairs of columns, with the evidence for each by name; `rank` breaks ties.
 
-    `counted` is what makes the next update cheaper.
+    `counted` is what makes the next update cheaper. `unlikely` are pairs whose score is next to
+    nothing: they are no edges, but their values have been explained.
     """
 
     candidates: Candidates
@@ -50,6 +61,7 @@ class ScoredPairs:
     rank: Floats
     evidence: dict[str, Floats]
     counted: CountedPairs | None = None
+    unlikely: Unlikely | None = None
 
 
 def no_pairs() -> ScoredPairs:

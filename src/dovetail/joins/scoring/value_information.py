@@ -25,6 +25,7 @@ class ValueInformation:
 
     sparsity: Floats  # self-information of a number's being in it, over `Weights.proof`
     rarity: Floats  # how few tables hold its values, by those sampled from it
+    common: Floats  # ln of how many tables hold one of them, on average
 
     @property
     def distinctive(self) -> Flags:
@@ -43,7 +44,8 @@ def value_information(
     else:
         common = (postings or Postings.of_arrays(arrays)).commonness()
     rarity = np.where(arrays.distinct > 0, np.log(max(live, 1)) - common, 0.0)
-    return ValueInformation(value_sparsity(arrays, weights), rarity / np.log(max(live / 2, 2)))
+    rarity /= np.log(max(live / 2, 2))
+    return ValueInformation(value_sparsity(arrays, weights), rarity, common)
 
 
 def value_sparsity(arrays: ColumnArrays, weights: Weights) -> Floats:
