@@ -7,6 +7,7 @@ import os
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -40,13 +41,22 @@ def mapped_array(path: Path) -> npt.NDArray[Any]:
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
-def release_pages(array: npt.NDArray[Any]) -> None:
-    """Have a mapped array take up no memory until it is read again; others stay as they are."""
-    base: Any = array
-    while isinstance(base, np.ndarray | memoryview):
-        base = base.base if isinstance(base, np.ndarray) else base.obj
-    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+def release_pages(*arrays: npt.NDArray[Any]) -> None:
+    """Have mapped arrays take up no memory until they are read again; others stay as they are."""
+    for base in mappings(arrays):
         base.madvise(mmap.MADV_DONTNEED)
+
+
+def mappings(arrays: Iterable[npt.NDArray[Any]]) -> list[mmap.mmap]:
+    """What the mapped ones among some arrays are parts of, where its pages can be let go of."""
+    found: dict[int, mmap.mmap] = {}
+    for array in arrays:
+        base: Any = array
+        while isinstance(base, np.ndarray | memoryview):
+            base = base.base if isinstance(base, np.ndarray) else base.obj
+        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            found[id(base)] = base
+    return list(found.values())
 
 
 def sync_folder(folder: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import dovetail
 from dovetail.hashing import mix
 from dovetail.joins.value_index import make_segment as making
 from dovetail.joins.value_index import segment_store
@@ -40,6 +42,29 @@ def test_a_segment_written_in_pieces_has_the_same_bytes(
     read, made = open_segment(file), segment()
     for name in ("hashes", "offsets", "columns", "prefixes", "frequent", "bitmaps"):
         assert np.array_equal(getattr(read, name), getattr(made, name)), name
+
+
+def test_a_large_segment_is_put_together_on_disk_with_the_same_bytes(
+    sample: dovetail.Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = segment_store.table_keys(sample)
+    in_memory = segment_store.make_of_tables(sample, keys, range(len(keys)))
+    monkeypatch.setattr(segment_store, "_LARGE", 100)
+    monkeypatch.setattr(making, "_PART", 1_000)
+    folders: list[Path | None] = []
+
+    def made(*given: Any) -> IndexSegment:
+        folders.append(given[-1])
+        return make_segment(*given)
+
+    monkeypatch.setattr(segment_store, "make_segment", made)
+    on_disk = segment_store.make_of_tables(sample, keys, range(len(keys)))
+    (folder,) = folders
+    assert folder is not None and not folder.exists()
+    for name, made_so in (("memory", in_memory), ("disk", on_disk)):
+        save_segment(tmp_path / name, made_so)
+    written = [(tmp_path / name / folder.name[1:21]).read_bytes() for name in ("memory", "disk")]
+    assert written[0] == written[1]
 
 
 def test_prefixes_are_where_hashes_begin() -> None:

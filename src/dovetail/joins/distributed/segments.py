@@ -5,15 +5,9 @@ What the parts come to is in files from the first to the last, mapped: memory ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from dovetail.catalog.files import ArrayFile, mapped_array, release_pages
 from dovetail.catalog.reader import CatalogReader
 from dovetail.joins.distributed.distributed_columns import PARTS, ValuePasses
 from dovetail.joins.value_index.index_part import IndexPart
@@ -43,27 +37,7 @@ class DistributedSegments:
             IndexPart(**{name: part[name] for name in PARTS})
             for part in self.passes.index_parts(columns, table, sample[0])
         ]  # mapped, and let go of as they are written
-        folder = self.passes.folder()
-
-        def on_disk(
-            name: str, kind: npt.DTypeLike, arrays: Iterable[npt.NDArray[Any]]
-        ) -> npt.NDArray[Any]:
-            return _written(folder / f"{name}.npy", kind, arrays)
-
-        held = gathered(parts, len(columns), on_disk)
+        held = gathered(parts, len(columns), self.passes.folder())
         chosen = [keys[place] for place in places]
         facts, distinct = self.passes.facts, self.passes.values.distinct[columns]
         return assembled(chosen, table, distinct, sample, held, facts.smallest[columns])
-
-
-def _written(
-    path: Path, kind: npt.DTypeLike, arrays: Iterable[npt.NDArray[Any]]
-) -> npt.NDArray[Any]:
-    """Arrays one after the other in a file, mapped."""
-    with ArrayFile(path, kind) as file:
-        for array in arrays:
-            file.append(array)
-            release_pages(array)
-    if not file.length:
-        return np.empty(0, dtype=kind)
-    return mapped_array(path)

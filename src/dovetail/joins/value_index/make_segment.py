@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import mmap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.catalog.files import release_pages
+from dovetail.catalog.files import ArrayFile, mapped_array, mappings, release_pages
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Counts, Ints
 from dovetail.joins.value_index.index_part import IndexPart, index_part
@@ -24,18 +26,23 @@ _PREFIXES = 1 << 20
 
 
 def make_segment(
-    tables: Sequence[str], table: Ints, value_hashes: Sequence[Hashes], counts: Sequence[Counts]
+    tables: Sequence[str],
+    table: Ints,
+    value_hashes: Sequence[Hashes],
+    counts: Sequence[Counts],
+    folder: Path | None = None,
 ) -> IndexSegment:
     """Index the columns of some tables, given by their sorted value hashes and counts of rows.
 
-    Columns come in the order of their tables.
+    Columns come in the order of their tables. Given a folder, what grows with the values is in
+    files there, mapped: memory need not hold it.
     """
     sample = sample_columns(value_hashes, counts)
-    parts = [
+    parts = (
         index_part(values, columns, table, sample[0]) for values, columns in in_order(value_hashes)
-    ]
+    )
     distinct = np.array([len(each) for each in value_hashes], dtype=np.int64)
-    held = gathered(parts, len(value_hashes), in_memory)
+    held = gathered(parts, len(value_hashes), folder)
     return assembled(tables, table, distinct, sample, held, smallest_hashes(value_hashes))
 
 
@@ -56,46 +63,68 @@ class GatheredParts:
     prefixes: Ints
 
 
-# Puts arrays of a kind one after the other.
-Concatenate = Callable[[str, npt.DTypeLike, Iterable[npt.NDArray[Any]]], npt.NDArray[Any]]
+class _Growing:
+    """An array that others are put behind, in memory or in a file."""
+
+    def __init__(self, kind: npt.DTypeLike, path: Path | None) -> None:
+        self._kind, self._path = kind, path
+        self._held: list[npt.NDArray[Any]] = []
+        self._file = ArrayFile(path, kind) if path else None
+
+    def append(self, array: npt.NDArray[Any]) -> None:
+        if self._file is None:
+            self._held.append(array)
+            return
+        self._file.append(array)
+        release_pages(array)
+
+    def finished(self) -> npt.NDArray[Any]:
+        """All of them one after the other; mapped, if in a file."""
+        if self._file is None or self._path is None:
+            return np.concatenate([np.empty(0, dtype=self._kind), *self._held])
+        self._file.__exit__(None, None, None)
+        return mapped_array(self._path) if self._file.length else np.empty(0, dtype=self._kind)
 
 
-def in_memory(
-    name: str, kind: npt.DTypeLike, arrays: Iterable[npt.NDArray[Any]]
-) -> npt.NDArray[Any]:
-    """Arrays one after the other, in memory."""
-    del name
-    return np.concatenate([np.empty(0, dtype=kind), *arrays])
+def gathered(parts: Iterable[IndexPart], width: int, folder: Path | None = None) -> GatheredParts:
+    """Parts of a segment over `width` columns one after the other, in the order of their values.
 
+    Given a folder, they are put together in files there.
+    """
 
-def gathered(parts: Sequence[IndexPart], width: int, concatenate: Concatenate) -> GatheredParts:
-    """Parts of a segment over `width` columns one after the other, in the order of their values."""
-    rare_count = np.zeros(width, dtype=np.int64)
+    def growing(name: str, kind: npt.DTypeLike) -> _Growing:
+        return _Growing(kind, folder / f"{name}.npy" if folder else None)
+
+    hashes, offsets = growing("hashes", np.uint64), growing("offsets", np.int64)
+    columns, frequent = growing("columns", np.int32), growing("frequent", np.uint64)
+    bitmaps, prefixes = growing("bitmaps", np.uint8), growing("prefixes", np.int64)
+    rare_count, before = np.zeros(width, dtype=np.int64), 0
+    held_by = [np.empty(0, dtype=np.int64)]
+    offsets.append(np.zeros(1, dtype=np.int64))
     for part in parts:
         rare_count += np.bincount(part.columns, minlength=width)
-        release_pages(part.columns)
-    flat = concatenate("bitmaps", np.uint8, (part.bitmaps.reshape(-1) for part in parts))
-    hashes = concatenate("hashes", np.uint64, (part.hashes for part in parts))
+        held_by.append(np.array(part.held_by))
+        ends = before + np.cumsum(part.times, dtype=np.int64)
+        before = int(ends[-1]) if len(ends) else before
+        release_pages(part.times)
+        hashes.append(part.hashes)
+        offsets.append(ends)
+        columns.append(part.columns)
+        frequent.append(part.frequent)
+        bitmaps.append(part.bitmaps.reshape(-1))
+    flat, in_order_of_value = bitmaps.finished(), hashes.finished()
+    for places in _prefixes(in_order_of_value):
+        prefixes.append(places)
     return GatheredParts(
-        hashes=hashes,
-        offsets=concatenate("offsets", np.int64, _offsets(parts)),
-        columns=concatenate("columns", np.int32, (part.columns for part in parts)),
-        frequent=concatenate("frequent", np.uint64, (part.frequent for part in parts)),
+        hashes=in_order_of_value,
+        offsets=offsets.finished(),
+        columns=columns.finished(),
+        frequent=frequent.finished(),
         bitmaps=flat.reshape(-1, (width + 7) // 8) if width else flat.reshape(0, 0),
         rare_count=rare_count,
-        held_by=np.concatenate([np.empty(0, np.int64), *(part.held_by for part in parts)]),
-        prefixes=concatenate("prefixes", np.int64, _prefixes(hashes)),
+        held_by=np.concatenate(held_by),
+        prefixes=prefixes.finished(),
     )
-
-
-def _offsets(parts: Iterable[IndexPart]) -> Iterator[Ints]:
-    yield np.zeros(1, dtype=np.int64)
-    before = 0
-    for part in parts:
-        ends = before + np.cumsum(part.times, dtype=np.int64)
-        release_pages(part.times)
-        before = int(ends[-1]) if len(ends) else before
-        yield ends
 
 
 def assembled(
@@ -143,11 +172,14 @@ def in_order(value_hashes: Sequence[Hashes]) -> Iterator[tuple[Hashes, Columns]]
     bounds = np.array(
         [[0, *np.searchsorted(h, cuts), len(h)] for h in value_hashes], dtype=np.int64
     )
+    mapped = mappings(value_hashes) if parts > 1 else []
     for part in range(parts if len(value_hashes) else 0):
         starts, ends = bounds[:, part], bounds[:, part + 1]
         slices = [h[a:b] for h, a, b in zip(value_hashes, starts, ends, strict=True)]
         if (starts < ends).any():
             yield merged(slices, ends - starts)
+        for file in mapped:
+            file.madvise(mmap.MADV_DONTNEED)
 
 
 def merged(slices: Sequence[Hashes], lengths: Ints) -> tuple[Hashes, Columns]:

@@ -17,8 +17,8 @@ import mmap
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
@@ -39,6 +39,8 @@ FOLDER = "postings"
 # Raised whenever the same tables would make another segment.
 _VERSION = 4
 _ALIGNMENT = 64
+# Values from which on a segment is put together on disk.
+_LARGE = 1 << 24
 # Bytes of an array that are written at a time: a mapped one takes up no more memory.
 _AT_ONCE = 1 << 24
 # Where the shapes of the arrays begin, behind the names of the tables.
@@ -122,10 +124,30 @@ def _not_merged(segments: Sequence[IndexSegment], number: dict[str, int]) -> lis
 def make_of_tables(
     catalog: CatalogReader, keys: Sequence[str], places: Sequence[int]
 ) -> IndexSegment:
-    """A segment of the tables at some places of a catalog."""
+    """A segment of the tables at some places of a catalog; a large one is put together on disk."""
     columns, table = columns_of(catalog, places)
     value_hashes, counts = catalog.value_hashes(columns.tolist())
-    return make_segment([keys[place] for place in places], table, value_hashes, counts)
+    chosen = tuple(keys[place] for place in places)
+    if sum(map(len, value_hashes)) < _LARGE:
+        return make_segment(chosen, table, value_hashes, counts)
+    # What is mapped stays when its file is gone, for as long as somebody holds it.
+    with _unfinished(catalog.folder / FOLDER, chosen) as folder:
+        return make_segment(chosen, table, value_hashes, counts, folder)
+
+
+@contextmanager
+def _unfinished(folder: Path, tables: tuple[str, ...]) -> Iterator[Path | None]:
+    """A folder for the parts of a segment, removed at the end; None where none can be made."""
+    path = folder / f".{_name(tables)}.{os.getpid()}"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a catalog that cannot be written to is read all the same
+        yield None
+        return
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def columns_of(catalog: CatalogReader, places: Sequence[int]) -> tuple[Ints, Ints]:
