@@ -29,12 +29,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import numpy as np
+from benchmarks.memory import PeakMemory
 
 from benchmarks import small_tables
 
@@ -138,6 +138,7 @@ def index(path: Path | str, stages: list[str]) -> dict[str, Any]:
             "columns": columns,
             "skipped": len(summary.skipped),
             "peak_mb": peak.megabytes,
+            "own_mb": peak.own_megabytes,
             "stages": {**times, "again": again},
         }
 
@@ -192,49 +193,6 @@ def index_server(url: str, tables: int) -> dict[str, Any]:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
-class PeakMemory:
-    """The most memory that this process and its children had at once, looked at every second.
-
-    A page that several of them map counts once (`Pss` of Linux), and so do pages of files.
-    """
-
-    def __init__(self) -> None:
-        self.megabytes = 0.0
-        self._done = Event()
-        self._looking = Thread(target=self._look, daemon=True)
-
-    def __enter__(self) -> PeakMemory:
-        self._looking.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._looking.join()
-
-    def _look(self) -> None:
-        while not self._done.wait(1):
-            now = sum(_proportional_kilobytes(process) for process in _family(os.getpid()))
-            self.megabytes = max(self.megabytes, now / 1024)
-
-
-def _family(process: int) -> list[int]:
-    """A process and all that it started."""
-    found = [process]
-    for children in Path(f"/proc/{process}/task").glob("*/children"):
-        with suppress(OSError):
-            for child in children.read_text().split():
-                found += _family(int(child))
-    return found
-
-
-def _proportional_kilobytes(process: int) -> int:
-    with suppress(OSError):
-        for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1])
-    return 0
-
-
 def measure(path: Path, stages: str) -> dict[str, Any]:
     """Index a file in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.index", "--file", str(path), "--stages", stages]
@@ -247,7 +205,7 @@ def report(name: str, result: dict[str, Any]) -> None:
     """Print a lake's figures."""
     print(
         f"{name}: {result['tables']:,} tables, {result['columns']:,} columns, "
-        f"peak {result['peak_mb']:,.0f} MB"
+        f"peak {result['peak_mb']:,.0f} MB, {result['own_mb']:,.0f} of it not mapped from files"
     )
     for stage, took in result["stages"].items():
         per_column = 1e6 * took["cpu"] / max(result["columns"], 1)

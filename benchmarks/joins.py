@@ -53,7 +53,8 @@ from benchmarks.join_steps import (  # noqa: E402 - a script sees its own folder
     values,
     whole,
 )
-from benchmarks.profiling import cpu_seconds, peak_megabytes  # noqa: E402
+from benchmarks.memory import PeakMemory  # noqa: E402
+from benchmarks.profiling import cpu_seconds  # noqa: E402
 
 OURS: dict[str, Callable[[Lake], dict[str, Any]]] = {
     step.__name__: step for step in (lower_bound, whole, inclusion, values, evidence)
@@ -94,10 +95,15 @@ def run_step(lake: Lake, step: str, limit: int) -> None:
     if step in BASELINES:
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     started, wall = cpu_seconds(), time.perf_counter()
-    result = STEPS[step](lake)
+    with PeakMemory() as peak:
+        result = STEPS[step](lake)
     if "note" not in result:
         result.setdefault("cpu", cpu_seconds() - started)
-    result |= {"wall": time.perf_counter() - wall, "peak_mb": peak_megabytes()}
+    result |= {
+        "wall": time.perf_counter() - wall,
+        "peak_mb": peak.megabytes,
+        "own_mb": peak.own_megabytes,
+    }
     print(json.dumps(result))
 
 
@@ -157,15 +163,17 @@ def report(lake: Lake, result: dict[str, dict[str, Any]]) -> None:
     )
     print(f"{lake.cells:.0e} cells, {result['inclusion']['pairs']:,} pairs\n")
     print(
-        "| step | CPU s | of lower bound | of inclusion | of whole | peak MB | pairs, checksum | |"
+        "| step | CPU s | of lower bound | of inclusion | of whole | peak MB | without mapped "
+        "| pairs, checksum | |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for step, row in result.items():
-        figures = ["", "", "", "", ""]
+        figures = [""] * 6
         if "cpu" in row:
             cpu = row["cpu"]
             ratios = [f"{cpu / part:,.2f}" for part in (base, alone, every)]
-            figures = [f"{cpu:,.2f}", *ratios, f"{row['peak_mb']:,.0f}"]
+            memory = [f"{row[kind]:,.0f}" for kind in ("peak_mb", "own_mb")]
+            figures = [f"{cpu:,.2f}", *ratios, *memory]
         same = "the same" if "pairs" in row else ""
         print(f"| {step} | {' | '.join(figures)} | {same} | {row.get('note', '')} |", flush=True)
 
