@@ -12,7 +12,8 @@
     │   ├── DamagedError    its files do not fit its manifest
     │   └── VersionError    written by a dovetail with another format
     ├── SourceError         a source or one of its tables cannot be read
-    │   └── RescanError     it can, but another way: scan the table again
+    │   ├── RescanError     it can, but another way: scan the table again
+    │   └── PartlyDeclaredError   some of what is declared of its tables is refused
     ├── DatasetError        questions, gold or runs of a benchmark that cannot be used as they are
     ├── ModelError          an embedder or LLM cannot be loaded, reached or understood
     │   ├── RefusedError    an endpoint does not take a request as it stands
@@ -27,6 +28,9 @@ A message is one line: what failed, on what, and the remedy. It never holds a cr
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 
 class DovetailError(Exception):
@@ -99,6 +103,22 @@ class SourceError(DovetailError):
 
 class RescanError(SourceError):
     """The source learnt while reading a table that it must read it another way: scan it again."""
+
+
+class PartlyDeclaredError(SourceError):
+    """A source refused to tell some of what is declared of its tables.
+
+    `told` is the rest: by table, a `ports.Declaration`. `keys` and `comments` say of which of them
+    something is missing.
+    """
+
+    def __init__(
+        self, message: str, told: Mapping[str, Any], *, keys: bool, comments: bool
+    ) -> None:
+        super().__init__(message)
+        self.told = told
+        self.keys = keys
+        self.comments = comments
 
 
 class DatasetError(DovetailError):

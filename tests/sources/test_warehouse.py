@@ -17,15 +17,12 @@ from dovetail.answer.results import Limits
 from dovetail.domain import Estimate
 from dovetail.errors import GuardError, MissingExtraError, QueryError, SourceError
 from dovetail.plugins import open_source
-from dovetail.ports import SourceSpec
 from dovetail.sources import warehouse_driver
 from dovetail.sources.resolve import root
 from dovetail.sources.server import address
-from dovetail.sources.warehouse import WarehouseSource
-from dovetail.sources.warehouse_dialects import DIALECTS
 from dovetail.testing import check_source
 from tests.support.servers import MysqlDatabase, PostgresDatabase, index, mysql, postgres
-from tests.support.warehouses import Recorded, flight_sql
+from tests.support.warehouses import URLS, flight_sql, recorded
 
 AnyDatabase = PostgresDatabase | MysqlDatabase
 FILL = [
@@ -35,14 +32,6 @@ FILL = [
     "INSERT INTO orders VALUES "
     + ", ".join(f"({at}, {1 + at % 2}, 'note {at}')" for at in range(400)),
 ]
-URLS = {
-    "snowflake": "snowflake://acme-shop/SHOP",
-    "bigquery": "bigquery://acme/shop",
-    "databricks": "databricks://dbc.example.com/shop",
-    "trino": "trino://127.0.0.1/shop",
-    "mssql": "mssql://127.0.0.1/shop",
-    "oracle": "oracle://127.0.0.1/shop",
-}
 
 
 @pytest.fixture(scope="module", params=["adbc+postgresql", "dbapi+mysql"])
@@ -172,20 +161,9 @@ def test_flight_sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert (found.tuples(), '"main"."orders"' in found.sql) == ([(399,)], True)
 
 
-def _recorded(kind: str, monkeypatch: pytest.MonkeyPatch, **options: int) -> Any:
-    """The source of a kind over a recorded catalog, and what the stand-in was asked."""
-    parts = URLS[kind].split("/")
-    known = Recorded(kind, {"database": parts[-1], "schema": parts[-1]})
-    drivers = dict(warehouse_driver._DRIVERS)
-    drivers[DIALECTS[kind].driver] = ("json", lambda *_: known)
-    monkeypatch.setattr(warehouse_driver, "_DRIVERS", drivers)
-    spec: SourceSpec = replace(root(URLS[kind], Path.cwd()), options=options)
-    return WarehouseSource(spec), known
-
-
 @pytest.mark.parametrize("kind", sorted(URLS))
 def test_recorded_catalogs(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, _ = _recorded(kind, monkeypatch)
+    source, _ = recorded(kind, monkeypatch)
     told = kind in ("snowflake", "bigquery")
     names = [table.name for table in source.tables()]
     assert [name.lower() for name in names] == (
@@ -203,7 +181,7 @@ def test_recorded_catalogs(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", sorted(URLS))
 def test_recorded_samples(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, known = _recorded(kind, monkeypatch, sample=125)
+    source, known = recorded(kind, monkeypatch, sample=125)
     customers, orders = source.tables()
     assert source.scan(customers).statistics is None
     scan = source.scan(orders)
@@ -215,7 +193,7 @@ def test_recorded_samples(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert placed.null_share == 0.25
     assert str(placed.minimum)[:10] == "2024-01-02"
     assert 1700 < scan.statistics.columns[0].distinct < 2300  # approximately
-    capped, known = _recorded(kind, monkeypatch, max_scan_bytes=1)
+    capped, known = recorded(kind, monkeypatch, max_scan_bytes=1)
     scan = capped.scan(capped.tables()[1])
     assert scan.statistics is not None
     assert scan.statistics.rows == 2000

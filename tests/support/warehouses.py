@@ -1,7 +1,8 @@
 """Stand-ins for warehouses: recorded catalogs in front of DuckDB, and a small Flight SQL server.
 
-A stand-in answers the two questions about its tables from a file; every other statement is read by
-sqlglot in the warehouse's dialect, and run by DuckDB.
+A stand-in answers the two questions about its tables from a file, and Snowflake's about keys; every
+other statement is read by sqlglot in the warehouse's dialect, and run by DuckDB, where the views
+about keys and comments are tables.
 """
 
 from __future__ import annotations
@@ -10,17 +11,31 @@ import json
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow.flight as flight
+import pytest
 import sqlglot
 
+from dovetail.sources import warehouse_driver
+from dovetail.sources.resolve import root
+from dovetail.sources.warehouse import WarehouseSource
 from dovetail.sources.warehouse_dialects import DIALECTS
+from tests.support.warehouse_views import create_views, shown
 
 RECORDED = Path(__file__).parent.parent / "fixtures" / "warehouses"
 
+URLS = {
+    "snowflake": "snowflake://acme-shop/SHOP",
+    "bigquery": "bigquery://acme/shop",
+    "databricks": "databricks://dbc.example.com/shop",
+    "trino": "trino://127.0.0.1/shop",
+    "mssql": "mssql://127.0.0.1/shop",
+    "oracle": "oracle://127.0.0.1/shop",
+}
 # What the columns hold, by row.
 VALUES = {
     "id": "i",
@@ -35,6 +50,9 @@ UNKNOWN = {
     "CONVERT(VARCHAR(32), HASHBYTES('MD5', ": "rawtohex(MD5(",
     "), 2))": ")))",
     " SAMPLE BLOCK (": " TABLESAMPLE SYSTEM (",
+    "`shop`.INFORMATION_SCHEMA.": "described.",
+    "information_schema.": "described.",
+    "SAFE.PARSE_JSON(": "safe_parse_json(",
 }
 
 
@@ -50,8 +68,14 @@ class Recorded:
         }
         self._dialect = dialect.name
         self._duckdb = duckdb.connect()
-        for macro in ("rawtohex(x) AS x", "standard_hash(x, method) AS md5(x)"):
+        for macro in (
+            "rawtohex(x) AS x",
+            "standard_hash(x, method) AS md5(x)",
+            "safe_parse_json(x) AS TRY_CAST(x AS JSON)",
+            "sys_context(a, b) AS 'SHOP'",
+        ):
             self._duckdb.execute(f"CREATE MACRO {macro}")
+        create_views(kind, self._duckdb)
         self.asked: list[str] = []
         self.description: list[tuple[str, str]] = []
         self._rows: list[tuple[Any, ...]] = []
@@ -74,6 +98,11 @@ class Recorded:
         if sql in self._answers:
             self._rows = [tuple(row) for row in self._answers[sql]]
             return
+        if sql.startswith("SHOW "):
+            names, rows = shown(sql.split()[1])
+            self.description = [(name, "") for name in names]
+            self._rows = [tuple(row) for row in rows]
+            return
         for ours, its in UNKNOWN.items():
             sql = sql.replace(ours, its)
         (text,) = sqlglot.transpile(sql, read=self._dialect, write="duckdb")
@@ -90,6 +119,19 @@ class Recorded:
 
     def close(self) -> None:
         pass
+
+
+def recorded(
+    kind: str, monkeypatch: pytest.MonkeyPatch, **options: int
+) -> tuple[WarehouseSource, Recorded]:
+    """The source of a kind over a recorded catalog, and the stand-in that it asks."""
+    parts = URLS[kind].split("/")
+    known = Recorded(kind, {"database": parts[-1], "schema": parts[-1]})
+    drivers = dict(warehouse_driver._DRIVERS)
+    drivers[DIALECTS[kind].driver] = ("json", lambda *_: known)
+    monkeypatch.setattr(warehouse_driver, "_DRIVERS", drivers)
+    spec = replace(root(URLS[kind], Path.cwd()), options=options)
+    return WarehouseSource(spec), known
 
 
 class _FlightSql(flight.FlightServerBase):  # type: ignore[misc]

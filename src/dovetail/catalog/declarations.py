@@ -21,9 +21,18 @@ _NOTHING = Declaration()
 
 
 def with_declarations(
-    records: Records, said: Mapping[TableId, Declaration], asked: Collection[TableId]
+    records: Records,
+    said: Mapping[TableId, Declaration],
+    asked: Collection[TableId],
+    *,
+    untold_keys: Collection[TableId] = (),
+    untold_comments: Collection[TableId] = (),
 ) -> Records:
-    """The records with what is said of the tables that were asked about; the others stay."""
+    """The records with what is said of the tables that were asked about; the others stay.
+
+    Of some tables keys or comments could not be told in full: where nothing is said of these now,
+    what was said before stays.
+    """
     keys, comments = (records.tables[name].to_pylist() for name in ("keys", "comment"))
     names = records.columns["name"].to_pylist()
     on_columns = records.columns["comment"].to_pylist()
@@ -32,11 +41,14 @@ def with_declarations(
         if table not in asked:
             continue
         now = said.get(table, _NOTHING)
-        keys[row], comments[row] = now.keys.to_text(), _encodable(now.comment)
         start, end = bounds[row], bounds[row + 1]
-        on_columns[start:end] = [
-            _encodable(now.column_comments.get(name, "")) for name in names[start:end]
-        ]
+        told = [_encodable(now.column_comments.get(name, "")) for name in names[start:end]]
+        if table in untold_comments:
+            told = [new or old for new, old in zip(told, on_columns[start:end], strict=True)]
+        on_columns[start:end] = told
+        keys[row] = now.keys.to_text() or (keys[row] if table in untold_keys else "")
+        before = comments[row] if table in untold_comments else ""
+        comments[row] = _encodable(now.comment) or before
     found = records.with_column("keys", keys).with_column("comment", comments)
     return Records(found.tables, _with_comments(records.columns, on_columns))
 

@@ -100,11 +100,13 @@ def _why(edge: JoinEdge, usage: Usage) -> str:
     use = _use_of(edge, usage)
     sample = f", e.g. {use.example[:_SAMPLE]}" if use and use.example else ""
     missing = said.get("values_without_partner", 0)
+    several = said.get("values_with_several_partners", 0)
     words = [
         ("pinned" in said, "you pinned this"),
         ("declared" in said, "declared in dbt" if "dbt" in said else "declared"),
         ("queries" in said, f"joined in {_queries(said.get('queries', 0))}{sample}"),
         (missing > 0, f"{missing:,.0f} value{'s' * (missing != 1)} without a partner"),
+        (several > 0, f"{several:,.0f} value{'s' * (several != 1)} with several partners"),
         (bool(edge.transform), transform_said(edge.transform)),
         ("names_only" in said, "by name only"),
         ("composite" in said, "unique together only"),

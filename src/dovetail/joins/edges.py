@@ -24,7 +24,7 @@ def edges_of(arrays: ColumnArrays, scored: ScoredPairs) -> list[JoinEdge]:
                 right=arrays.ids[arrays.table[right]],
                 columns=((arrays.name[left], arrays.name[right]),),
                 score=round(float(scored.score[place]), 6),
-                cardinality=_cardinality(bool(arrays.unique[left]), bool(arrays.unique[right])),
+                cardinality=cardinality(bool(arrays.unique[left]), bool(arrays.unique[right])),
                 match_rate=round(float(match_rate[place]), 6),
                 evidence=dict(zip(names, np.round(values[place], 6).tolist(), strict=True)),
             )
@@ -41,7 +41,7 @@ def in_order(edges: list[JoinEdge]) -> list[JoinEdge]:
     return sorted(edges, key=order)
 
 
-def _cardinality(left: bool, right: bool) -> str:
+def cardinality(left: bool, right: bool) -> str:
     """How many rows of one side meet how many of the other, given which sides are unique."""
     if right:
         return "1:1" if left else "n:1"

@@ -18,6 +18,9 @@ from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 from dovetail.joins.stored import edges_in, evidence_file, stored_edges
 
+# How declared keys and queries are laid over evidence: edges of another version are made again.
+_VERSION = 2
+
 
 def known_edges(
     catalog: CatalogReader,
@@ -58,7 +61,7 @@ def _laid_over(
 def declared_file(catalog: CatalogReader, thresholds: Thresholds) -> Path:
     """The file of the edges with declared keys and joins of queries, named by all of these."""
     evidence = evidence_file(catalog, scoring(DEFAULT_SCORING), thresholds, None)
-    return evidence.with_name(f"{evidence.stem}-{catalog.joins_digest}.parquet")
+    return evidence.with_name(f"{evidence.stem}-{_VERSION}-{catalog.joins_digest}.parquet")
 
 
 def bring_up_to_date(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from dovetail.domain import Skipped, TableId
-from dovetail.errors import DovetailError, UsageError
+from dovetail.errors import DovetailError, PartlyDeclaredError, UsageError
 from dovetail.offline.previous import EarlierRecords
 from dovetail.plugins import open_source
 from dovetail.ports import Declaration, Json, Listing, Source, SourceSpec
@@ -45,7 +45,8 @@ class Plan:
 
     `unchanged` maps the places of earlier records that still hold to their newest tokens;
     `unreadable` are labels of roots and sources that could not be opened or listed. `declared` is
-    what the sources declare of the tables in `declaring`, which are those that were asked about.
+    what the sources declare of the tables in `declaring`, which are those that were asked about; of
+    some of these, keys or comments could not be told in full.
     """
 
     to_read: list[TableToRead] = field(default_factory=list)
@@ -54,6 +55,8 @@ class Plan:
     unreadable: set[str] = field(default_factory=set)
     declared: dict[TableId, Declaration] = field(default_factory=dict)
     declaring: set[TableId] = field(default_factory=set)
+    untold_keys: set[TableId] = field(default_factory=set)
+    untold_comments: set[TableId] = field(default_factory=set)
     inspected: set[str] = field(default_factory=set)
 
     def inspect(self, root: SourceSpec, earlier: EarlierRecords, *, check: bool) -> None:
@@ -130,10 +133,17 @@ class Plan:
     def _note_declarations(
         self, spec: SourceSpec, source: Source, tables: Sequence[Listing]
     ) -> None:
-        """Note what a source declares of its tables; if it cannot say, the earlier word holds."""
+        """Note what a source declares of its tables; what it cannot say, the earlier word holds."""
         ask = getattr(source, "declarations", None)
         try:
             said = ask(tables) if ask is not None else {}
+        except PartlyDeclaredError as error:
+            why = f"not all of its declared keys and comments can be read: {reason(error)}"
+            self.skipped.append(Skipped(spec.label, "", why))
+            said = error.told
+            about = {TableId(spec.label, table.name) for table in tables}
+            self.untold_keys |= about if error.keys else set()
+            self.untold_comments |= about if error.comments else set()
         except (DovetailError, OSError) as error:
             why = f"its declared keys and comments cannot be read: {reason(error)}"
             self.skipped.append(Skipped(spec.label, "", why))

@@ -74,7 +74,13 @@ def profile_stage(
         visited={place.label for place in visited},
         forgotten=roots.forgotten,
     )
-    records = with_declarations(records, plan.declared, plan.declaring)
+    records = with_declarations(
+        records,
+        plan.declared,
+        plan.declaring,
+        untold_keys=plan.untold_keys,
+        untold_comments=plan.untold_comments,
+    )
     catalog, pooled = writer.current, not settings.join_sources
     plan.skipped += _still_left_out(catalog.skipped if catalog else (), plan, earlier, records)
     skipped = tuple(sorted(plan.skipped, key=lambda skip: (skip.source, skip.table)))

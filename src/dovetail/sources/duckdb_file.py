@@ -14,8 +14,9 @@ from dovetail.sources.file_fingerprint import fingerprint_files
 MAGIC, MAGIC_AT = b"DUCK", 8
 _ALIAS = "file"
 _REMEDY = "is it a complete DuckDB database, and is no other process writing it?"
-# Keys and comments, as `declarations.Row` has them; a foreign key stays within its schema.
-_DECLARED = f"""
+# Keys and comments of a database, as `declarations.Row` has them; a foreign key stays within its
+# schema.
+DECLARED = f"""
 SELECT schema_name, table_name, kind, text, part, columns[part], NULL, to_table,
        to_columns[part], NULL
 FROM (
@@ -24,7 +25,7 @@ FROM (
          CASE constraint_type WHEN 'PRIMARY KEY' THEN 'p' WHEN 'UNIQUE' THEN 'u'
                               ELSE 'f' END AS kind,
          unnest(range(1, len(constraint_column_names) + 1)) AS part
-  FROM duckdb_constraints() WHERE database_name = '{_ALIAS}'
+  FROM duckdb_constraints() WHERE database_name = {{database}}
     AND constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY')
 )
 UNION ALL
@@ -36,7 +37,7 @@ FROM (
   SELECT database_name, schema_name, view_name, NULL, comment FROM duckdb_views()
   UNION ALL
   SELECT database_name, schema_name, table_name, column_name, comment FROM duckdb_columns()
-) WHERE database_name = '{_ALIAS}' AND comment <> ''
+) WHERE database_name = {{database}} AND comment <> ''
 """
 
 
@@ -65,7 +66,8 @@ class DuckdbSource:
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         with duck.explained(remedy=_REMEDY):
-            return declarations(tables, map(Row.of, self._attached.ask(_DECLARED)))
+            statement = DECLARED.format(database=duck.literal(_ALIAS))
+            return declarations(tables, map(Row.of, self._attached.ask(statement)))
 
     def close(self) -> None:
         self._attached.detach()

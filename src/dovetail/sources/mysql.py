@@ -49,8 +49,8 @@ FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY ordinal
 """
 # The keys and comments of all tables in one answer (the columns of `declarations.Row` but the
 # first). The comment of a view is the word VIEW.
-_DECLARED = """
-SELECT CONVERT(table_name USING utf8mb4),
+DECLARED = """
+SELECT {schema}CONVERT(table_name USING utf8mb4),
        IF(referenced_table_name IS NOT NULL, 'f', IF(constraint_name = 'PRIMARY', 'p', 'u')),
        CONVERT(constraint_name USING utf8mb4), CAST(ordinal_position AS SIGNED),
        CONVERT(column_name USING utf8mb4),
@@ -60,12 +60,12 @@ SELECT CONVERT(table_name USING utf8mb4),
        CAST(NULL AS CHAR)
 FROM information_schema.key_column_usage WHERE table_schema = DATABASE()
 UNION ALL
-SELECT CONVERT(table_name USING utf8mb4), 'c', NULL, NULL,
+SELECT {schema}CONVERT(table_name USING utf8mb4), 'c', NULL, NULL,
        NULL, NULL, NULL, NULL, CONVERT(table_comment USING utf8mb4)
 FROM information_schema.tables
 WHERE table_schema = DATABASE() AND table_comment <> '' AND table_type <> 'VIEW'
 UNION ALL
-SELECT CONVERT(table_name USING utf8mb4), 'c', NULL, NULL,
+SELECT {schema}CONVERT(table_name USING utf8mb4), 'c', NULL, NULL,
        CONVERT(column_name USING utf8mb4), NULL, NULL, NULL, CONVERT(column_comment USING utf8mb4)
 FROM information_schema.columns WHERE table_schema = DATABASE() AND column_comment <> ''
 """
@@ -188,7 +188,7 @@ class MysqlSource:
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         with self._server.explained():
-            rows = self._server.ask(_DECLARED)
+            rows = self._server.ask(DECLARED.format(schema=""))
         return declarations(tables, (Row.of((self._database, *row)) for row in rows))
 
     def statements(self, most: int) -> Iterator[tuple[str, int, str]]:

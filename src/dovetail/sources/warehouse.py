@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dovetail.errors import RescanError
+from dovetail.errors import PartlyDeclaredError, RescanError, SourceError
 from dovetail.ports import (
     ColumnStatistics,
     Declaration,
@@ -34,6 +34,7 @@ from dovetail.sources import duck
 from dovetail.sources.attached import listing, names, place_of
 from dovetail.sources.declarations import COMMENT, Row, declarations
 from dovetail.sources.server import address
+from dovetail.sources.warehouse_declared import DECLARED, Shown, Statement
 from dovetail.sources.warehouse_dialects import DIALECTS
 from dovetail.sources.warehouse_driver import Warehouse
 
@@ -66,6 +67,7 @@ class WarehouseSource:
 
     def __init__(self, spec: SourceSpec) -> None:
         self._dialect = DIALECTS[spec.kind]
+        self._statements = DECLARED.get(spec.kind, ())
         variables = {"user": "", "password": "", **self._dialect.login}
         at = address(spec.location, spec.credentials, variables)
         self._warehouse = Warehouse(spec.kind, self._dialect, at, spec.seconds)
@@ -125,7 +127,7 @@ class WarehouseSource:
         return self._warehouse.stream(sql, as_text=as_text)
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
-        """Comments; keys are declared in warehouses and not held to, so they are not asked for."""
+        """Keys and comments; what the warehouse refuses to tell is an error that has the rest."""
         said = [
             Row(place, COMMENT, text=table.comment)
             for place, table in self._tables.items()
@@ -137,7 +139,31 @@ class WarehouseSource:
             for name, _, comment in columns
             if comment
         ]
-        return declarations(tables, said)
+        refused: list[tuple[str, Statement]] = []
+        for statement in self._statements:
+            try:
+                said += self._said(statement)
+            except SourceError as error:
+                refused.append((str(error), statement))
+        found = declarations(tables, said)
+        if refused:
+            raise PartlyDeclaredError(
+                refused[0][0],
+                found,
+                keys=any(statement.keys for _, statement in refused),
+                comments=any(statement.comments for _, statement in refused),
+            )
+        return found
+
+    def _said(self, statement: Statement) -> list[Row]:
+        sql = statement.sql.format(**self._parts)
+        try:
+            if isinstance(statement, Shown):
+                rows = map(statement.row, self._warehouse.ask_named(sql))
+                return [row for row in rows if row is not None]
+            return [Row.of(row) for row in self._warehouse.ask(sql)]
+        except (LookupError, TypeError, ValueError) as error:
+            raise SourceError(f"an answer without what is documented: {error}") from None
 
     def close(self) -> None:
         self._warehouse.close()

@@ -2,7 +2,8 @@
 
 One `Dialect` for each. Listing gives, of every table: schema, name, whether it is a view, rows,
 bytes, a text that changes whenever the table does, and a comment; NULL for what it cannot tell.
-Columns come with schema, table, name, type and comment, in order.
+Columns come with schema, table, name, type and comment, in order. What is declared beside is asked
+for by `warehouse_declared.py`.
 """
 
 from __future__ import annotations
@@ -167,6 +168,9 @@ DIALECTS: Mapping[str, Dialect] = {
         _tables(
             bytes="(SELECT pg_total_relation_size(c.oid) FROM pg_class c JOIN pg_namespace n "
             "ON n.oid = c.relnamespace WHERE n.nspname = table_schema AND c.relname = table_name)",
+            which="AND NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n "
+            "ON n.oid = c.relnamespace WHERE n.nspname = table_schema AND c.relname = table_name "
+            "AND c.relispartition)",
         ),
         _columns(),
         {"user": "PGUSER", "password": "PGPASSWORD"},
@@ -176,10 +180,8 @@ DIALECTS: Mapping[str, Dialect] = {
         "mysql",
         "pymysql",
         "dbapi-mysql",
-        _tables(
-            bytes="data_length", comment="table_comment", which="AND table_schema = DATABASE()"
-        ),
-        _columns(comment="column_comment", which="AND table_schema = DATABASE()"),
+        _tables(bytes="data_length", which="AND table_schema = DATABASE()"),
+        _columns(which="AND table_schema = DATABASE()"),
         {"user": "MYSQL_USER", "password": "MYSQL_PWD"},
         quote="`",
         text="CAST({} AS CHAR)",

@@ -145,7 +145,7 @@ _DRIVERS: Mapping[str, tuple[str, Callable[[Address, Any, float | None], Any]]] 
 
 
 class Warehouse:
-    """A connection to a warehouse; it is only ever sent SELECTs."""
+    """A connection to a warehouse; it is only ever sent SELECT and SHOW."""
 
     def __init__(
         self, kind: str, dialect: Dialect, at: Address, seconds: float | None = None
@@ -164,6 +164,13 @@ class Warehouse:
         with self.explained(), closing(self._connection.cursor()) as cursor:
             cursor.execute(sql)
             return [tuple(row) for row in cursor.fetchall()]
+
+    def ask_named(self, sql: str) -> list[dict[str, Any]]:
+        """Run a statement whose columns the warehouse names, and return rows by these names."""
+        with self.explained(), closing(self._connection.cursor()) as cursor:
+            cursor.execute(sql)
+            names = [str(column[0]).lower() for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def stream(
         self, sql: str, *, as_text: bool = False

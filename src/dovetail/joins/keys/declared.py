@@ -1,10 +1,13 @@
 """Declared keys over join evidence: a declared foreign key is an edge, and sways the others.
 
-A declared foreign key scores 1, unless the data contradicts it: then its score is the share of rows
-that find a partner, and its evidence counts the values that have none. The other edges are weighed
-again with what is declared, in the nats of the scoring `foreign_key`: a declared key looks like a
-key in full, a primary key is its own table's, a column that only happens to be unique is not, and a
-column that is declared to refer to one table hardly refers to another of its source.
+Warehouses hold nobody to a key, so what is declared counts as far as the values bear it out. A
+declared foreign key scores 1, unless they contradict it: then its score is the share of rows that
+find one partner, and its evidence counts the values that have none or several. A key of which only
+a sample was read contradicts nothing. The other edges are weighed again with what is declared, in
+the nats of the scoring `foreign_key`: a declared key looks like a key in full, a primary key is its
+own table's, a column that only happens to be unique is not, and a column that is declared to refer
+to one table hardly refers to another of its source, as far as it does refer to that one. A key
+whose values repeat is none, whoever declared it.
 """
 
 from __future__ import annotations
@@ -14,14 +17,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import numbers
 from dovetail.declared_keys import DeclaredKeys
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import found_in
-from dovetail.joins.edges import in_order
+from dovetail.joins.edges import cardinality, in_order
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
 
-# Evidence: the key is declared; so many of the child's values have no partner.
+# Evidence: the key is declared; so many of the child's values have no partner, or several.
 DECLARED, NO_PARTNER = "declared", "values_without_partner"
+SEVERAL = "values_with_several_partners"
 # A column refers to one table, and the declared one is known: nats against another of its source.
 _ELSEWHERE = 3.0
 # Edges that are weighed by other things than single columns.
@@ -33,11 +38,37 @@ Columns = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A table of a declared key: how its columns are numbered, and how many rows it has."""
+    """A table of a declared key: how its columns are numbered, and how many rows it has.
+
+    `first` is the number of its first column among those of all tables; of a `sampled` table not
+    all rows were read.
+    """
 
     id: TableId
     place: Mapping[str, int]
+    first: int
     rows: int
+    sampled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """What the values say of a declared foreign key.
+
+    Of the child's values, how many have no partner and how many several; of its rows, how many have
+    a value, how many a partner, and how many one alone.
+    """
+
+    missing: int
+    several: int
+    filled: int
+    matched: int
+    alone: int
+
+    @property
+    def share(self) -> float:
+        """The share of rows that bear the key out; all, where there are none."""
+        return self.alone / self.filled if self.filled else 1.0
 
 
 class _Sides:
@@ -48,21 +79,47 @@ class _Sides:
         self._rows = catalog.records.tables["rows"].to_pylist()
         self._place = {table: place for place, table in enumerate(catalog.ids)}
         self._names = catalog.records.columns["name"].to_pylist()
+        self._nulls, self._distinct = (
+            numbers(catalog.records.columns[name]) for name in ("nulls", "distinct")
+        )
+        self._unique = catalog.records.columns["unique"]
+        self._sampled = [text != "" for text in catalog.records.tables["estimated"].to_pylist()]
         self._bounds = catalog.records.bounds.tolist()
         stored = catalog.records.tables["keys"].to_pylist()
-        self.keys: dict[TableId, DeclaredKeys] = {
+        declared = {
             table: DeclaredKeys.from_text(text)
             for table, text in zip(catalog.ids, stored, strict=True)
             if text
         }
+        self.keys = {table: self._borne_out(table, keys) for table, keys in declared.items()}
 
     def side(self, table: TableId) -> _Side | None:
         """A table, if the catalog has it."""
         row = self._place.get(table)
         if row is None:
             return None
-        names = self._names[self._bounds[row] : self._bounds[row + 1]]
-        return _Side(table, {name: place for place, name in enumerate(names)}, self._rows[row])
+        first, end = self._bounds[row], self._bounds[row + 1]
+        place = {name: place for place, name in enumerate(self._names[first:end])}
+        return _Side(table, place, first, self._rows[row], self._sampled[row])
+
+    def repeats(self, side: _Side, key: tuple[str, ...]) -> bool:
+        """Whether two rows of a table have the same declared key, as far as columns tell."""
+        at = [side.first + side.place[name] for name in _spelled(side, key)]
+        filled = side.rows - sum(int(self._nulls[column]) for column in at)
+        if len(at) == 1:
+            return filled > 0 and not self._unique[at[0]].as_py()
+        return bool(at) and math.prod(int(self._distinct[column]) for column in at) < filled
+
+    def _borne_out(self, table: TableId, keys: DeclaredKeys) -> DeclaredKeys:
+        """The declared keys without those whose values repeat; foreign keys stay."""
+        side = self.side(table)
+        if side is None:
+            return keys
+        return DeclaredKeys(
+            () if self.repeats(side, keys.primary) else keys.primary,
+            tuple(key for key in keys.unique if not self.repeats(side, key)),
+            keys.foreign,
+        )
 
     def declared(self) -> Iterator[tuple[_Side, _Side, Columns, str]]:
         """The declared foreign keys whose tables and columns the catalog has, and who says so."""
@@ -96,16 +153,18 @@ def with_declared(
             known.setdefault(key, edge)
         elif turned not in wanted:
             others.append(edge)
-    refers = {
-        (child.id, own): (parent.id, other)
-        for child, parent, columns, _ in wanted.values()
-        if len(columns) == 1
-        for own, other in columns
-    }
-    found = [
-        _said_by(by, _declared_edge(catalog, child, parent, columns, known.get(key), sides.keys))
-        for key, (child, parent, columns, by) in wanted.items()
-    ]
+    refers: dict[tuple[TableId, str], tuple[TableId, float]] = {}
+    found: list[JoinEdge] = []
+    for key, (child, parent, columns, by) in wanted.items():
+        match = _match(catalog, child, parent, columns)
+        own = tuple(sorted(column for column, _ in columns))
+        one = any(tuple(sorted(each)) == own for each in sides.keys[child.id].candidate_keys)
+        kind = cardinality(one, not sides.repeats(parent, tuple(other for _, other in columns)))
+        edge = _declared_edge(child, parent, columns, match, kind, known.get(key))
+        found.append(_said_by(by, edge))
+        column = (child.id, columns[0][0])
+        if len(columns) == 1 and match.share >= refers.get(column, (parent.id, 0.0))[1]:
+            refers[column] = (parent.id, match.share)
     found += [_reweighed(edge, sides.keys, refers, weights) for edge in others]
     return in_order(found)
 
@@ -118,35 +177,36 @@ def _spelled(side: _Side, columns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _declared_edge(
-    catalog: CatalogReader,
     child: _Side,
     parent: _Side,
     columns: Columns,
+    match: _Match,
+    kind: str,
     known: JoinEdge | None,
-    keys: Mapping[TableId, DeclaredKeys],
 ) -> JoinEdge:
     """The edge of a declared foreign key; `known` is what the evidence says of it, if anything."""
-    counted = [_count(catalog, child, parent, pair) for pair in columns]
-    # Of a key of several columns each is counted by itself: no row has fewer orphans than that.
-    missing, matched, filled = max(counted, key=lambda one: (one[0], -one[1]))
-    share = matched / filled if filled and parent.rows else 1.0
-    evidence = dict(known.evidence) if known else {"row_containment": round(share, 6)}
+    evidence = dict(known.evidence) if known else {}
+    if not known:
+        held = match.matched / match.filled if match.filled else 1.0
+        evidence["row_containment"] = round(held, 6)
     evidence[DECLARED] = 1.0
-    if missing:
-        evidence[NO_PARTNER] = float(missing)
+    if match.missing:
+        evidence[NO_PARTNER] = float(match.missing)
+    if match.several:
+        evidence[SEVERAL] = float(match.several)
+    if child.sampled or parent.sampled:
+        evidence["estimated"] = 1.0
     if len(columns) > 1:
         evidence["composite"] = 1.0
     if child.id == parent.id:
         evidence["self"] = 1.0
-    own = tuple(sorted(column for column, _ in columns))
-    one = any(tuple(sorted(key)) == own for key in keys[child.id].candidate_keys)
     return JoinEdge(
         child.id,
         parent.id,
         known.columns if known else columns,
-        max(round(share, 6), known.score if known else 0.0),
-        "1:1" if one else "n:1",
-        known.match_rate if known else round(matched / child.rows, 6) if child.rows else 0.0,
+        max(round(match.share, 6), known.score if known else 0.0),
+        kind,
+        known.match_rate if known else round(match.matched / child.rows, 6) if child.rows else 0.0,
         evidence,
     )
 
@@ -156,21 +216,38 @@ def _said_by(by: str, edge: JoinEdge) -> JoinEdge:
     return replace(edge, evidence={**edge.evidence, by: 1.0}) if by else edge
 
 
-def _count(
-    catalog: CatalogReader, child: _Side, parent: _Side, pair: tuple[str, str]
-) -> tuple[int, int, int]:
-    """The child's values without a partner, its rows with one, and its rows with a value."""
+def _match(catalog: CatalogReader, child: _Side, parent: _Side, columns: Columns) -> _Match:
+    """What the values say of a foreign key.
+
+    Of a key of several columns each is counted by itself: no row has fewer orphans than that, and
+    that its columns repeat one by one means nothing.
+    """
+    counted = [_count(catalog, child, parent, pair) for pair in columns]
+    worst = max(counted, key=lambda each: (each.missing, -each.matched))
+    if parent.sampled:
+        return _Match(0, 0, worst.filled, worst.filled, worst.filled)
+    if not parent.rows:
+        return replace(worst, alone=worst.filled)
+    return worst if len(columns) == 1 else replace(worst, several=0, alone=worst.matched)
+
+
+def _count(catalog: CatalogReader, child: _Side, parent: _Side, pair: tuple[str, str]) -> _Match:
+    """The same of one pair of columns."""
     own, other = pair
     values = catalog.hashes(child.id, child.place[own])
     rows = catalog.counts(child.id, child.place[own])
-    held = found_in(values, catalog.hashes(parent.id, parent.place[other]))
-    return int((~held).sum()), int(rows[held].sum()), int(rows.sum())
+    keys = catalog.hashes(parent.id, parent.place[other])
+    held = found_in(values, keys)
+    several = found_in(values, keys[catalog.counts(parent.id, parent.place[other]) > 1])
+    matched = int(rows[held].sum())
+    alone = matched - int(rows[several].sum())
+    return _Match(int((~held).sum()), int(several.sum()), int(rows.sum()), matched, alone)
 
 
 def _reweighed(
     edge: JoinEdge,
     keys: Mapping[TableId, DeclaredKeys],
-    refers: Mapping[tuple[TableId, str], tuple[TableId, str]],
+    refers: Mapping[tuple[TableId, str], tuple[TableId, float]],
     weights: Weights,
 ) -> JoinEdge:
     """An inferred edge, weighed again with the keys that its two tables declare."""
@@ -189,7 +266,7 @@ def _reweighed(
             shift += weights.own * said["own"]
     target = refers.get((edge.left, own))
     if target is not None and target[0].source == edge.right.source and target[0] != edge.right:
-        shift -= _ELSEWHERE
+        shift -= _ELSEWHERE * target[1]
     if not shift:
         return edge
     score = min(max(edge.score, _LEAST), 1 - _LEAST)

@@ -29,6 +29,7 @@ function facts(join) {
 function marks(join) {
   const found = join.evidence;
   const missing = found.values_without_partner ?? 0;
+  const several = found.values_with_several_partners ?? 0;
   return [
     "pinned" in found && "pinned by a note",
     "declared" in found && "declared",
@@ -38,6 +39,7 @@ function marks(join) {
     "junction" in found && "junction table",
     (found.competitors ?? 0) >= 0.5 && "has competitors",
     missing > 0 && `${count(Math.round(missing), "value")} without a partner`,
+    several > 0 && `${count(Math.round(several), "value")} with several partners`,
   ].filter(Boolean);
 }
 

@@ -1,0 +1,186 @@
+"""What warehouses declare of their tables: keys and comments, as our own sources tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dovetail.declared_keys import DeclaredForeignKey, DeclaredKeys
+from dovetail.errors import PartlyDeclaredError
+from dovetail.ports import Declaration
+from dovetail.sources import warehouse
+from dovetail.sources.warehouse import WarehouseSource
+from dovetail.sources.warehouse_declared import Selected
+from tests.sources.test_declarations import CALLS, CITIES, EXPECTED, ROWS, STOPS, comments, keys
+from tests.support.servers import MysqlDatabase, PostgresDatabase, index, mysql, postgres
+from tests.support.warehouse_views import COMMENT
+from tests.support.warehouses import flight_sql, recorded
+
+KINDS = ["bigquery", "databricks", "mssql", "oracle", "snowflake"]
+
+
+def told(source: WarehouseSource) -> dict[str, Declaration]:
+    """The declarations by table, all names in small letters and without their schema."""
+
+    def small(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name.lower().removeprefix("shop.") for name in names)
+
+    return {
+        name.lower().removeprefix("shop."): Declaration(
+            DeclaredKeys(
+                small(said.keys.primary),
+                tuple(map(small, said.keys.unique)),
+                tuple(
+                    DeclaredForeignKey(
+                        small(key.columns), small((key.table,))[0], small(key.key_columns)
+                    )
+                    for key in said.keys.foreign
+                ),
+            ),
+            said.comment,
+            {column.lower(): text for column, text in said.column_comments.items()},
+        )
+        for name, said in source.declarations(source.tables()).items()
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keys_and_comments_of_recorded_catalogs(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, known = recorded(kind, monkeypatch)
+    found = told(source)
+    assert found["customers"] == Declaration(
+        DeclaredKeys(("id", "name")), "Who buys", {"id": COMMENT} if kind != "databricks" else {}
+    )
+    unique = () if kind == "bigquery" else (("placed",),)
+    buyer = DeclaredForeignKey(("placed", "customer_id"), "customers", ("name", "id"))
+    assert found["orders"] == Declaration(DeclaredKeys(("id",), unique, (buyer,)))
+    assert len(known.asked) <= 5
+
+
+def test_no_keys_where_a_warehouse_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, known = recorded("trino", monkeypatch)
+    assert source.declarations(source.tables()) == {}
+    assert len(known.asked) == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_refusal_costs_what_was_asked_for_and_no_more(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, known = recorded(kind, monkeypatch)
+    answer = known.execute
+
+    def refusing(sql: str) -> None:
+        if any(view in sql.lower() for view in ("constraint", "foreign", "imported")):
+            raise PermissionError("Access Denied: no right to see keys\nand more of it")
+        answer(sql)
+
+    monkeypatch.setattr(known, "execute", refusing)
+    with pytest.raises(PartlyDeclaredError) as refused:
+        source.declarations(source.tables())
+    assert str(refused.value).startswith("Access Denied: no right to see keys; grant SELECT")
+    assert (refused.value.keys, refused.value.comments) == (True, False)
+    found = {name.lower().removeprefix("shop."): s for name, s in refused.value.told.items()}
+    assert found["customers"].comment == "Who buys"
+    primary = tuple(name.lower() for name in found["customers"].keys.primary)
+    assert primary == (("id", "name") if kind == "snowflake" else ())
+
+
+def test_an_answer_in_another_form_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, _ = recorded("snowflake", monkeypatch)
+    monkeypatch.setattr("tests.support.warehouses.shown", lambda wanted: (["a"], [(wanted,)]))
+    with pytest.raises(PartlyDeclaredError, match="without what is documented: 'schema_name'"):
+        source.declarations(source.tables())
+
+
+Server = tuple[PostgresDatabase | MysqlDatabase, str]
+
+
+@pytest.fixture(params=["adbc+postgresql", "dbapi+mysql"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server with keys and comments, and its URL for the path of warehouses."""
+    if request.param == "adbc+postgresql":
+        pytest.importorskip("adbc_driver_postgresql", reason="needs the extra adbc")
+    with postgres() if request.param == "adbc+postgresql" else mysql() as database:
+        database.run(CITIES, STOPS, CALLS, *ROWS, "CREATE VIEW seen AS SELECT line FROM stop")
+        if isinstance(database, PostgresDatabase):
+            database.run(
+                "COMMENT ON TABLE stop IS 'Stops, each on its line'",
+                "COMMENT ON COLUMN stop.city IS E'two\nletters'",
+                "COMMENT ON VIEW seen IS 'what is seen'",
+                "CREATE SCHEMA other",
+                "CREATE TABLE other.visit (city CHAR(2) REFERENCES public.city, day date)",
+                "CREATE UNIQUE INDEX ON other.visit (day)",
+                "CREATE TABLE part (k int PRIMARY KEY) PARTITION BY RANGE (k)",
+                "CREATE TABLE part_1 PARTITION OF part FOR VALUES FROM (1) TO (9)",
+            )
+        else:
+            database.run(
+                "ALTER TABLE stop COMMENT 'Stops, each on its line'",
+                "ALTER TABLE stop MODIFY city CHAR(2) COMMENT 'two letters'",
+            )
+        yield database, request.param + database.url[database.url.index("://") :]
+
+
+@pytest.mark.service
+def test_it_tells_what_the_server_itself_tells(server: Server, tmp_path: Path) -> None:
+    database, url = server
+    own = index(database.url, into=tmp_path / "own", views=True)
+    through = index(url, into=tmp_path / "through", views=True)
+    assert (own.skipped, through.skipped) == ({}, {})
+    assert keys(through.catalog) == keys(own.catalog)
+    assert keys(through.catalog).items() >= EXPECTED.items()
+    for table in own.catalog:
+        assert comments(through.catalog[table.name]) == comments(table)
+    assert comments(through.catalog["stop"]) == ["Stops, each on its line", "", "", "two letters"]
+    declared = [edge for edge in through.catalog.joins(least=-1) if "declared" in edge.evidence]
+    assert [edge.score for edge in declared] == [1.0] * len(declared)
+    assert {(edge.left.name, edge.right.name) for edge in declared} >= {
+        ("stop", "city"),
+        ("call_at", "stop"),
+    }
+
+
+@pytest.mark.service
+def test_what_is_refused_is_one_line_and_the_earlier_word_holds(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, url = server
+    into = tmp_path / "catalog"
+    before = index(url, into=into).catalog
+    statements = [Selected("SELECT no_such_thing", keys=True, comments=True)]
+    kind = url.partition("://")[0]
+    monkeypatch.setattr(warehouse, "DECLARED", {kind: statements})
+    run = index(into=into)
+    (skip,) = run.report.skipped
+    assert skip.reason.startswith("not all of its declared keys and comments can be read: ")
+    assert "\n" not in skip.reason
+    assert run.report.redeclared == ()
+    assert list(run.catalog) == list(before)
+    fresh = index(url, into=tmp_path / "fresh")
+    assert len(fresh.report.skipped) == 1
+    assert [table.digest for table in fresh.catalog] == [table.digest for table in before]
+    assert not any(keys(fresh.catalog).values())
+
+
+def test_only_what_could_not_be_told_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that is gone is gone, also where comments are refused from now on."""
+    monkeypatch.setenv("FLIGHTSQL_SCHEME", "grpc")
+    pytest.importorskip("adbc_driver_flightsql", reason="needs the extra flightsql")
+    into = tmp_path / "catalog"
+    with flight_sql(CITIES, STOPS, *ROWS[:2], "COMMENT ON TABLE stop IS 'Stops'") as address:
+        before = index(f"flightsql://{address}/main", into=into).catalog
+        assert keys(before) == {name: EXPECTED[name] for name in ("city", "stop")}
+        assert before["stop"].comment == "Stops"
+        columns = ", ".join(["NULL"] * 10)
+        statements = [
+            Selected(f"SELECT {columns} WHERE 1 = 0", keys=True),
+            Selected("SELECT refused", comments=True),
+        ]
+        monkeypatch.setattr(warehouse, "DECLARED", {"flightsql": statements})
+        run = index(into=into)
+    assert run.catalog["stop"].comment == "Stops"
+    assert not any(keys(run.catalog).values())
+    assert [table.name for table in run.report.redeclared] == ["city", "stop"]
