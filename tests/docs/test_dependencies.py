@@ -24,6 +24,7 @@ PACKAGES = {
     "google": "google-cloud-bigquery",
     "llama_index": "llama-index-core",
     "faiss": "faiss-cpu",
+    "snowflake": "snowflake-connector-python",
 }
 
 

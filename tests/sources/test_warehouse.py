@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -175,6 +176,7 @@ def test_recorded_catalogs(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert scan.statistics is None
     assert sum(batch.num_rows for batch in scan.batches) == 2000
     assert [column.name.lower() for column in scan.columns] == ["id", "customer_id", "placed"]
+    assert not any(column.untyped for column in scan.columns)  # a NUMBER that comes as one is one
     if kind in ("snowflake", "databricks", "oracle"):
         assert source.declarations(source.tables())[names[0]].comment == "Who buys"
 
@@ -201,9 +203,30 @@ def test_recorded_samples(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(known.asked) <= 6
 
 
+def test_a_draw_without_a_row_gives_way_to_the_first_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """BigQuery takes no seed: what the statistics are of, and the rows, are two draws."""
+    source, known = recorded("bigquery", monkeypatch, max_scan_bytes=1)
+    answer = known.execute
+
+    def second_draw_is_empty(sql: str) -> None:
+        answer(sql)
+        if "TABLESAMPLE" in sql and "COUNT(" not in sql:
+            known.fetchmany(10_000)
+
+    monkeypatch.setattr(known, "execute", second_draw_is_empty)
+    scan = source.scan(source.tables()[1])
+    assert sum(batch.num_rows for batch in scan.batches) == 2000
+    assert scan.statistics is not None
+    assert 35 < scan.statistics.columns[1].distinct < 45  # approximately
+    assert [column.type for column in scan.columns] == ["BIGINT", "BIGINT", "DATE"]
+
+
 def test_a_driver_that_is_missing_and_a_token_that_expired(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(sys.modules, "snowflake.connector", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'dovetail\[snowflake\]'"):
         open_source(root(URLS["snowflake"], tmp_path))
 

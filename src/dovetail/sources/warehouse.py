@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -110,15 +111,33 @@ class WarehouseSource:
             source = self._by_hash(place, columns, wanted / max(stated.rows, 1))
             most = 2 * wanted
         else:
-            source = self._blocks(place, wanted / max(rows, 1))
-            stated = self._statistics(source, columns)
-            if not stated.rows:  # no block was drawn: then the first rows there are
-                first = self._limited(f"* FROM {self._name(place)}", wanted)
-                source = f"({first}) drawn"
-                stated = self._statistics(source, columns)
-            stated, most = replace(stated, rows=rows), wanted
+            return self._sampled_blocks(table, columns, read, rows, wanted)
         scan = self._read(table, self._limited(f"{read} FROM {source}", most))
         return replace(scan, statistics=stated)
+
+    def _sampled_blocks(
+        self,
+        table: Listing,
+        columns: Sequence[tuple[str, str, str]],
+        read: str,
+        rows: int,
+        wanted: int,
+    ) -> Scan:
+        """Some rows of some blocks; the first rows of a view, or if no block is drawn."""
+        place = place_of(table)
+        sources = [f"({self._limited(f'* FROM {self._name(place)}', wanted)}) drawn"]
+        if not self._tables[place].view:
+            sources.insert(0, self._blocks(place, wanted / max(rows, 1)))
+        for source in sources:
+            stated = self._statistics(source, columns)
+            if stated.rows:
+                scan = self._read(table, self._limited(f"{read} FROM {source}", wanted))
+                batches = (batch for batch in scan.batches if batch.num_rows)
+                begun = next(batches, None)
+                if begun is not None:
+                    scan = replace(scan, batches=chain([begun], batches))
+                    return replace(scan, statistics=replace(stated, rows=rows))
+        return self._read(table, self._limited(f"{read} FROM {self._name(place)}", wanted))
 
     def query(
         self, sql: str, *, as_text: bool = False
@@ -194,7 +213,7 @@ class WarehouseSource:
         if len(declared) != len(found.columns):
             declared = [(column.name, column.type, "") for column in found.columns]
         columns = tuple(
-            ScannedColumn(name, got.type, got.untyped or as_text or _is_number(kind))
+            ScannedColumn(name, got.type, got.untyped or as_text or _is_written(got.type, kind))
             for (name, kind, _), got in zip(declared, found.columns, strict=True)
         )
         return Scan(columns, found.batches)
@@ -285,5 +304,6 @@ def _has(declared: str, words: re.Pattern[str]) -> bool:
     return words.search(declared.upper()) is not None
 
 
-def _is_number(declared: str) -> bool:
-    return declared.upper().startswith(_NUMBERS)
+def _is_written(found: str, declared: str) -> bool:
+    """Whether a column of numbers arrived as text."""
+    return found == "VARCHAR" and declared.upper().startswith(_NUMBERS)

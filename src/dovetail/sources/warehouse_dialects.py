@@ -44,7 +44,8 @@ class Dialect:
     `name` is sqlglot's word for its SQL, `driver` the function of `warehouse_driver.py` that logs
     in, `extra` what to install for it, `login` the environment variables it takes. In `tables` and
     `columns`, `{database}` and `{schema}` are the parts of the URL's path. `sample` reads about
-    `{percent}` of a `{table}` without going through all of it.
+    `{percent}` of a `{table}` without going through all of it: the same blocks every time, where
+    the warehouse can be told so.
     """
 
     name: str
@@ -57,7 +58,7 @@ class Dialect:
     text: str = "CAST({} AS VARCHAR)"
     md5: str = "MD5({})"
     distinct: str = "APPROX_COUNT_DISTINCT({})"
-    sample: str = "{table} TABLESAMPLE SYSTEM ({percent})"
+    sample: str = "{table} TABLESAMPLE SYSTEM ({percent}) REPEATABLE (42)"
     limit: str = "SELECT {what} LIMIT {rows}"
     concat: str = "{} || {}"
     home: str = "public"
@@ -101,7 +102,7 @@ DIALECTS: Mapping[str, Dialect] = {
         {"token": "DATABRICKS_TOKEN"},
         quote="`",
         text="CAST({} AS STRING)",
-        sample="{table} TABLESAMPLE ({percent} PERCENT)",
+        sample="{table} TABLESAMPLE ({percent} PERCENT) REPEATABLE (42)",
         home="default",
     ),
     "trino": Dialect(
@@ -113,6 +114,7 @@ DIALECTS: Mapping[str, Dialect] = {
         {"user": "TRINO_USER", "password": "TRINO_PASSWORD"},
         md5="LOWER(TO_HEX(MD5(TO_UTF8({}))))",
         distinct="APPROX_DISTINCT({})",
+        sample="{table} TABLESAMPLE SYSTEM ({percent})",
         home="default",
     ),
     "flightsql": Dialect(
@@ -122,7 +124,7 @@ DIALECTS: Mapping[str, Dialect] = {
         _tables(),
         _columns(),
         {"user": "FLIGHTSQL_USER", "password": "FLIGHTSQL_PASSWORD"},
-        sample="{table} USING SAMPLE {percent} PERCENT (system)",
+        sample="{table} USING SAMPLE {percent} PERCENT (system, 42)",
         home="main",
     ),
     "mssql": Dialect(
@@ -139,7 +141,7 @@ DIALECTS: Mapping[str, Dialect] = {
         {"user": "MSSQL_USER", "password": "MSSQL_PASSWORD"},
         text="CAST({} AS NVARCHAR(MAX))",
         md5="LOWER(CONVERT(VARCHAR(32), HASHBYTES('MD5', {}), 2))",
-        sample="{table} TABLESAMPLE SYSTEM ({percent} PERCENT)",
+        sample="{table} TABLESAMPLE SYSTEM ({percent} PERCENT) REPEATABLE (42)",
         limit="SELECT TOP {rows} {what}",
         concat="CONCAT({}, {})",
         home="dbo",
@@ -157,7 +159,7 @@ DIALECTS: Mapping[str, Dialect] = {
         {"user": "ORACLE_USER", "password": "ORACLE_PASSWORD"},
         text="CAST({} AS VARCHAR2(4000))",
         md5="LOWER(RAWTOHEX(STANDARD_HASH({}, 'MD5')))",
-        sample="{table} SAMPLE BLOCK ({percent})",
+        sample="{table} SAMPLE BLOCK ({percent}) SEED (42)",
         limit="SELECT {what} FETCH FIRST {rows} ROWS ONLY",
         home="",
     ),

@@ -45,7 +45,9 @@ def _given(**options: str | None) -> dict[str, str]:
 def _snowflake(at: Address, driver: Any, seconds: float | None) -> Any:
     database, _, schema = at.database.partition("/")
     bound = {"STATEMENT_TIMEOUT_IN_SECONDS": max(1, round(seconds))} if seconds else {}
-    environment = ("warehouse", "role", "authenticator", "private_key_file")
+    environment = (
+        "warehouse", "role", "authenticator", "private_key_file", "host", "port", "protocol",
+    )  # fmt: skip
     return driver.connect(
         account=at.host,
         session_parameters={"QUERY_TAG": "dovetail", **bound},
