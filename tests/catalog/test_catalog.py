@@ -198,8 +198,12 @@ def test_another_way_of_profiling_reads_everything_again(tmp_path: Path) -> None
     assert report.catalog.manifest.profile["comparison"] == "typed"
 
 
-def test_small_segments_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("at_once", [1 << 15, 3])
+def test_small_segments_are_merged(
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(writer, "_SMALL_SEGMENTS", 4)
+    monkeypatch.setattr(writer, "_AT_ONCE", at_once)
     lake, into = tmp_path / "lake", tmp_path / "catalog"
     lake.mkdir()
     for number in range(12):

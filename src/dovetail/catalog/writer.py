@@ -5,11 +5,12 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from dovetail.catalog.files import sync_folder, sync_tree
 from dovetail.catalog.layout import (
@@ -41,6 +42,8 @@ from dovetail.sources.frames import LABEL as MEMORY
 
 # A segment below this size is small; with more small ones than this, they are merged.
 _SMALL_BYTES, _SMALL_SEGMENTS = 8 << 20, 128
+# Columns that are copied together into a merged segment: as Python objects they take up kilobytes.
+_AT_ONCE = 1 << 15
 
 
 @contextmanager
@@ -238,11 +241,28 @@ def _live_bytes(
 
 def _copy(records: Records, segments: dict[str, Segment], writer: SegmentWriter) -> Records:
     """Copy the arrays of records into a new segment; returns the records with their new places."""
-    columns = records.columns.to_pylist()
     names = np.repeat(
         records.tables["segment"].to_numpy(zero_copy_only=False), np.diff(records.bounds)
     )
-    for name, column in zip(names, columns, strict=True):
+    moved = [
+        _copied(
+            records.columns.slice(at, _AT_ONCE),
+            names[at : at + _AT_ONCE].tolist(),
+            segments,
+            writer,
+        )
+        for at in range(0, len(names), _AT_ONCE)
+    ]
+    columns = pa.concat_tables([COLUMNS.empty_table(), *moved]).combine_chunks()
+    return Records(records.tables, columns).with_column("segment", [""] * len(records))
+
+
+def _copied(
+    columns: pa.Table, names: Sequence[str], segments: dict[str, Segment], writer: SegmentWriter
+) -> pa.Table:
+    """Copy the arrays of some columns, given the segment of each; returns their new records."""
+    rows = columns.to_pylist()
+    for name, column in zip(names, rows, strict=True):
         old = segments[name]
         held = old.placed(column)
         _, column["hashes_at"], column["counts_at"] = writer.add_value_hashes([held])
@@ -251,5 +271,4 @@ def _copy(records: Records, segments: dict[str, Segment], writer: SegmentWriter)
             _, view["hashes_at"], view["counts_at"] = writer.add_value_hashes([held])
         said = old.phrases(column["phrases_at"], column["phrases"])
         column["phrases_at"], _ = writer.add_phrases([said])
-    moved = Records(records.tables, COLUMNS.empty_table().from_pylist(columns, COLUMNS))
-    return moved.with_column("segment", [""] * len(records))
+    return pa.Table.from_pylist(rows, COLUMNS)
