@@ -8,6 +8,7 @@ about keys and comments are tables.
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -134,14 +135,25 @@ def recorded(
     return WarehouseSource(spec), known
 
 
-class _FlightSql(flight.FlightServerBase):  # type: ignore[misc]
-    """Statements of Flight SQL, run by DuckDB."""
+class FlightSql(flight.FlightServerBase):  # type: ignore[misc]
+    """Statements of Flight SQL, run by DuckDB, as many as `allowed`: then the token is no more."""
 
     def __init__(self, database: duckdb.DuckDBPyConnection) -> None:
         super().__init__("grpc://127.0.0.1:0")
         self._database = database
+        self.allowed: float = math.inf
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def run(self, statement: str) -> None:
+        self._database.cursor().execute(statement)
 
     def get_flight_info(self, _: Any, descriptor: Any) -> Any:
+        self.allowed -= 1
+        if self.allowed < 0:
+            raise flight.FlightUnauthenticatedError("the token has expired")
         query = _field(_field(descriptor.command, 2), 1)
         schema = self._database.cursor().execute(query.decode()).to_arrow_table().schema
         place = flight.Location.for_grpc_tcp("127.0.0.1", self.port)
@@ -178,12 +190,19 @@ def _varint(message: bytes, at: int) -> tuple[int, int]:
 @contextmanager
 def flight_sql(*statements: str) -> Iterator[str]:
     """The address of a Flight SQL server with tables of its own."""
+    with flight_server(*statements) as server:
+        yield server.address
+
+
+@contextmanager
+def flight_server(*statements: str) -> Iterator[FlightSql]:
+    """A Flight SQL server with tables of its own."""
     database = duckdb.connect()
     for statement in statements:
         database.execute(statement)
-    server = _FlightSql(database)
+    server = FlightSql(database)
     try:
-        yield f"127.0.0.1:{server.port}"
+        yield server
     finally:
         server.shutdown()
         database.close()

@@ -21,7 +21,7 @@ class UpdateSummary(summary.UpdateSummary):
     read and why, and `note` what search has to go without, if anything. `purposes` is there if a
     language model was asked for them; `stages` has the seconds of each stage. `redeclared` are
     tables with the same contents, whose declared keys or comments are others than before, and
-    `notices` lines on what of a dbt project was used, and what could not be.
+    `notices` lines on keys that a source did not tell, and on what of a dbt project was used.
 
     >>> import dovetail
     >>> summary = dovetail.update(["shop.sqlite"], into="shop")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 
     from dovetail.api.update_summary import UpdateSummary
     from dovetail.catalog.reader import CatalogReader
-    from dovetail.domain import Table
+    from dovetail.domain import Skipped, Table
     from dovetail.offline.purpose import PurposeSummary
+
+# So many tables of a source that were skipped for the same reason are one line.
+_MANY_SKIPPED = 5
 
 
 def index(
@@ -252,8 +255,8 @@ def _print_summary(summary: UpdateSummary) -> None:
     else:
         parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         screen.print(f"{total}: {parts} ({summary.seconds:.1f} s).", highlight=False)
-    for skip in summary.skipped:
-        line = printable(f"Skipped {skip}")
+    for skipped in _skipped_lines(summary.skipped):
+        line = printable(f"Skipped {skipped}")
         screen.print(line, highlight=False, markup=False, soft_wrap=True)
     if summary.retained:
         screen.print(
@@ -261,6 +264,23 @@ def _print_summary(summary: UpdateSummary) -> None:
         )
     for line in filter(None, (*summary.notices, summary.note)):
         screen.print(f"Note: {printable(line)}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _skipped_lines(skipped: Sequence[Skipped]) -> Iterator[str]:
+    """What was skipped, a line each; one for many of a source that all have the same reason."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for skip in skipped:
+        alike.setdefault((skip.source, skip.reason), []).append(skip.table)
+    told: set[tuple[str, str]] = set()
+    for skip in skipped:
+        kind = (skip.source, skip.reason)
+        tables = alike[kind]
+        if len(tables) < _MANY_SKIPPED:
+            yield str(skip)
+        elif kind not in told:
+            told.add(kind)
+            named = ", ".join(tables[:3])
+            yield f"{len(tables):,} tables of {skip.source} ({named}, …): {skip.reason}"
 
 
 def _print_purposes(summary: PurposeSummary) -> None:

@@ -46,7 +46,7 @@ class Plan:
     `unchanged` maps the places of earlier records that still hold to their newest tokens;
     `unreadable` are labels of roots and sources that could not be opened or listed. `declared` is
     what the sources declare of the tables in `declaring`, which are those that were asked about; of
-    some of these, keys or comments could not be told in full.
+    some of these, keys or comments could not be told in full, as `notices` say.
     """
 
     to_read: list[TableToRead] = field(default_factory=list)
@@ -58,6 +58,7 @@ class Plan:
     untold_keys: set[TableId] = field(default_factory=set)
     untold_comments: set[TableId] = field(default_factory=set)
     inspected: set[str] = field(default_factory=set)
+    notices: list[str] = field(default_factory=list)
 
     def inspect(self, root: SourceSpec, earlier: EarlierRecords, *, check: bool) -> None:
         """List the tables of a root, and sort them into unchanged ones and those to read.
@@ -139,7 +140,7 @@ class Plan:
             said = ask(tables) if ask is not None else {}
         except PartlyDeclaredError as error:
             why = f"not all of its declared keys and comments can be read: {reason(error)}"
-            self.skipped.append(Skipped(spec.label, "", why))
+            self.notices.append(f"{spec.label}: {why}")
             said = error.told
             about = {TableId(spec.label, table.name) for table in tables}
             self.untold_keys |= about if error.keys else set()

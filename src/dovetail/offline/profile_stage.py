@@ -6,7 +6,7 @@ Only what changed is read; everything else stays as it is.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dovetail.catalog.declarations import redeclared, with_declarations
 from dovetail.catalog.reader import CatalogReader
@@ -99,7 +99,8 @@ def profile_stage(
             skipped=skipped,
             pooled=pooled,
         )
-    return _summary(catalog, previous.records, records, retained, skipped)
+    summary = _summary(catalog, previous.records, records, retained, skipped)
+    return replace(summary, notices=tuple(sorted(plan.notices)))
 
 
 def _earlier(

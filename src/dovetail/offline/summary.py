@@ -33,7 +33,8 @@ class UpdateSummary:
     `retained` are tables that could not be read and stay as they were. `note` says what search has
     to go without, if anything. `purposes` is there if a language model was asked for them.
     `redeclared` are tables with the same contents, whose keys or comments are others than before.
-    `notices` are lines for the user on what of a dbt project was used, and what could not be.
+    `notices` are lines for the user: declared keys that a source did not tell, and what of a dbt
+    project was used, and what could not be.
     """
 
     catalog: CatalogReader

@@ -97,6 +97,8 @@ class WarehouseSource:
 
     def scan(self, table: Listing) -> Scan:
         place = place_of(table)
+        if not self._whole and place not in self._tables:
+            raise SourceError("is not there any more: it went while we looked; index again")
         columns = self._columns.get(place, [])
         read = ", ".join(self._quoted(name) for name, *_ in columns) or "*"
         size = self._size(place)

@@ -21,21 +21,29 @@ from dovetail.sources.server import Address
 from dovetail.sources.warehouse_dialects import Dialect
 
 _ROWS_AT_ONCE = 10_000
-# What a warehouse says, by its own words or number, and what may help.
+_GRANT = "grant SELECT on it to the login, or leave it out with --exclude"
+# What a warehouse says, by its own words or number, and what may help; the first that fits.
 _REMEDIES = {
-    r"expired|token|authenticat|login|password|unauthori[sz]ed|401|28P01|1045": (
+    r"not exist or not authori[sz]ed|ORA-00942": (
+        "it went while we looked, or the login may not read it: index again, or grant SELECT on it"
+    ),
+    r"denied (?:for|on) (?:the )?(?:table|view|schema|object)|command denied|access denied: table"
+    r"|insufficient (?:privilege|permission)|not have permission|42501": _GRANT,
+    r"(?<!timeout )\bexpired\b|authenticat|unauthori[sz]ed|invalid (?:access )?token|invalid_grant"
+    r"|token is invalid|log[io]n (?:failed|denied)|using password|username or password"
+    r"|user is empty|28P01|28000|ORA-01017|(?:error|status|code)\W*401": (
         "log in again: check the login in the environment, or renew the token"
     ),
-    r"denied|privilege|permission|not authori[sz]ed|403|42501": (
-        "grant SELECT on it to the login, or leave it out with --exclude"
-    ),
-    r"not exist|not found|unknown table|invalid object|404|42P01|1146|ORA-00942": (
+    r"\bdenied\b|privilege|permission|not authori[sz]ed": _GRANT,
+    r"not exist|n't exist|not[ _]found|cannot be found|unknown table|invalid object|42P01": (
         "it went while we looked; index again"
     ),
-    r"connect|refused|resolve|timed out|unavailable|gone|closed": (
+    r"\bconnect|refused|resolve|timed out|timeout|unavailable|gone away|closed": (
         "check host and network, then index again"
     ),
 }
+# A name that is quoted, and may be of any words.
+_NAME = re.compile(r"""(['"`])[^\s'"`]*\1""")
 
 
 def _given(**options: str | None) -> dict[str, str]:
@@ -211,11 +219,15 @@ class Warehouse:
             raise
         except Exception as error:  # noqa: BLE001 - every driver has a tree of its own
             text = duck.one_line(self._at.hide_login(str(error) or type(error).__name__))
-            fitting = (
-                advice for sign, advice in _REMEDIES.items() if re.search(sign, text, re.IGNORECASE)
-            )
-            advice = next(fitting, "")
+            advice = _remedy(text)
             raise SourceError(f"{text}; {advice}" if advice else text) from None
+
+
+def _remedy(text: str) -> str:
+    """What may help with what a driver says, whatever the things are called that it names."""
+    words = _NAME.sub("", text)
+    fitting = (advice for sign, advice in _REMEDIES.items() if re.search(sign, words, re.I))
+    return next(fitting, "")
 
 
 def _batches(cursor: Any, first: list[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
