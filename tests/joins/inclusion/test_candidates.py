@@ -43,6 +43,7 @@ WAYS = (
     {"BLOCK": 3},
     {"_AT_ONCE": 2},
     {"_BUSY": 2, "_FEW": 1},
+    {"_NUMBER_BITS": 0},
 )
 
 
@@ -66,9 +67,10 @@ def test_candidates_of_one_name_are_all_that_hold_enough_rows(
         if not bounded or sum(pair) % 3 > 0
     }
     nothing = np.zeros(len(arrays), dtype=np.bool_)
+    modules = {"BLOCK": (candidates, grouping), "_NUMBER_BITS": (candidates,)}
     with pytest.MonkeyPatch.context() as patch:
         for constant, value in way.items():
-            for module in (candidates, grouping) if constant == "BLOCK" else (count_shared,):
+            for module in modules.get(constant, (count_shared,)):
                 patch.setattr(module, constant, value)
         found = find_candidates(arrays, nothing, within_bound if bounded else None)
     assert as_dict(found) == expected

@@ -62,6 +62,8 @@ def concatenate(parts: Sequence[Candidates]) -> Candidates:
     )
 
 
+# Bits of a whole number that is not negative.
+_NUMBER_BITS = 63
 # Says of many pairs (child, parent) whether the upper bound of their score is high enough.
 BoundCheck = Callable[[Ints, Ints], Flags]
 # Given the groups that children and parents fall into, says the same of the first columns of two
@@ -287,9 +289,22 @@ def _tally(pairs: Ints, weights: Ints, size: int) -> tuple[Ints, Ints, Ints]:
         there = np.flatnonzero(times)
         weight = np.bincount(pairs, weights, minlength=size)
         return there, times[there], weight[there].astype(np.int64)
-    order = np.argsort(pairs, kind="stable")
-    pairs = pairs[order]
+    pairs, weights = _sorted_by_pair(pairs, weights, size)
     at = firsts(pairs)
     if not len(at):
         return pairs, at, at
-    return pairs[at], np.diff(np.append(at, len(pairs))), np.add.reduceat(weights[order], at)
+    return pairs[at], np.diff(np.append(at, len(pairs))), np.add.reduceat(weights, at)
+
+
+def _sorted_by_pair(pairs: Ints, weights: Ints, size: int) -> tuple[Ints, Ints]:
+    """Pairs, numbered below a size, in order, with their weights.
+
+    Both in one number, where they fit, since sorting numbers is quicker than sorting places.
+    """
+    bits = int(weights.max(initial=0)).bit_length()
+    if size.bit_length() + bits > _NUMBER_BITS:
+        order = np.argsort(pairs, kind="stable")
+        return pairs[order], weights[order]
+    both = pairs << bits | weights
+    both.sort()
+    return both >> bits, both & ((1 << bits) - 1)
