@@ -10,38 +10,13 @@ import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.table import Table
 
 import dovetail
 from dovetail.errors import MissingExtraError, SourceError
 from dovetail.sources import duck
 from dovetail.sources.lake_tables import require_inside
 from tests.support.files import GOOD, names, put, random_bytes, update
-
-FIRST = pa.table({"id": [1, 2, 3], "region": ["a", "b", "a"], "at": [{"x": 1}, {"x": 2}, None]})
-SECOND = pa.table({"id": [4], "region": ["c d"], "at": [{"x": 3}]})
-
-
-def put_delta(folder: Path) -> Path:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    deltalake.write_deltalake(str(folder), FIRST, partition_by=["region"])
-    deltalake.write_deltalake(str(folder), SECOND, mode="append", partition_by=["region"])
-    deltalake.DeltaTable(str(folder)).delete("id = 1")
-    return folder
-
-
-def put_iceberg(folder: Path) -> Table:
-    folder.mkdir(parents=True)
-    catalog = SqlCatalog(
-        "here", uri=f"sqlite:///{folder.parent}/ice.db", warehouse=f"file://{folder}"
-    )
-    catalog.create_namespace("shop")
-    table = catalog.create_table("shop.orders", schema=FIRST.schema)
-    table.append(FIRST)
-    table.append(SECOND)
-    table.delete("id = 1")
-    return table
+from tests.support.lakes import FIRST, SECOND, put_delta, put_iceberg
 
 
 def test_a_delta_table_is_its_newest_version(tmp_path: Path) -> None:

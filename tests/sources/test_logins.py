@@ -44,6 +44,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "erp=ann:{pw}@h:5432/erp",
         "postgresql//ann:{pw}@h/erp",
         "url: postgresql://ann:{pw}@h/erp",
+        "https:/h/orders.csv?sig={pw}",
+        "a/b=https://h/orders.csv?sig={pw}",
+        "url: https://h/orders.csv?a=b&sig={pw}",
     ],
 )
 def test_what_looks_like_a_login_is_refused_and_not_shown(

@@ -4,53 +4,34 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
-import boto3
+import openpyxl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from moto.server import ThreadedMotoServer
 
 import dovetail
-from dovetail.errors import MissingExtraError, SourceError
-from dovetail.sources import duck
+from dovetail.errors import MissingExtraError, SourceError, UsageError
+from dovetail.ports import SourceSpec
+from dovetail.sources import duck, object_store
+from dovetail.sources.store_errors import complaint
 from tests.support.azure import KEY, container
+from tests.support.buckets import Bucket, bucket, log_in, parquet
 from tests.support.files import GOOD, names, put, random_bytes, update
+
+__all__ = ["bucket"]
 
 
 @pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    _, port = server.get_host_and_port()
-    url = f"http://127.0.0.1:{port}"
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cr3t-of-the-bucket")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
-    client = boto3.client("s3", region_name="us-east-1")
-    client.create_bucket(Bucket="lake")
-
-    def put_object(key: str, content: bytes) -> None:
-        client.put_object(Bucket="lake", Key=key, Body=content)
-
-    put_object.url = url  # type: ignore[attr-defined]
-    yield put_object
-    server.stop()
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written a moment ago is taken for settled."""
+    monkeypatch.setattr(object_store, "_SETTLED_SECONDS", -5)
 
 
-def parquet(**columns: list[Any]) -> bytes:
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns), sink)
-    return sink.getvalue()
-
-
-def fill(bucket: Any) -> None:
+def fill(bucket: Bucket) -> None:
     for year in (2023, 2024):
         bucket(f"in/sales/year={year}/part-0.parquet", parquet(id=[1, year], n=[1.5, 2.0]))
     bucket("in/sales/_SUCCESS", b"")
@@ -58,7 +39,27 @@ def fill(bucket: Any) -> None:
     bucket("in/log.jsonl", b'{"at": {"x": 1}}\n')
 
 
-def test_a_bucket_is_read_and_asked(bucket: Any, tmp_path: Path) -> None:
+def workbook(**sheets: list[list[object]]) -> bytes:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    sink = io.BytesIO()
+    book.save(sink)
+    return sink.getvalue()
+
+
+def arrow(**columns: list[object]) -> bytes:
+    table = pa.table(columns)
+    sink = io.BytesIO()
+    with pa.ipc.new_file(sink, table.schema) as out:
+        out.write_table(table)
+    return sink.getvalue()
+
+
+def test_a_bucket_is_read_and_asked(bucket: Bucket, tmp_path: Path) -> None:
     fill(bucket)
     report = update("lake=s3://lake/in", into=tmp_path / "catalog")
     assert (report.skipped, names(report.catalog)) == ((), ["cities", "log", "sales"])
@@ -83,51 +84,266 @@ def test_a_bucket_is_read_and_asked(bucket: Any, tmp_path: Path) -> None:
     assert not any(b"s3cr3t" in content for content in kept)
 
 
-def test_broken_and_missing_objects(bucket: Any, tmp_path: Path) -> None:
+def test_workbooks_and_arrow_files(bucket: Bucket, tmp_path: Path, settled: None) -> None:
+    bucket("in/one.xlsx", workbook(only=[["id", "n"], [1, 2], [3, 4]]))
+    bucket("in/two.xlsx", workbook(a=[["id"], [1]], b=[["city"], ["Rome"], ["Oslo"]]))
+    bucket("in/events.arrow", arrow(id=[1, 2, 3]))
+    for day in (1, 2):
+        bucket(f"in/days/day={day}/part-0.feather", arrow(n=[day]))
+    bucket("in/broken.xlsx", random_bytes(300))
+    bucket("in/broken.arrow", random_bytes(300))
+    report = update("lake=s3://lake/in", into=tmp_path / "catalog")
+    assert {table.name: report.catalog[str(table)].rows for table in report.catalog.ids} == {
+        "days": 2,
+        "events": 3,
+        "one": 2,
+        "two/a": 1,
+        "two/b": 2,
+    }
+    assert [skip.table for skip in report.skipped] == ["broken.arrow", "broken.xlsx"]
+    assert all(skip.reason.startswith("does not read as a") for skip in report.skipped)
+    with dovetail.open(tmp_path / "catalog") as catalog:
+        found = catalog.sql("SELECT count(*) AS n FROM \"two/b\" WHERE city = 'Oslo'")
+    assert found.to_arrow().to_pylist() == [{"n": 1}]
+    again = update(into=tmp_path / "catalog")
+    assert (again.changed, again.unchanged) == ((), 5)
+
+
+def test_thousands_of_objects_are_listed_and_not_asked_about(
+    bucket: Bucket, tmp_path: Path, settled: None
+) -> None:
+    """One request lists a thousand; only objects without bytes are looked at once more."""
+    bucket.put_many((f"in/pictures/{number:05}.png" for number in range(2100)), b"x")
+    bucket("in/cities.csv", GOOD.encode())
+    for day in range(40):
+        bucket(f"in/sales/day={day}/part-0.csv", b"id,n\n1,2\n")
+    bucket("in/sales/_SUCCESS", b"")
+    report = update("lake=s3://lake/in", into=tmp_path / "catalog")
+    assert (report.skipped, report.catalog["sales"].rows) == ((), 40)
+    with bucket.asked() as requests:
+        assert update(into=tmp_path / "catalog").unchanged == 2
+    lists = [query for method, path, query in requests if path == "/lake/"]
+    assert len(lists) == 3
+    assert [path for _, path, _ in requests if path != "/lake/"] == ["/lake/in/sales/_SUCCESS"]
+
+
+def test_what_is_read_is_asked_for_once(bucket: Bucket, tmp_path: Path, settled: None) -> None:
+    """Reading a file that is fetched takes two requests, whatever asks about its state."""
+    for day in range(10):
+        bucket(f"once/sales/day={day}/part-0.csv", b"id,n\n1,2\n")
+    with bucket.asked() as requests:
+        update("lake=s3://lake/once", into=tmp_path / "catalog")
+    asked = [(method, path) for method, path, _ in requests if path != "/lake/"]
+    assert sorted(asked) == sorted(
+        (method, f"/lake/once/sales/day={day}/part-0.csv")
+        for day in range(10)
+        for method in ("GET", "HEAD")
+    )
+
+
+def test_a_change_of_any_object_is_noticed(bucket: Bucket, tmp_path: Path, settled: None) -> None:
+    fill(bucket)
+    update("lake=s3://lake/in", into=tmp_path / "catalog")
+    assert update(into=tmp_path / "catalog").unchanged == 3
+    bucket("in/cities.csv", (GOOD + "3,Bern\n").encode())
+    bucket.client.delete_object(Bucket="lake", Key="in/sales/year=2023/part-0.parquet")
+    after = update(into=tmp_path / "catalog")
+    assert sorted(table.name for table in after.changed) == ["cities", "sales"]
+    assert (after.catalog["cities"].rows, after.catalog["sales"].rows) == (3, 2)
+
+
+def test_a_change_of_this_moment_is_not_trusted(bucket: Bucket, tmp_path: Path) -> None:
+    """Times are whole seconds: what changed just now may change again and look the same."""
+    bucket("in/cities.csv", GOOD.encode())
+    update("lake=s3://lake/in", into=tmp_path / "catalog")
+    with bucket.asked() as requests:
+        update(into=tmp_path / "catalog")
+    assert "/lake/in/cities.csv" in [path for _, path, _ in requests]
+
+
+PATTERNS = {
+    "in/*.csv": ["cities", "rivers"],
+    "in/**/*.csv": ["a/b/deep", "a/near", "cities", "rivers"],
+    "in/**": ["a/b/deep", "a/near", "cities", "numbers", "rivers"],
+    "in/c*": ["cities"],
+    "in/?iti[ae]s.csv": ["cities"],
+    "in/[!c]*.csv": ["rivers"],
+    "*/a/*.csv": ["in/a/near"],
+    "in/a/**/deep.csv": ["b/deep"],
+    "in/*.parquet": ["numbers"],
+    "in/.*/*.csv": [".hidden/secret"],
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_wildcards_mean_what_they_mean_for_files(
+    pattern: str, bucket: Bucket, tmp_path: Path
+) -> None:
+    here = tmp_path / "here"
+    for path in ("cities", "rivers", "a/near", "a/b/deep", ".hidden/secret"):
+        put(here / "in" / f"{path}.csv", GOOD)
+    put(here / "in" / "notes.txt", "x")
+    put(here / "in" / "numbers.parquet" / "part-0.parquet", parquet(id=[1]))
+    put(here / "in" / "numbers.parquet" / "year=1" / "part-1.parquet", parquet(id=[1]))
+    bucket.put_folder(here)
+    far = update(f"x=s3://lake/{pattern}", into=tmp_path / "far")
+    assert (far.skipped, names(far.catalog)) == ((), PATTERNS[pattern])
+    near = update(f"x={here}/{pattern}", into=tmp_path / "near")
+    assert names(near.catalog) == PATTERNS[pattern]
+    assert [far.catalog[str(table)].rows for table in far.catalog.ids] == [
+        near.catalog[str(table)].rows for table in near.catalog.ids
+    ]
+
+
+def test_names_that_look_like_patterns_and_odd_keys(bucket: Bucket, tmp_path: Path) -> None:
+    for key in ("odd/a[1].csv", "odd/b*.csv", "odd//double.csv", "odd/c#d@e.csv", "odd/é ü.csv"):
+        bucket(key, GOOD.encode())
+    bucket("odd/folder/", b"")
+    report = update("x=s3://lake/odd", into=tmp_path / "all")
+    assert report.skipped == ()
+    assert names(report.catalog) == ["/double", "a[1]", "b*", "c#d@e", "é ü"]
+    alone = update("x=s3://lake/odd/a[1].csv", into=tmp_path / "one")
+    assert names(alone.catalog) == ["a[1]"]
+
+
+def test_a_folder_with_a_suffix_is_one_table(bucket: Bucket, tmp_path: Path) -> None:
+    """As Spark writes `orders.parquet`, named itself or found below."""
+    bucket("in/orders.parquet/part-00000.parquet", parquet(id=[1]))
+    bucket("in/orders.parquet/year=1/x.parquet", parquet(id=[1, 2]))
+    bucket("in/orders.parquet/_SUCCESS", b"")
+    bucket("in/orders.parquet/readme.csv", GOOD.encode())
+    for location in ("s3://lake/in", "s3://lake/in/orders.parquet", "s3://lake/in/orders.parquet/"):
+        report = update(f"x={location}", into=tmp_path / str(len(location)))
+        assert (report.skipped, names(report.catalog)) == ((), ["orders"])
+        assert report.catalog["orders"].rows == 3
+
+
+def test_mixed_schemas_between_partitions(bucket: Bucket, tmp_path: Path) -> None:
+    bucket("in/sales/year=1/part-0.parquet", parquet(id=[1], n=[1]))
+    bucket("in/sales/year=2/part-0.parquet", parquet(id=[2], n=[1.5], extra=["x"]))
+    bucket("in/sales/year=3/part-0.parquet", parquet(other=[3]))
+    bucket("in/sales/year=4/part-0.parquet", parquet(ID=["four"]))
+    report = update("lake=s3://lake/in", into=tmp_path / "catalog")
+    assert [(skip.table, skip.reason) for skip in report.skipped] == [
+        (
+            "sales/year=3/part-0.parquet",
+            "has no column in common with the other parts; index it apart from them",
+        )
+    ]
+    sales = report.catalog["sales"]
+    assert (sales.rows, [(column.name, column.type) for column in sales.columns]) == (
+        3,
+        [("id", "VARCHAR"), ("n", "DOUBLE"), ("extra", "VARCHAR"), ("year", "BIGINT")],
+    )
+
+
+def test_broken_and_missing_objects(bucket: Bucket, tmp_path: Path) -> None:
     fill(bucket)
     bucket("in/sales/year=2022/part-0.parquet", random_bytes(300))
     bucket("in/bad.parquet", random_bytes(300))
-    bucket("in/book.xlsx", b"x")
+    bucket("in/cut.parquet", parquet(id=list(range(1000)))[:-200])
     report = update("lake=s3://lake/in", into=tmp_path / "catalog")
     assert names(report.catalog) == ["cities", "log", "sales"]
     assert [skip.table for skip in report.skipped] == [
         "bad",
-        "book",
+        "cut",
         "sales/year=2022/part-0.parquet",
     ]
-    assert report.skipped[1].reason.endswith("read from this machine alone; copy it here")
-    for place in ("s3://nobody-has-this-bucket", "s3://lake/nothing"):
-        with pytest.raises(SourceError, match=r"\S") as raised:
+    assert all(skip.reason.isprintable() for skip in report.skipped)
+    with pytest.raises(SourceError, match="there is no such bucket; check its name"):
+        update("s3://nobody-has-this-bucket", into=tmp_path / "other")
+    for place in ("s3://lake/nothing", "s3://lake/*.nothing"):
+        with pytest.raises(SourceError, match="holds no table files, or is not there"):
             update(place, into=tmp_path / "other")
-        assert "\n" not in str(raised.value)
+    with pytest.raises(SourceError, match=r"s3://lake/gone\.csv is not there"):
+        update("s3://lake/gone.csv", into=tmp_path / "other")
 
 
-def test_tables_with_a_log_are_named_and_not_read_as_plain_files(
-    bucket: Any, tmp_path: Path
+def test_objects_that_go_between_listing_and_reading(bucket: Bucket, tmp_path: Path) -> None:
+    fill(bucket)
+    bucket("in/short.csv", GOOD.encode())
+    gone = ("/in/short.csv", "/in/sales/year=2023/part-0.parquet")
+    bucket.refuse = lambda _, path: (
+        (404, "NoSuchKey", "The specified key does not exist.") if path.endswith(gone) else None
+    )
+    report = update("lake=s3://lake/in", into=tmp_path / "catalog")
+    assert names(report.catalog) == ["cities", "log", "sales"]
+    assert report.catalog["sales"].rows == 2
+    found = {skip.table: skip.reason for skip in report.skipped}
+    assert sorted(found) == ["sales/year=2023/part-0.parquet", "short"]
+    for reason in found.values():
+        assert reason.endswith("is not there; if it was removed meanwhile, index again")
+
+
+REFUSALS = {
+    (403, "InvalidAccessKeyId"): "the store does not accept the login; check AWS_ACCESS_KEY_ID",
+    (403, "SignatureDoesNotMatch"): "the store does not accept the login; check AWS_ACCESS",
+    (403, "AccessDenied"): "the login may not read it; allow it to list and to read",
+    (400, "ExpiredToken"): "its session token has expired; get a new login",
+    (301, "PermanentRedirect"): "the bucket is in another region; set AWS_REGION",
+    (503, "SlowDown"): "the store has too much to do; index again later",
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal[1])
+def test_a_store_that_refuses(
+    refusal: tuple[int, str], bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bucket("logs/cities.csv", GOOD.encode())
-    for folder in ("logs/orders", "alone"):
-        bucket(f"{folder}/part-0.parquet", parquet(id=[1]))
-        bucket(f"{folder}/_delta_log/00000000000000000000.json", b"{}")
-    bucket("logs/ice/data/0.parquet", parquet(id=[1]))
-    bucket("logs/ice/metadata/00000-a.metadata.json", b"{}")
-    report = update("lake=s3://lake/logs", into=tmp_path / "catalog")
-    assert names(report.catalog) == ["cities"]
-    assert [skip.table for skip in report.skipped] == ["ice", "orders"]
-    assert report.skipped[0].reason.startswith("is an Iceberg table, which is read from this")
-    assert report.skipped[1].reason.endswith("copy its folder here")
-    with pytest.raises(SourceError, match="alone: is a Delta Lake table"):
-        update("lake=s3://lake/alone", into=tmp_path / "other")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "t0ken-of-an-hour")
+    fill(bucket)
+    bucket.refuse = lambda *_: (*refusal, "The provided token has said no.")
+    put(tmp_path / "good.csv", GOOD)
+    report = update("lake=s3://lake/in", tmp_path / "good.csv", into=tmp_path / "catalog")
+    assert names(report.catalog) == ["good"]
+    (skip,) = report.skipped
+    assert skip.reason.startswith(REFUSALS[refusal])
+    assert "t0ken" not in skip.reason
 
 
-def test_a_login_in_the_url_is_refused(bucket: Any, tmp_path: Path) -> None:
+def test_one_object_that_may_not_be_read(bucket: Bucket, tmp_path: Path) -> None:
+    fill(bucket)
+    bucket.refuse = lambda _, path: (
+        (403, "AccessDenied", "Access Denied") if path.endswith("cities.csv") else None
+    )
+    report = update("lake=s3://lake/in", into=tmp_path / "catalog")
+    assert names(report.catalog) == ["log", "sales"]
+    (skip,) = report.skipped
+    assert (skip.table, skip.reason.partition(";")[0]) == ("cities", "the login may not read it")
+
+
+def test_complaints_hold_no_query() -> None:
+    said = "HTTP Error: HTTP GET error on 'https://h/a.csv?sig=abc%2Bd' (HTTP 403 Forbidden)"
+    for kind in ("https", "s3"):
+        assert "sig=" not in complaint(kind, said)
+    assert "abc+d" not in complaint("https", "something about abc+d", secret="abc%2Bd")
+
+
+def test_a_login_in_the_url_is_refused(bucket: Bucket, tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="set AWS_ACCESS_KEY_ID") as raised:
         update("s3://key:pass@lake/in", into=tmp_path / "catalog")
     assert "pass@" not in str(raised.value)
+    with pytest.raises(UsageError, match="takes no parameters after a") as usage:
+        update("s3://lake/in?s3_secret_access_key=pa/ss", into=tmp_path / "catalog")
+    assert "pa/ss" not in str(usage.value)
 
 
-def test_a_file_behind_a_url(bucket: Any, tmp_path: Path) -> None:
+def test_the_login_is_for_one_bucket(bucket: Bucket, tmp_path: Path) -> None:
+    """Not for one whose name begins with that of ours."""
+    bucket.client.create_bucket(Bucket="lake-of-others")
+    bucket("x.csv", GOOD.encode(), into="lake-of-others")
+    bucket("in/x.csv", GOOD.encode())
+    source = object_store.ObjectStoreSource(SourceSpec("x", "s3", "s3://lake/in", "x"))
+    try:
+        assert len(duck.fetch("SELECT content FROM read_blob('s3://lake/in/x.csv')")) == 1
+        secrets = "SELECT name FROM which_secret('s3://lake-of-others/x.csv', 's3')"
+        assert duck.fetch(secrets) == []
+    finally:
+        source.close()
+
+
+def test_a_file_behind_a_url(bucket: Bucket, tmp_path: Path) -> None:
     put(tmp_path / "web" / "cities.csv", GOOD)
+    put(tmp_path / "web" / "book.xlsx", workbook(a=[["id"], [1]], b=[["n"], [1], [2]]))
     handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "web"))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     Thread(target=server.serve_forever, daemon=True).start()
@@ -135,13 +351,17 @@ def test_a_file_behind_a_url(bucket: Any, tmp_path: Path) -> None:
         url = f"http://127.0.0.1:{server.server_port}"
         report = update(f"web={url}/cities.csv", into=tmp_path / "catalog")
         assert (names(report.catalog), report.catalog["cities"].rows) == (["cities"], 2)
+        book = update(f"web={url}/book.xlsx", into=tmp_path / "book")
+        assert (names(book.catalog), book.catalog["book/b"].rows) == (["book/a", "book/b"], 2)
         with pytest.raises(SourceError, match="404"):
             update(f"{url}/gone.csv", into=tmp_path / "other")
+        with pytest.raises(SourceError, match="does not say which format"):
+            update(f"{url}/export", into=tmp_path / "other")
     finally:
         server.shutdown()
         server.server_close()
     fill(bucket)  # which nobody may read without a login
-    with pytest.raises(SourceError, match="HTTP GET error on"):
+    with pytest.raises(SourceError, match="the server does not let it be read"):
         update(f"{bucket.url}/lake/in/cities.csv", into=tmp_path / "other")
 
 
@@ -152,17 +372,24 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         duck.load_extension("httpfs")
 
 
-def test_a_bucket_of_google(bucket: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_of_google(
+    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settled: None
+) -> None:
     """By HMAC keys and the interface that it shares with S3."""
     fill(bucket)
-    monkeypatch.delenv("AWS_ENDPOINT_URL")
-    monkeypatch.setenv("GCS_ACCESS_KEY_ID", "somebody")
-    monkeypatch.setenv("GCS_SECRET_ACCESS_KEY", "s3cr3t-of-the-bucket")
-    monkeypatch.setenv("GCS_ENDPOINT_URL", bucket.url)
+    log_in(monkeypatch, "gs", bucket.url)
     report = update("lake=gs://lake/in/sales", into=tmp_path / "catalog")
-    assert (names(report.catalog), report.catalog["lake"].columns[2].name) == (["lake"], "year")
+    assert (names(report.catalog), report.catalog["sales"].columns[2].name) == (["sales"], "year")
+    with bucket.asked() as requests:
+        assert update(into=tmp_path / "catalog").unchanged == 1
+    assert [path for _, path, _ in requests] == ["/lake/", "/lake/in/sales/_SUCCESS"]
+    wild = update("lake=gs://lake/in/*.csv", into=tmp_path / "wild")
+    assert names(wild.catalog) == ["cities"]
     with pytest.raises(SourceError, match="set GCS_ACCESS_KEY_ID and GCS_SECRET_ACCESS_KEY"):
         update("gs://key:pass@lake/in", into=tmp_path / "other")
+    bucket.refuse = lambda *_: (403, "SignatureDoesNotMatch", "no")
+    with pytest.raises(SourceError, match="check GCS_ACCESS_KEY_ID and GCS_SECRET_ACCESS_KEY"):
+        update("gs://lake/in", into=tmp_path / "other")
 
 
 def test_a_container_of_azure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,6 +398,7 @@ def test_a_container_of_azure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         update("az://lake/in", into=tmp_path / "other")
     blobs = {
         "in/cities.csv": GOOD.encode(),
+        "in/book.xlsx": workbook(only=[["id"], [1]]),
         "in/sales/year=2023/part-0.parquet": parquet(id=[1, 2023], n=[1.5, 2.0]),
         "in/sales/year=2024/part-0.parquet": parquet(id=[1, 2024], n=[1.5, 2.0]),
         "in/bad.parquet": random_bytes(300),
@@ -178,11 +406,13 @@ def test_a_container_of_azure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with container("lake", blobs) as login:
         monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", login)
         report = update("lake=az://lake/in", into=tmp_path / "catalog")
-        assert names(report.catalog) == ["cities", "sales"]
+        assert names(report.catalog) == ["book", "cities", "sales"]
         assert report.catalog["sales"].rows == 4
         assert [skip.table for skip in report.skipped] == ["bad"]
         again = update(into=tmp_path / "catalog")
-        assert (again.changed, again.unchanged) == ((), 2)
+        assert (again.changed, again.unchanged) == ((), 3)
+        wild = update("lake=az://lake/in/**/*.parquet", into=tmp_path / "wild")
+        assert names(wild.catalog) == ["sales"]
         with pytest.raises(SourceError, match=r"\S") as raised:
             update("az://nobody/in", into=tmp_path / "third")
         assert "AccountKey" not in str(raised.value)

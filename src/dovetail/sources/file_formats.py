@@ -14,24 +14,35 @@ import pyarrow.parquet as pq
 from dovetail.errors import RescanError, SourceError
 from dovetail.sources import delimited, duck
 from dovetail.sources.arrow_file import write_parquet
-from dovetail.sources.lake_tables import data_files_query, lake_relation, require_inside
+from dovetail.sources.lake_scan import checked_relation
+from dovetail.sources.lake_tables import LAKES, log_files
 from dovetail.sources.workbook import read_sheet
 
 # Formats whose values are all text, of a kind that is for us to find out.
 UNTYPED = ("csv", "tsv", "excel")
 _DELIMITED = ("csv", "tsv")
 # Formats of which a file elsewhere is brought here; DuckDB reads the others where they are.
-_FETCHED = (*_DELIMITED, "avro")
+_FETCHED = (*_DELIMITED, "avro", "excel", "arrow")
+_IN_PLACE = ("parquet", "json")
 
 
 class FileReader:
     """Reads the files of one source; it remembers which tables must be read another way.
 
-    `fetch` brings a file to this machine, where files are elsewhere.
+    `fetch` brings a file to this machine, where files are elsewhere; `whole` has it bring files of
+    every format. `complaint` makes one line of an error.
     """
 
-    def __init__(self, fetch: Callable[[str], str] | None = None) -> None:
+    def __init__(
+        self,
+        fetch: Callable[[str], str] | None = None,
+        *,
+        whole: bool = False,
+        complaint: Callable[[str], str] = duck.one_line,
+    ) -> None:
         self._fetch = fetch
+        self._fetched = (*_FETCHED, *_IN_PLACE) if whole else _FETCHED
+        self._complaint = complaint
         self._other_encoding: set[str] = set()
         self._long_lines: set[str] = set()
         self._line_ends: set[str] = set()
@@ -43,7 +54,7 @@ class FileReader:
     def shape(self, table: str, kind: str, file: str) -> Hashable:
         """What files of a table must have in common to be read by one relation."""
         duck.literal(file)
-        if kind in ("delta", "iceberg") or (self._fetch and kind not in _FETCHED):
+        if kind in LAKES or (self._fetch and kind not in self._fetched):
             return file
         file = self._here(kind, file)
         open(file, "rb").close()  # one that is gone or closed to us says so plainly
@@ -67,12 +78,8 @@ class FileReader:
         if kind in ("excel", "arrow"):
             files = [self._as_parquet(kind, file, sheet) for file in files]
             kind = "parquet"
-        if kind in ("delta", "iceberg"):
-            duck.load_extension("avro")  # which the lists of an Iceberg table's files are in
-            duck.load_extension(kind)
-            named = duck.fetch(data_files_query(files[0], kind))
-            require_inside(files[0], (file for (file,) in named))
-            return lake_relation(files[0], kind)
+        if kind in LAKES:
+            return checked_relation(kind, files[0], log_files(files[0], kind), _bytes)
         if kind == "avro":
             duck.load_extension("avro")
             return f"read_avro({duck.file_list(files)})"
@@ -81,7 +88,7 @@ class FileReader:
 
     def is_blank(self, kind: str, file: str) -> bool:
         """Whether a file of text has no bytes, and so no rows and no columns."""
-        if kind not in (*_DELIMITED, "json") or (self._fetch and kind not in _FETCHED):
+        if kind not in (*_DELIMITED, "json") or (self._fetch and kind not in self._fetched):
             return False
         return os.stat(self._here(kind, file)).st_size == 0
 
@@ -107,10 +114,10 @@ class FileReader:
                     raise RescanError(delimited.complaint(reason)) from None
             raise SourceError(delimited.complaint(reason)) from None
         except duck.ENGINE_ERRORS as error:
-            raise SourceError(duck.one_line(str(error))) from None
+            raise SourceError(self._complaint(str(error))) from None
 
     def _here(self, kind: str, file: str) -> str:
-        return self._fetch(file) if self._fetch and kind in _FETCHED else file
+        return self._fetch(file) if self._fetch and kind in self._fetched else file
 
     def _dialect(self, kind: str, file: str) -> delimited.Dialect:
         """The dialect of a file; of files that begin with the same header, that of the first."""
@@ -148,6 +155,11 @@ class FileReader:
         self._rewritten = self._rewritten or tempfile.TemporaryDirectory(prefix="dovetail-")
         self._files += 1
         return os.path.join(self._rewritten.name, f"{self._files}.{suffix}")
+
+
+def _bytes(file: str) -> bytes:
+    with open(file, "rb") as opened:
+        return opened.read()
 
 
 def size_of(files: Sequence[str]) -> int:

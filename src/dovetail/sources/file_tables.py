@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dovetail.errors import SourceError
 from dovetail.sources.descriptions import is_descriptions
 from dovetail.sources.grouping import grouped, stem_of
-from dovetail.sources.lake_tables import log_files
-from dovetail.sources.partition import Values, values_of
+from dovetail.sources.lake_tables import LAKES, log_among, log_files
+from dovetail.sources.partition import Values, is_partition, values_of
 from dovetail.sources.walk import (
     Found,
     anchor,
@@ -28,13 +28,6 @@ from dovetail.sources.walk import (
     walk,
 )
 from dovetail.sources.workbook import sheets
-
-_LOCAL = "is of a format that is read from this machine alone; copy it here"
-_LAKE = {
-    kind: f"is {what} table, which is read from this machine alone: in a bucket its log is not "
-    "followed, and its files by themselves hold old versions too; copy its folder here"
-    for kind, what in (("delta", "a Delta Lake"), ("iceberg", "an Iceberg"))
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +67,13 @@ class FileTable:
 
     def files(self) -> list[str]:
         """The paths of the files that a change of the table shows in."""
-        if self.format in ("delta", "iceberg"):
+        if self.format in LAKES and self.is_one_file:
             return log_files(self.root, self.format)
         return [self.path(part) for part in self.parts]
 
     def path(self, part: str) -> str:
         """The path of a part."""
-        return os.path.join(self.root, part) if part else self.root
+        return f"{self.root}/{part}" if part else self.root
 
     def values(self, part: str) -> Values:
         """The values of the partition columns in a part."""
@@ -105,22 +98,57 @@ def file_tables(location: str) -> list[FileTable]:
     return sorted(_named_apart(tables), key=lambda table: table.name)
 
 
-def remote_tables(found: list[Found], top: str) -> list[FileTable]:
+def remote_tables(
+    found: list[Found], top: str, fetch: Callable[[str], str], inside: Mapping[str, list[str]]
+) -> list[FileTable]:
     """The tables in files that are not on this machine, each under a name of its own.
 
-    Of a table with a log only the log is found; it is named, with the reason why it is not read.
+    `fetch` brings a workbook here, whose sheets only it can tell; `inside` are the files of each
+    folder that is a table by its log.
     """
-    logs = [file for file in found if file.lake]
-    together, apart = grouped([file for file in found if not file.lake])
+    folders, files = _suffixed_folders([file for file in found if not file.lake])
+    together, apart = grouped(files)
     tables = [FileTable(each.name or top, each.format, each.root, each.parts) for each in together]
-    for file in apart:
-        kind = table_format(file.path)
-        trouble = "" if kind not in ("excel", "arrow") else _LOCAL
-        tables.append(FileTable(stem_of(file.below), kind, file.path, trouble=trouble))
-    tables += [
-        FileTable(log.below or top, "log", log.path, trouble=_LAKE[log.lake]) for log in logs
-    ]
-    return sorted(_named_apart(tables), key=lambda table: table.name)
+    tables += [table for file in apart for table in _remote(file, fetch)]
+    for lake in (file for file in found if file.lake):
+        log = log_among(inside[lake.path], lake.lake)
+        parts = tuple(file.removeprefix(f"{lake.path}/") for file in log)
+        tables.append(FileTable(lake.below, lake.lake, lake.path, parts))
+    return sorted(_named_apart(tables + folders), key=lambda table: table.name)
+
+
+def _suffixed_folders(found: list[Found]) -> tuple[list[FileTable], list[Found]]:
+    """The folders with a table's suffix, whose parts are one table each, and the other files."""
+    parts: dict[str, list[Found]] = {}
+    others: list[Found] = []
+    for file in found:
+        names = file.below.split("/")[:-1]
+        named = (at for at, name in enumerate(names) if is_partition(name) or table_suffix(name))
+        at = next(named, None)
+        if at is None or is_partition(names[at]):
+            others.append(file)
+        else:
+            parts.setdefault("/".join(names[: at + 1]), []).append(file)
+    tables = []
+    for folder, files in parts.items():
+        root = files[0].path.removesuffix(files[0].below) + folder
+        kind = table_format(folder)
+        mine = [file.path for file in files if table_format(file.path) == kind]
+        below = tuple(sorted(path.removeprefix(f"{root}/") for path in mine))
+        if below:
+            tables.append(FileTable(stem_of(folder), kind, root, below))
+    return tables, others
+
+
+def _remote(file: Found, fetch: Callable[[str], str]) -> list[FileTable]:
+    """A file that is a table, or the sheets of a workbook."""
+    table = FileTable(stem_of(file.below), table_format(file.path), file.path)
+    if table.format != "excel":
+        return [table]
+    try:
+        return _sheets(table, fetch(file.path))
+    except SourceError as error:
+        return [replace(table, trouble=str(error))]
 
 
 def _named_apart(tables: list[FileTable]) -> Iterator[FileTable]:
@@ -143,16 +171,16 @@ def _alone(file: Found) -> list[FileTable]:
             inside = parts_within(file.path)
             parts = tuple(os.path.relpath(part.path, file.path) for part in inside)
             return [replace(table, parts=parts)]
-        return _sheets(table) if table.format == "excel" else [table]
+        return _sheets(table, table.root) if table.format == "excel" else [table]
     except SourceError as error:
         return [replace(table, trouble=str(error))]
     except OSError as error:
         return [replace(table, trouble=error.strerror or str(error))]
 
 
-def _sheets(book: FileTable) -> list[FileTable]:
-    """The sheets of a workbook; a single one is named after the file."""
-    found = sheets(book.root)
+def _sheets(book: FileTable, here: str) -> list[FileTable]:
+    """The sheets of a workbook that lies here; a single one is named after the file."""
+    found = sheets(here)
     if not found:
         raise SourceError("holds no sheet with cells")
     return [

@@ -163,4 +163,6 @@ def _below(root: str, files: Iterable[Found]) -> tuple[str, ...]:
 
 
 def _relative(root: str, paths: Iterable[str]) -> tuple[str, ...]:
+    if "://" in root:  # where two slashes are not one
+        return tuple(sorted(path.removeprefix(f"{root}/") for path in paths))
     return tuple(sorted(os.path.relpath(path, root) for path in paths))

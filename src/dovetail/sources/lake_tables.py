@@ -6,9 +6,13 @@ change of the table is a change of the log, so the data need not be looked at to
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
+import posixpath
 import re
-from collections.abc import Iterable
+import zlib
+from collections.abc import Callable, Container, Iterable, Sequence
 from urllib.parse import unquote
 
 from dovetail.errors import SourceError
@@ -19,88 +23,130 @@ _DELTA_COMMIT = re.compile(r"\d{20}\.(?:json|checkpoint\..*parquet)|_last_checkp
 # `00003-….metadata.json` of most writers, `v3.metadata.json` of Hadoop tables.
 _ICEBERG_VERSION = re.compile(r"v?(\d+)(?:-[^/]*)?\.(?:gz\.)?metadata\.json")
 _HINT = "version-hint.text"
+_LOGS = {"delta": _DELTA_LOG, "iceberg": _ICEBERG_LOG}
+_GZIP = b"\x1f\x8b"
+LAKES = tuple(_LOGS)
+# Other words for the scheme of a store, by which some writers name files in it.
+_SCHEMES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "azure": "az"}
 
 
 def lake_format(folder: str) -> str:
     """What kind of table a folder is, told by its log: 'delta', 'iceberg', or '' for neither."""
     if os.path.isdir(os.path.join(folder, _DELTA_LOG)):
         return "delta"
-    return "iceberg" if _iceberg_versions(folder) else ""
+    return "iceberg" if _in_order(_names(folder, _ICEBERG_LOG)) else ""
 
 
 def log_files(folder: str, kind: str) -> list[str]:
     """The files of a table's log."""
+    log = _DELTA_LOG if kind == "delta" else _ICEBERG_LOG
+    return log_among((os.path.join(folder, log, name) for name in _names(folder, log)), kind)
+
+
+def log_among(files: Iterable[str], kind: str) -> list[str]:
+    """Those of some files that a change of the table shows in; the newest version comes last."""
+    by_name = {file.rpartition("/")[2]: file for file in files if _folder(file) == _LOGS[kind]}
     if kind == "delta":
-        names = [name for name in _names(folder, _DELTA_LOG) if _DELTA_COMMIT.fullmatch(name)]
-        return [os.path.join(folder, _DELTA_LOG, name) for name in sorted(names)]
-    hint = os.path.join(folder, _ICEBERG_LOG, _HINT)
-    files = [os.path.join(folder, _ICEBERG_LOG, name) for name in _iceberg_versions(folder)]
-    return [*files, *([hint] if os.path.exists(hint) else [])]
+        return [by_name[name] for name in sorted(by_name) if _DELTA_COMMIT.fullmatch(name)]
+    hint = [by_name[_HINT]] if _HINT in by_name else []
+    return hint + [by_name[name] for name in _in_order(by_name)]
 
 
-def lake_relation(folder: str, kind: str) -> str:
-    """A call of DuckDB that reads the newest version of a table."""
+def newest_version(log: Sequence[str], read: Callable[[str], bytes]) -> str:
+    """The file that describes the newest version of an Iceberg table, or the one hinted at."""
+    files = {file.rpartition("/")[2]: file for file in log}
+    versions = _in_order(files)
+    if not versions:
+        raise SourceError("its folder metadata holds no version of the table any more")
+    newest = versions[-1]
+    if _HINT in files:
+        hint = read(files[_HINT])[:200].decode("utf-8", "replace").strip()
+        hinted = (f"{v}{hint}{gz}.metadata.json" for v in ("v", "") for gz in ("", ".gz"))
+        newest = next((name for name in hinted if name in files), newest)
+    return files[newest]
+
+
+def manifest_lists(version: bytes) -> list[str]:
+    """The files that a version of an Iceberg table names itself: its lists of manifests."""
+    try:
+        about = json.loads(gzip.decompress(version) if version[:2] == _GZIP else version)
+        current = about.get("current-snapshot-id")
+        snapshots = [one for one in about.get("snapshots", ()) if one["snapshot-id"] == current]
+        return [str(one["manifest-list"]) for one in snapshots if "manifest-list" in one]
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError):
+        raise SourceError("its newest metadata file is broken") from None
+    except RecursionError:
+        raise SourceError("its newest metadata file is nested too deeply") from None
+
+
+def lake_relation(kind: str, place: str) -> str:
+    """A call of DuckDB that reads a table: by its folder, or an Iceberg table by its version."""
+    return f"{kind}_scan({literal(place)})"
+
+
+def data_files_query(kind: str, place: str) -> str:
+    """A query for the files that a table names, without reading them."""
     if kind == "delta":
-        return f"delta_scan({literal(folder)})"
-    return f"iceberg_scan({literal(_newest_version(folder))})"
-
-
-def data_files_query(folder: str, kind: str) -> str:
-    """A query for the files that the newest version of a table names, without reading them."""
-    if kind == "delta":
-        return f"SELECT data_file FROM delta_list_files({literal(folder)})"
-    newest = literal(_newest_version(folder))
-    return f"SELECT unnest([manifest_path, file_path]) FROM iceberg_metadata({newest})"
+        return f"SELECT data_file FROM delta_list_files({literal(place)})"
+    return f"SELECT unnest([manifest_path, file_path]) FROM iceberg_metadata({literal(place)})"
 
 
 def require_inside(folder: str, files: Iterable[str]) -> None:
     """Refuse a table whose log names files elsewhere: a stranger's log could name any of yours."""
-    tops = {os.path.abspath(folder) + os.sep, os.path.realpath(folder) + os.sep}
     for file in files:
-        path = file.removeprefix("file://")
-        for read_as in {path, unquote(path)}:
-            if "://" in read_as or not os.path.normpath(read_as).startswith(tuple(tops)):
-                raise SourceError(
-                    "its log names a file outside of its folder, which is not read; "
-                    "write the table anew in one folder, or index the files themselves"
-                )
+        inside = _in_bucket if "://" in folder else _in_folder
+        if not all(inside(folder, read_as) for read_as in (file, unquote(file))):
+            raise SourceError(
+                "its log names a file outside of its folder, which is not read; "
+                "write the table anew in one folder, or index the files themselves"
+            )
 
 
-def lakes_below(paths: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """The folders of tables with a log among the paths of files: their format, and a file of it."""
-    found: dict[str, tuple[str, str]] = {}
-    for path in sorted(paths):
+def _in_folder(folder: str, file: str) -> bool:
+    path = file.removeprefix("file://")
+    tops = {os.path.abspath(folder) + os.sep, os.path.realpath(folder) + os.sep}
+    return "://" not in path and os.path.normpath(path).startswith(tuple(tops))
+
+
+def _in_bucket(folder: str, file: str) -> bool:
+    """Whether an object is in a folder; writers have several words for the scheme of a store."""
+    scheme, _, path = file.partition("://")
+    own, _, top = folder.partition("://")
+    below = path.removeprefix(f"{top}/")
+    plain = below == posixpath.normpath(below) and not below.startswith(("/", ".."))
+    return _SCHEMES.get(scheme, scheme) == own and below != path and plain and "://" not in below
+
+
+def lakes_below(paths: Iterable[str]) -> dict[str, str]:
+    """The folders of tables with a log among the paths of files, with their format.
+
+    A folder within one of them is no table of its own.
+    """
+    found: dict[str, str] = {}
+    for path in paths:
         folder, _, name = path.rpartition("/")
         above, _, log = folder.rpartition("/")
         if log == _DELTA_LOG and _DELTA_COMMIT.fullmatch(name):
-            found[above] = ("delta", path)
+            found[above] = "delta"
         elif log == _ICEBERG_LOG and _ICEBERG_VERSION.fullmatch(name):
-            found[above] = ("iceberg", path)
-    return found
+            found.setdefault(above, "iceberg")
+    return {at: kind for at, kind in sorted(found.items()) if lake_around(at, found) in (None, at)}
 
 
-def _newest_version(folder: str) -> str:
-    """The file that describes the newest version of an Iceberg table, or the one hinted at."""
-    versions = _iceberg_versions(folder)
-    if not versions:
-        raise SourceError("its folder metadata holds no version of the table any more")
-    newest = versions[-1]
-    hint = os.path.join(folder, _ICEBERG_LOG, _HINT)
-    if os.path.exists(hint):
-        with open(hint, encoding="utf-8", errors="replace") as file:
-            hinted = f"v{file.read(20).strip()}.metadata.json"
-        newest = hinted if hinted in versions else newest
-    return os.path.join(folder, _ICEBERG_LOG, newest)
+def lake_around(path: str, lakes: Container[str]) -> str | None:
+    """The outermost of some folders that a path is in, or is itself; '' holds everything."""
+    ends = [0, *(at for at, char in enumerate(path) if char == "/"), len(path)]
+    return next((path[:end] for end in ends if path[:end] in lakes), None)
 
 
-def _iceberg_versions(folder: str) -> list[str]:
-    """The files that describe a version of an Iceberg table, the newest last."""
-    found = [
-        (match, name)
-        for name in _names(folder, _ICEBERG_LOG)
-        if (match := _ICEBERG_VERSION.fullmatch(name))
-    ]
+def _in_order(names: Iterable[str]) -> list[str]:
+    """The files among some that describe a version of an Iceberg table, the newest last."""
+    found = [(match, name) for name in names if (match := _ICEBERG_VERSION.fullmatch(name))]
     return [name for _, name in sorted((int(match[1]), name) for match, name in found)]
+
+
+def _folder(file: str) -> str:
+    return file.rpartition("/")[0].rpartition("/")[2]
 
 
 def _names(folder: str, log: str) -> list[str]:

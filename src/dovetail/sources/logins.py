@@ -11,6 +11,7 @@ _LOGIN = re.compile(
       [a-z][a-z0-9+.-]*:/+[^/?#]*@                # scheme://user:password@host
     | [^\s/@:=]+:[^\s@]*@[\w.\[-]                 # user:password@host
     | \b(?:postgres(?:ql)?|mysql|mariadb|jdbc|odbc|sqlserver|mssql|oracle|mongodb|redis)\b[\w+]*:
+    | \bhttps?:[^?]*\?.*=                         # a page with parameters, which may sign it
     | \b(?:pass(?:word|wd)|pwd|sslpassword)\s*=
     | \b(?:host|hostaddr|server)\s*=.*\b(?:user|uid|dbname|database)\s*=
     """,

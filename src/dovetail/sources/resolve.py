@@ -12,6 +12,7 @@ from dovetail.ports import SourceSpec
 from dovetail.sources import duckdb_file, sqlite, trust
 from dovetail.sources.logins import holds_login
 from dovetail.sources.server import without_credentials
+from dovetail.sources.store_login import STORES
 from dovetail.sources.walk import (
     DATABASE_SUFFIXES,
     Found,
@@ -26,6 +27,8 @@ from dovetail.sources.walk import (
 _NAMED = re.compile(r"^([\w.-]+)=(.+)$", re.DOTALL)
 # A URL may be named by more than a word, for it cannot be mistaken for a path then.
 _URL = re.compile(r"^\s*(?:([^=/:@]+)=)?\s*([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
+_WEB = ("http", "https")
+_PARAMETER = re.compile(r"\?\w+=")
 _SCHEMES = {"postgres": "postgresql", "mariadb": "mysql", "gcs": "gs", "azure": "az"}
 
 
@@ -41,7 +44,7 @@ def root(argument: str, here: Path) -> SourceSpec:
     url = None if exists else _URL.match(argument)
     if url:
         kind = _SCHEMES.get(url[2].lower(), url[2].lower())
-        location, credentials = without_credentials(kind + argument[url.end(2) :].rstrip())
+        location, credentials = _address(kind, argument[url.end(2) :].rstrip())
         known_as = (url[1] or "").strip() or location
         return SourceSpec(known_as, kind, location, known_as, credentials=credentials)
     if not exists and holds_login(argument):
@@ -57,6 +60,28 @@ def root(argument: str, here: Path) -> SourceSpec:
     path = path.absolute()
     known_as = label or _shown(path, here)
     return SourceSpec(known_as, "path", str(path), known_as)
+
+
+def _address(kind: str, rest: str) -> tuple[str, dict[str, str]]:
+    """The location of a URL, and what it holds of a login; what follows a web page's ? may be one.
+
+    >>> _address("https", "://h/a.csv?sig=x"), _address("s3", "://lake/a?.csv")
+    (('https://h/a.csv', {'query': 'sig=x'}), ('s3://lake/a?.csv', {}))
+    """
+    if kind in _WEB:
+        page, _, query = rest.partition("?")
+        location, credentials = without_credentials(kind + page)
+        return location, credentials | ({"query": query} if query else {})
+    if kind in STORES:  # where a key may hold anything, and ? is a wildcard
+        bucket, slash, key = rest.removeprefix("://").partition("/")
+        if _PARAMETER.search(bucket + slash + key):
+            raise UsageError(
+                f"{kind} URL: takes no parameters after a ? (they are not shown here); "
+                f"set {STORES[kind].variables} in the environment"
+            )
+        location, credentials = without_credentials(f"{kind}://{bucket}")
+        return location + slash + key, credentials
+    return without_credentials(kind + rest)
 
 
 def _exists(path: Path) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Container
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 
 from dovetail.errors import SourceError
 from dovetail.sources.lake_tables import lake_format
+from dovetail.sources.wildcards import WILD
 
 DATABASE_SUFFIXES = (".db", ".db3", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson")
@@ -29,7 +31,6 @@ _FORMATS = {
     **dict.fromkeys((suffix[1:] for suffix in _WORKBOOKS), "excel"),
     **dict.fromkeys((suffix[1:] for suffix in _ARROW), "arrow"),
 }
-_WILD = frozenset("*?[")
 # What stands in the folder of a catalog from its first moment: its files are no tables.
 _CATALOG = frozenset(("lock", "segments", "generations", "staging"))
 # Folders in which the writers of tables keep their own records.
@@ -73,7 +74,7 @@ def table_suffix(path: str) -> str:
 
 def is_wild(location: str) -> bool:
     """Whether a location that does not exist as written is a pattern."""
-    return not _WILD.isdisjoint(location) and not os.path.lexists(location)
+    return not WILD.isdisjoint(location) and not os.path.lexists(location)
 
 
 def anchor(location: str) -> str:
@@ -81,17 +82,14 @@ def anchor(location: str) -> str:
     if not is_wild(location):
         return location
     parts = Path(location).parts
-    wild = next(number for number, part in enumerate(parts) if not _WILD.isdisjoint(part))
+    wild = next(number for number, part in enumerate(parts) if not WILD.isdisjoint(part))
     return str(Path(*parts[:wild])) if wild else "."
 
 
 def walk(location: str) -> list[Found]:
     """The database and table files a location stands for, in order; hidden ones are left out."""
     if is_wild(location):
-        base = anchor(location)
-        matched = glob(location, recursive=True)
-        found = [Found(path, readable(os.path.relpath(path, base))) for path in matched]
-        found = [file for file in found if _is_table_like(file.path, os.path.isdir(file.path))]
+        found = _matched(location, anchor(location))
     elif not os.path.lexists(location):
         raise SourceError("there is no such file or folder")
     elif kind := lake_format(location):
@@ -104,13 +102,39 @@ def walk(location: str) -> list[Found]:
     return sorted(found, key=lambda file: file.below)
 
 
+def _matched(location: str, base: str) -> list[Found]:
+    """What a pattern stands for; a file of a table with a log stands for the table."""
+    formats: dict[str, str] = {}
+    found: dict[str, Found] = {}
+    for path in glob(location, recursive=True):
+        below = os.path.relpath(path, base)
+        is_folder = os.path.isdir(path)
+        inner = below.split(os.sep) if is_folder else below.split(os.sep)[:-1]
+        folders = [os.path.join(base, *inner[:depth]) for depth in range(len(inner) + 1)]
+        for folder in folders:
+            if folder not in formats:
+                formats[folder] = _lake(folder)
+        if lake := next((folder for folder in folders if formats[folder]), ""):
+            top = os.path.dirname(os.path.abspath(base)) if lake == base else base
+            found[lake] = Found(lake, readable(os.path.relpath(lake, top)), lake=formats[lake])
+        elif _is_table_like(path, is_folder):
+            found[path] = Found(path, readable(below))
+    # What is in a folder with a table's suffix is its part, and no table beside it.
+    tables = {path + os.sep for path, file in found.items() if os.path.isdir(file.path)}
+    return [file for path, file in found.items() if not _is_below(path, tables)]
+
+
+def _is_below(path: str, folders: Container[str]) -> bool:
+    return any(path[: at + 1] in folders for at, char in enumerate(path) if char == os.sep)
+
+
 def _walk(folder: str, below: str, above: frozenset[tuple[int, int]] = frozenset()) -> list[Found]:
     state = os.stat(folder)
     if (state.st_dev, state.st_ino) in above:  # by a link to a folder that we are in
         return []
     above |= {(state.st_dev, state.st_ino)}
     with os.scandir(folder) as listing:
-        entries = [entry for entry in listing if not _is_hidden(entry.name)]
+        entries = [entry for entry in listing if not is_hidden(entry.name)]
     if _CATALOG.issubset(entry.name for entry in entries):
         return []
     found = []
@@ -131,7 +155,8 @@ def _walk(folder: str, below: str, above: frozenset[tuple[int, int]] = frozenset
     return found
 
 
-def _is_hidden(name: str) -> bool:
+def is_hidden(name: str) -> bool:
+    """Whether a file or folder is left out by its name, wherever it is."""
     return name.startswith((".", "~$")) or name in _RECORDS
 
 

@@ -1,0 +1,48 @@
+"""Copies of files that are elsewhere, on this machine for as long as they are needed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping
+
+from dovetail.sources.walk import table_suffix
+
+
+class Copies:
+    """Files fetched by their URL, each once; `read` gives their bytes."""
+
+    def __init__(self, read: Callable[[str], bytes]) -> None:
+        self.read = read
+        self._folder = tempfile.TemporaryDirectory(prefix="dovetail-")
+        self._places: dict[str, str] = {}
+
+    def fetch(self, url: str) -> str:
+        """Where the copy of a file lies; it keeps the suffix that says what it holds."""
+        if url not in self._places:
+            place = os.path.join(self._folder.name, f"{len(self._places)}{table_suffix(url)}")
+            self._write(url, place)
+            self._places[url] = place
+        return self._places[url]
+
+    def folder(self, url: str) -> str:
+        """A folder for copies of what is in a folder elsewhere."""
+        if url not in self._places:
+            self._places[url] = os.path.join(self._folder.name, f"{len(self._places)}")
+        return self._places[url]
+
+    def fill(self, folder: str, files: Mapping[str, str]) -> None:
+        """Copy files into a folder, each to a path in it; what is there already stays."""
+        for path, url in files.items():
+            place = os.path.join(folder, path)
+            if not os.path.exists(place):
+                os.makedirs(os.path.dirname(place), exist_ok=True)
+                self._write(url, place)
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+    def _write(self, url: str, place: str) -> None:
+        content = self.read(url)
+        with open(place, "wb") as out:
+            out.write(content)
