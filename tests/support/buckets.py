@@ -6,7 +6,6 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.request import urlopen
 
@@ -15,14 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from moto.core.models import DEFAULT_ACCOUNT_ID
-from moto.moto_server.werkzeug_app import (
-    DomainDispatcherApplication,
-    MotoRequestHandler,
-    create_backend_app,
-)
 from moto.s3.models import s3_backends
-from werkzeug.serving import make_server
-from werkzeug.wrappers import Response
+from moto.server import ThreadedMotoServer
+
+from tests.support.files import GOOD
 
 LOGIN = {
     "s3": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL"),
@@ -33,23 +28,17 @@ SECRET = "s3cr3t-of-the-bucket"
 Refusal = tuple[int, str, str]
 
 
-class Quiet(MotoRequestHandler):
-    """Answers without a line about it."""
-
-    def log(self, *_: Any, **__: Any) -> None:
-        pass
-
-
 class Bucket:
     """A bucket called `lake`; `bucket(key, content)` puts an object into it."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, str, str]] = []
         self.refuse: Callable[[str, str], Refusal | None] = lambda *_: None
-        self._inner = DomainDispatcherApplication(create_backend_app)
-        self._server = make_server("127.0.0.1", 0, self._app, True, request_handler=Quiet)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        Thread(target=self._server.serve_forever, daemon=True).start()
+        self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+        self._server.start()
+        running: Any = self._server._server
+        self._inner, running.app = running.app, self._app
+        self.url = f"http://127.0.0.1:{self._server.get_host_and_port()[1]}"
         self.client = boto3.client(
             "s3",
             region_name="us-east-1",
@@ -85,8 +74,7 @@ class Bucket:
         yield self.requests
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.stop()
 
     def _app(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
@@ -96,8 +84,10 @@ class Bucket:
             answer: Iterable[bytes] = self._inner(environ, start)
             return answer
         status, code, message = refused
-        body = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
-        return Response(body, status=status, content_type="application/xml")(environ, start)
+        body = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>".encode()
+        about = [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))]
+        start(f"{status} {code}", about)
+        return [] if method == "HEAD" else [body]
 
 
 @pytest.fixture
@@ -125,3 +115,12 @@ def parquet(columns: Mapping[str, list[Any]] | None = None, **more: list[Any]) -
     sink = io.BytesIO()
     pq.write_table(pa.table({**(columns or {}), **more}), sink)
     return sink.getvalue()
+
+
+def fill(bucket: Bucket) -> None:
+    """Three tables: partitions, a CSV file, and records."""
+    for year in (2023, 2024):
+        bucket(f"in/sales/year={year}/part-0.parquet", parquet(id=[1, year], n=[1.5, 2.0]))
+    bucket("in/sales/_SUCCESS", b"")
+    bucket("in/cities.csv", GOOD.encode())
+    bucket("in/log.jsonl", b'{"at": {"x": 1}}\n')
