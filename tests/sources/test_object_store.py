@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 import openpyxl
 import pyarrow as pa
@@ -118,18 +118,52 @@ def test_thousands_of_objects_are_listed_and_not_asked_about(
     assert [path for _, path, _ in requests if path != "/lake/"] == ["/lake/in/sales/_SUCCESS"]
 
 
-def test_what_is_read_is_asked_for_once(bucket: Bucket, tmp_path: Path, settled: None) -> None:
-    """Reading a file that is fetched takes two requests, whatever asks about its state."""
-    for day in range(10):
-        bucket(f"once/sales/day={day}/part-0.csv", b"id,n\n1,2\n")
+def put_parts(bucket: Bucket, folder: str, suffix: str) -> list[str]:
+    keys = [f"{folder}/sales/day={day}/part-0.{suffix}" for day in range(10)]
+    for day, key in enumerate(keys):
+        records = f'{{"id": {day}, "n": 1.5}}\n'.encode()
+        texts = {"csv": f"id,n\n{day},1.5\n".encode(), "json": records}
+        bucket(key, texts.get(suffix) or parquet(id=[day], n=[1.5]))
+    return [f"/lake/{key}" for key in keys]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
+def test_small_parts_are_fetched_by_two_requests_each(
+    suffix: str, bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One for the size and one for the bytes; read where they are, they are the same table."""
+    paths = put_parts(bucket, f"small/{suffix}", suffix)
     with bucket.asked() as requests:
-        update("lake=s3://lake/once", into=tmp_path / "catalog")
+        small = update(f"x=s3://lake/small/{suffix}", into=tmp_path / "small").catalog["sales"]
     asked = [(method, path) for method, path, _ in requests if path != "/lake/"]
-    assert sorted(asked) == sorted(
-        (method, f"/lake/once/sales/day={day}/part-0.csv")
-        for day in range(10)
-        for method in ("GET", "HEAD")
+    assert sorted(asked) == sorted((how, path) for path in paths for how in ("GET", "HEAD"))
+    monkeypatch.setattr(object_store, "_SMALL", -1)
+    put_parts(bucket, f"large/{suffix}", suffix)
+    with bucket.asked() as requests:
+        large = update(f"x=s3://lake/large/{suffix}", into=tmp_path / "large").catalog["sales"]
+    assert (large.rows, large.columns) == (small.rows, small.columns)
+    assert len([path for _, path, _ in requests if path != "/lake/"]) == (
+        20 if suffix == "csv" else 30
     )
+
+
+def test_small_parts_are_fetched_side_by_side(bucket: Bucket, tmp_path: Path) -> None:
+    """The first request is answered when another comes, before the answer to the first."""
+    put_parts(bucket, "beside", "csv")
+    seen: set[str] = set()
+    other = Event()
+    waited: list[bool] = []
+
+    def wait(_: str, path: str) -> None:
+        if path.endswith(".csv"):
+            seen.add(path)
+            if len(seen) > 1:
+                other.set()
+            waited.append(other.wait(20))
+
+    bucket.refuse = wait
+    assert update("x=s3://lake/beside", into=tmp_path / "catalog").catalog["sales"].rows == 10
+    assert all(waited)
 
 
 def test_a_change_of_any_object_is_noticed(bucket: Bucket, tmp_path: Path, settled: None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,7 @@ class Bucket:
     def __init__(self) -> None:
         self.requests: list[tuple[str, str, str]] = []
         self.refuse: Callable[[str, str], Refusal | None] = lambda *_: None
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self._server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
         self._server.start()
         running: Any = self._server._server

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
+from dovetail.errors import SourceError
 from dovetail.sources.walk import table_suffix
+
+# Small files that are fetched side by side: most of the time each takes is waiting.
+_AT_ONCE = 8
 
 
 class Copies:
@@ -25,6 +30,21 @@ class Copies:
             self._places[url] = place
         return self._places[url]
 
+    def fetch_many(self, urls: Sequence[str]) -> None:
+        """Fetch files several at a time; one that cannot be says so when it is asked for."""
+        missing = [url for url in urls if url not in self._places]
+        places = [
+            os.path.join(self._folder.name, f"many{len(self._places) + at}{table_suffix(url)}")
+            for at, url in enumerate(missing)
+        ]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for url, place in zip(missing, pool.map(self._try, missing, places), strict=True):
+                if place:
+                    self._places[url] = place
+
+    def __contains__(self, url: str) -> bool:
+        return url in self._places
+
     def folder(self, url: str) -> str:
         """A folder for copies of what is in a folder elsewhere."""
         if url not in self._places:
@@ -41,6 +61,13 @@ class Copies:
 
     def close(self) -> None:
         self._folder.cleanup()
+
+    def _try(self, url: str, place: str) -> str:
+        try:
+            self._write(url, place)
+        except (SourceError, OSError):
+            return ""
+        return place
 
     def _write(self, url: str, place: str) -> None:
         content = self.read(url)

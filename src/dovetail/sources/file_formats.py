@@ -21,27 +21,26 @@ from dovetail.sources.workbook import read_sheet
 # Formats whose values are all text, of a kind that is for us to find out.
 UNTYPED = ("csv", "tsv", "excel")
 _DELIMITED = ("csv", "tsv")
-# Formats of which a file elsewhere is brought here; DuckDB reads the others where they are.
-_FETCHED = (*_DELIMITED, "avro", "excel", "arrow")
+# Formats of which DuckDB reads a file where it is; of others a file elsewhere is brought here.
 _IN_PLACE = ("parquet", "json")
 
 
 class FileReader:
     """Reads the files of one source; it remembers which tables must be read another way.
 
-    `fetch` brings a file to this machine, where files are elsewhere; `whole` has it bring files of
-    every format. `complaint` makes one line of an error.
+    `fetch` brings a file to this machine, where files are elsewhere: one of a format that is not
+    read where it is, and one that is `wanted` here. `complaint` makes one line of an error.
     """
 
     def __init__(
         self,
         fetch: Callable[[str], str] | None = None,
         *,
-        whole: bool = False,
+        wanted: Callable[[str], bool] = lambda _: False,
         complaint: Callable[[str], str] = duck.one_line,
     ) -> None:
         self._fetch = fetch
-        self._fetched = (*_FETCHED, *_IN_PLACE) if whole else _FETCHED
+        self._wanted = wanted
         self._complaint = complaint
         self._other_encoding: set[str] = set()
         self._long_lines: set[str] = set()
@@ -54,7 +53,7 @@ class FileReader:
     def shape(self, table: str, kind: str, file: str) -> Hashable:
         """What files of a table must have in common to be read by one relation."""
         duck.literal(file)
-        if kind in LAKES or (self._fetch and kind not in self._fetched):
+        if kind in LAKES or self._stays_there(kind, file):
             return file
         file = self._here(kind, file)
         open(file, "rb").close()  # one that is gone or closed to us says so plainly
@@ -88,7 +87,7 @@ class FileReader:
 
     def is_blank(self, kind: str, file: str) -> bool:
         """Whether a file of text has no bytes, and so no rows and no columns."""
-        if kind not in (*_DELIMITED, "json") or (self._fetch and kind not in self._fetched):
+        if kind not in (*_DELIMITED, "json") or self._stays_there(kind, file):
             return False
         return os.stat(self._here(kind, file)).st_size == 0
 
@@ -117,7 +116,10 @@ class FileReader:
             raise SourceError(self._complaint(str(error))) from None
 
     def _here(self, kind: str, file: str) -> str:
-        return self._fetch(file) if self._fetch and kind in self._fetched else file
+        return self._fetch(file) if self._fetch and not self._stays_there(kind, file) else file
+
+    def _stays_there(self, kind: str, file: str) -> bool:
+        return self._fetch is not None and kind in _IN_PLACE and not self._wanted(file)
 
     def _dialect(self, kind: str, file: str) -> delimited.Dialect:
         """The dialect of a file; of files that begin with the same header, that of the first."""

@@ -32,6 +32,9 @@ from dovetail.sources.walk import Found, table_suffix
 
 # Times of objects are whole seconds: a change within the last ones may hide behind the same time.
 _SETTLED_SECONDS = 5
+# Parts of no more bytes, on average, are fetched side by side, whatever their format: to look into
+# each where it is takes more requests than to bring it here, one after the other.
+_SMALL = 1 << 20
 
 
 class ObjectStoreSource:
@@ -49,7 +52,9 @@ class ObjectStoreSource:
         self._secret = make_secret(spec, self._store) if self._store else ""
         self._copies = Copies(self._read)
         self._reader = FileReader(
-            self._copies.fetch, whole=bool(self._query), complaint=self._complaint
+            self._copies.fetch,
+            wanted=lambda file: bool(self._query) or file in self._copies,
+            complaint=self._complaint,
         )
         self._broken: dict[str, dict[str, str]] = {}
 
@@ -69,6 +74,8 @@ class ObjectStoreSource:
         if found.trouble:
             raise SourceError(found.trouble)
         if found.format not in LAKES and not found.is_one_file:
+            if table.weight <= _SMALL * len(found.parts):
+                self._copies.fetch_many(found.files())
             broken = self._broken.setdefault(table.name, {})
             return PartsScan(table.name, found, self._reader, broken).scan()
         explain = partial(self._reader.explained, table.name)
