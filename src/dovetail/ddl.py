@@ -152,6 +152,8 @@ def _remark(column: Column, rows: int, examples: int, *, declared: bool) -> str:
     words = [_comment(column.comment)] if column.comment else []
     if profile.unique and not declared:
         words.append("unique")
+    if declared and not profile.unique and rows > profile.nulls:
+        words.append("declared, but its values repeat")
     if profile.nulls and rows:
         words.append(f"{profile.nulls / rows:.0%} null")
     shown = [_example(text, profile.kind) for text in profile.examples[:examples]]

@@ -12,7 +12,7 @@ from dovetail.errors import PartlyDeclaredError
 from dovetail.ports import Declaration
 from dovetail.sources import warehouse
 from dovetail.sources.warehouse import WarehouseSource
-from dovetail.sources.warehouse_declared import Selected
+from dovetail.sources.warehouse_declared import MOST_SHOWN, Selected
 from tests.sources.test_declarations import CALLS, CITIES, EXPECTED, ROWS, STOPS, comments, keys
 from tests.support.servers import MysqlDatabase, PostgresDatabase, index, mysql, postgres
 from tests.support.warehouse_views import COMMENT
@@ -93,6 +93,29 @@ def test_an_answer_in_another_form_is_a_refusal(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("tests.support.warehouses.shown", lambda wanted: (["a"], [(wanted,)]))
     with pytest.raises(PartlyDeclaredError, match="without what is documented: 'schema_name'"):
         source.declarations(source.tables())
+
+
+@pytest.mark.parametrize("where", ["DATABASE", "SCHEMA"])
+def test_an_answer_that_is_cut_off_is_asked_for_in_parts(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, known = recorded("snowflake", monkeypatch)
+    answer = known.execute
+
+    def cut_off(sql: str) -> None:
+        answer(sql)
+        if sql.startswith("SHOW") and (where == "SCHEMA" or "DATABASE" in sql):
+            known._rows = (known._rows * MOST_SHOWN)[:MOST_SHOWN]
+        elif '"REPORTING"' in sql:
+            known._rows = []
+
+    monkeypatch.setattr(known, "execute", cut_off)
+    if where == "SCHEMA":
+        with pytest.raises(PartlyDeclaredError, match="PUBLIC has more keys than SHOW PRIMARY"):
+            source.declarations(source.tables())
+    else:
+        assert told(source)["customers"].keys == DeclaredKeys(("id", "name"))
+        assert 'SHOW UNIQUE KEYS IN SCHEMA "PUBLIC"' in known.asked
 
 
 Server = tuple[PostgresDatabase | MysqlDatabase, str]

@@ -35,7 +35,7 @@ from dovetail.sources import duck
 from dovetail.sources.attached import listing, names, place_of
 from dovetail.sources.declarations import COMMENT, Row, declarations
 from dovetail.sources.server import address
-from dovetail.sources.warehouse_declared import DECLARED, Shown, Statement
+from dovetail.sources.warehouse_declared import DECLARED, MOST_SHOWN, Shown, Statement
 from dovetail.sources.warehouse_dialects import DIALECTS
 from dovetail.sources.warehouse_driver import Warehouse
 
@@ -180,11 +180,24 @@ class WarehouseSource:
         sql = statement.sql.format(**self._parts)
         try:
             if isinstance(statement, Shown):
-                rows = map(statement.row, self._warehouse.ask_named(sql))
+                rows = map(statement.row, self._shown(statement))
                 return [row for row in rows if row is not None]
             return [Row.of(row) for row in self._warehouse.ask(sql)]
         except (LookupError, TypeError, ValueError) as error:
             raise SourceError(f"an answer without what is documented: {error}") from None
+
+    def _shown(self, statement: Shown) -> list[dict[str, Any]]:
+        """What a SHOW tells: schema by schema, if all at once it is cut off."""
+        rows = self._warehouse.ask_named(statement.sql)
+        if len(rows) < MOST_SHOWN:
+            return rows
+        found: list[dict[str, Any]] = []
+        for schema in dict.fromkeys(schema for schema, _ in self._tables):
+            rows = self._warehouse.ask_named(statement.of_schema(self._quoted(schema)))
+            if len(rows) >= MOST_SHOWN:
+                raise SourceError(f"{schema} has more keys than {statement.sql} tells")
+            found += rows
+        return found
 
     def close(self) -> None:
         self._warehouse.close()

@@ -34,6 +34,10 @@ class Shown:
     keys: bool = True
     comments: bool = False
 
+    def of_schema(self, schema: str) -> str:
+        """The same for the tables of one schema."""
+        return f"{self.sql.removesuffix(' DATABASE')} SCHEMA {schema}"
+
     def row(self, said: Mapping[str, Any]) -> Row | None:
         """A row of the answer; none if it is of a key to another database, which is not ours."""
         own = self.own
@@ -48,6 +52,8 @@ class Shown:
 
 
 Statement = Selected | Shown
+# A SHOW tells no more rows than that, and does not say that there are more.
+MOST_SHOWN = 10_000
 
 _SNOWFLAKE = (
     Shown("SHOW PRIMARY KEYS IN DATABASE", PRIMARY),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import dovetail
+from dovetail.ddl import ddl
 from dovetail.domain import JoinEdge
 from dovetail.joins.cache import work_out
 from dovetail.sources import warehouse
@@ -114,6 +115,9 @@ def test_a_key_whose_values_repeat_is_none(
         run = declaring(url, tmp_path / "catalog", monkeypatch, f"{kind} badge badge_no")
     assert run.catalog["badge"].keys.is_key("badge_no")  # it is told as it was declared
     assert joins(run.catalog) == work_out(run.catalog)  # and sways nothing
+    word = "PRIMARY KEY" if kind == "p" else "UNIQUE"
+    shown = ddl([run.catalog["badge"]])
+    assert f"badge_no BIGINT {word}  -- declared, but its values repeat; e.g. " in shown
 
 
 def test_a_foreign_key_to_what_repeats_says_so(
