@@ -141,6 +141,26 @@ def test_a_table_with_a_log_among_partitions(bucket: Bucket, tmp_path: Path) -> 
     }
 
 
+def test_tables_without_rows_and_tables_within_tables(bucket: Bucket, tmp_path: Path) -> None:
+    deltalake.DeltaTable.create(str(tmp_path / "none"), schema=SECOND.schema)
+    bucket.put_folder(tmp_path / "none", "in/none/")
+    put_iceberg_for("s3://lake/in", tmp_path / "far", rows=False)
+    bucket.put_folder(tmp_path / "far" / "lake")
+    # A table's folder that holds an older copy of its own, which is no part of it.
+    sales = put_delta(tmp_path / "sales")
+    bucket.put_folder(sales, "in/sales/backup/")
+    deltalake.DeltaTable(str(sales)).delete("id = 4")
+    bucket.put_folder(sales, "in/sales/")
+    report = update("lake=s3://lake/in", into=tmp_path / "catalog")
+    assert report.skipped == ()
+    assert {table.name: report.catalog[str(table)].rows for table in report.catalog.ids} == {
+        "none": 0,
+        "sales": 2,
+        "shop/orders": 0,
+    }
+    assert update(into=tmp_path / "catalog").unchanged == 3
+
+
 def test_an_iceberg_table_by_several_writers(bucket: Bucket, tmp_path: Path) -> None:
     """Versions as Hadoop tables number them, packed, and a hint that says which counts."""
     table = put_iceberg_for("s3://lake/in", tmp_path / "far")
@@ -167,9 +187,8 @@ def test_files_by_other_words_for_the_store(bucket: Bucket, tmp_path: Path) -> N
     assert (report.skipped, report.catalog["orders"].rows) == ((), 3)
 
 
-def delta_naming(bucket: Bucket, tmp_path: Path, key: str, **entry: Any) -> None:
+def delta_naming(folder: Path, **entry: Any) -> Path:
     """A Delta table whose log names a file of our choice."""
-    folder = tmp_path / "deltas" / key
     put_delta(folder)
     commit = folder / "_delta_log" / f"{0:020}.json"
     lines = [json.loads(line) for line in commit.read_text().splitlines()]
@@ -177,27 +196,31 @@ def delta_naming(bucket: Bucket, tmp_path: Path, key: str, **entry: Any) -> None
         if "add" in line:
             line["add"] |= {"stats": None, **entry}
     commit.write_text("\n".join(map(json.dumps, lines)) + "\n")
-    bucket.put_folder(folder, f"in/{key}/")
+    return folder
 
 
-def test_a_log_that_names_files_elsewhere_is_refused(bucket: Bucket, tmp_path: Path) -> None:
+def test_a_log_that_names_files_elsewhere_is_refused(
+    anywhere: Anywhere, bucket: Bucket, tmp_path: Path
+) -> None:
     secret = put(tmp_path / "secret.parquet", parquet(id=[7], at=[{"x": 1}]))
     bucket.client.create_bucket(Bucket="private")
     bucket("x.parquet", secret.read_bytes(), into="private")
-    bucket("x.parquet", secret.read_bytes())
+    top = anywhere.folder / "lake"
+    put(top / "x.parquet", secret.read_bytes())
+    put(top / "in" / "good.csv", GOOD)
     elsewhere = {
         "absolute": str(secret),
         "file": f"file://{secret}",
-        "other": "s3://private/x.parquet",
+        "other": f"{anywhere.kind}://private/x.parquet",
         "up": "../../x.parquet",
         "up_escaped": "%2e%2e/%2e%2e/x.parquet",
         "web": f"{bucket.url}/private/x.parquet",
     }
     for key, path in elsewhere.items():
-        delta_naming(bucket, tmp_path, key, path=path, size=secret.stat().st_size)
-    bucket("in/good.csv", GOOD.encode())
+        delta_naming(top / "in" / key, path=path, size=secret.stat().st_size)
+    anywhere.show()
     with bucket.asked() as requests:
-        report = update("lake=s3://lake/in", into=tmp_path / "catalog")
+        report = update(f"lake={anywhere.kind}://lake/in", into=tmp_path / "catalog")
     assert names(report.catalog) == ["good"]
     reasons = {skip.table: skip.reason for skip in report.skipped}
     assert sorted(reasons) == sorted(elsewhere)
@@ -231,7 +254,8 @@ def test_an_iceberg_table_that_names_files_elsewhere_is_refused(
 
 
 def test_broken_logs_and_missing_objects_are_one_line_each(bucket: Bucket, tmp_path: Path) -> None:
-    delta_naming(bucket, tmp_path, "gone", path="region=a/not-there.parquet")
+    gone = delta_naming(tmp_path / "gone", path="region=a/not-there.parquet")
+    bucket.put_folder(gone, "in/gone/")
     bucket("in/garbled/_delta_log/00000000000000000000.json", random_bytes(300))
     bucket("in/ice/metadata/v1.metadata.json", b"{")
     bucket("in/ice2/metadata/v1.metadata.json", gzip.compress(b"{}")[:-4])
@@ -246,6 +270,23 @@ def test_broken_logs_and_missing_objects_are_one_line_each(bucket: Bucket, tmp_p
         "if it was removed meanwhile, index again"
     )
     assert reasons["ice"] == reasons["ice2"] == "its newest metadata file is broken"
+
+
+def test_a_missing_object_of_a_table_in_a_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = delta_naming(tmp_path / "gone", path="region=a/not-there.parquet")
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    blobs = {f"in/gone/{path.relative_to(folder)}": path.read_bytes() for path in files}
+    with container("lake", blobs | {"in/good.csv": GOOD.encode()}) as login:
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", login)
+        report = update("lake=az://lake/in", into=tmp_path / "catalog")
+    assert names(report.catalog) == ["good"]
+    (skip,) = report.skipped
+    assert (skip.table, skip.reason) == (
+        "gone",
+        "its log names region=a/not-there.parquet, which is not there; index again",
+    )
 
 
 def test_queries_read_and_change_nothing(bucket: Bucket, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 import dovetail
 from dovetail import cli
 from dovetail.errors import SourceError
+from dovetail.sources import trust
 from dovetail.sources.resolve import root
 from tests.sources.test_object_store import workbook
 from tests.sources.test_secrets import everything_in
@@ -153,6 +154,20 @@ def test_what_goes_wrong_does_not_show_it(name: str, tmp_path: Path) -> None:
 def test_a_variable_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="the environment has no NOT_SET"):
         update("https://h/cities.csv?${NOT_SET}", into=tmp_path / "catalog")
+
+
+def test_a_catalog_from_someone_else_gets_no_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its URL could be a server of theirs, and the variable any of ours."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "theirs"))
+    monkeypatch.setenv("FILES_SIGNATURE", SIGNATURE)
+    with web({"cities.csv": GOOD.encode()}) as url:
+        update(f"{url}/cities.csv?${{FILES_SIGNATURE}}", into=tmp_path / "catalog")
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "ours"))
+        monkeypatch.setattr(trust, "_named", {})
+        (skip,) = update(into=tmp_path / "catalog").skipped
+    assert skip.reason.startswith("the catalog would send FILES_SIGNATURE of the environment to")
 
 
 def test_a_spec_with_a_signature_stores_and_prints_none_of_it() -> None:

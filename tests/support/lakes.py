@@ -45,16 +45,18 @@ def put_iceberg(folder: Path) -> Table:
     )
 
 
-def put_iceberg_for(warehouse: str, folder: Path) -> Table:
+def put_iceberg_for(warehouse: str, folder: Path, *, rows: bool = True) -> Table:
     """The same, as it is in a bucket: below a folder that stands for all buckets."""
     folder.mkdir(parents=True, exist_ok=True)
     properties = {"py-io-impl": "tests.support.lakes.InFolder", "folder": str(folder)}
-    return _written(SqlCatalog("far", uri="sqlite://", warehouse=warehouse, **properties))
+    return _written(SqlCatalog("far", uri="sqlite://", warehouse=warehouse, **properties), rows)
 
 
-def _written(catalog: SqlCatalog) -> Table:
+def _written(catalog: SqlCatalog, rows: bool = True) -> Table:
     catalog.create_namespace("shop")
     table = catalog.create_table("shop.orders", schema=FIRST.schema)
+    if not rows:
+        return table
     table.append(FIRST)
     table.append(SECOND)
     table.delete("id = 1")

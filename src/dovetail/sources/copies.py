@@ -37,10 +37,13 @@ class Copies:
             os.path.join(self._folder.name, f"many{len(self._places) + at}{table_suffix(url)}")
             for at, url in enumerate(missing)
         ]
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
+        pool = ThreadPoolExecutor(_AT_ONCE)
+        try:
             for url, place in zip(missing, pool.map(self._try, missing, places), strict=True):
                 if place:
                     self._places[url] = place
+        finally:
+            pool.shutdown(cancel_futures=True)  # an interrupt waits for those that have begun
 
     def __contains__(self, url: str) -> bool:
         return url in self._places

@@ -111,7 +111,7 @@ def remote_tables(
     tables = [FileTable(each.name or top, each.format, each.root, each.parts) for each in together]
     tables += [table for file in apart for table in _remote(file, fetch)]
     for lake in (file for file in found if file.lake):
-        log = log_among(inside[lake.path], lake.lake)
+        log = log_among(inside[lake.path], lake.path, lake.lake)
         parts = tuple(file.removeprefix(f"{lake.path}/") for file in log)
         tables.append(FileTable(lake.below, lake.lake, lake.path, parts))
     return sorted(_named_apart(tables + folders), key=lambda table: table.name)

@@ -39,13 +39,15 @@ def lake_format(folder: str) -> str:
 
 def log_files(folder: str, kind: str) -> list[str]:
     """The files of a table's log."""
-    log = _DELTA_LOG if kind == "delta" else _ICEBERG_LOG
-    return log_among((os.path.join(folder, log, name) for name in _names(folder, log)), kind)
+    log = _LOGS[kind]
+    files = (os.path.join(folder, log, name) for name in _names(folder, log))
+    return log_among(files, folder, kind)
 
 
-def log_among(files: Iterable[str], kind: str) -> list[str]:
+def log_among(files: Iterable[str], folder: str, kind: str) -> list[str]:
     """Those of some files that a change of the table shows in; the newest version comes last."""
-    by_name = {file.rpartition("/")[2]: file for file in files if _folder(file) == _LOGS[kind]}
+    log = os.path.join(folder, _LOGS[kind])
+    by_name = {name: file for file in files for at, _, name in [file.rpartition("/")] if at == log}
     if kind == "delta":
         return [by_name[name] for name in sorted(by_name) if _DELTA_COMMIT.fullmatch(name)]
     hint = [by_name[_HINT]] if _HINT in by_name else []
@@ -143,10 +145,6 @@ def _in_order(names: Iterable[str]) -> list[str]:
     """The files among some that describe a version of an Iceberg table, the newest last."""
     found = [(match, name) for name in names if (match := _ICEBERG_VERSION.fullmatch(name))]
     return [name for _, name in sorted((int(match[1]), name) for match, name in found)]
-
-
-def _folder(file: str) -> str:
-    return file.rpartition("/")[0].rpartition("/")[2]
 
 
 def _names(folder: str, log: str) -> list[str]:
