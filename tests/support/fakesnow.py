@@ -16,7 +16,8 @@ from uuid import uuid4
 
 import pytest
 
-PROGRAM = Path(__file__).parents[2] / ".venv-fakesnow" / "bin" / "fakesnow"
+PYTHON = Path(__file__).parents[2] / ".venv-fakesnow" / "bin" / "python"
+PROGRAM = Path(__file__).with_name("fakesnow_server.py")
 # How long the server may take to come up.
 _PATIENCE = 60
 
@@ -58,6 +59,7 @@ class Snowflake:
         return snowflake.connector.connect(
             account="acme-shop", user="u", password="p", host="127.0.0.1", port=self.port,
             protocol="http", database=self.name, schema="PUBLIC",
+            enable_server_session_keep_alive_auto_detection=False,
         )  # fmt: skip
 
 
@@ -65,7 +67,7 @@ def require_driver() -> None:
     """Skip, or fail when CI=true, where the driver or the server is not installed."""
     if importlib.util.find_spec("snowflake") is None:
         _missing("no snowflake-connector-python: make setup")
-    if not PROGRAM.exists():
+    if not PYTHON.exists():
         _missing("no fakesnow in .venv-fakesnow: make setup")
 
 
@@ -81,7 +83,8 @@ def fakesnow() -> Iterator[Snowflake]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     server = subprocess.Popen(
-        [PROGRAM, "--server", "--port", str(port)],
+        [PYTHON, "-P", PROGRAM, str(port)],
+        env={name: text for name, text in os.environ.items() if name != "PYTHONPATH"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
