@@ -166,6 +166,28 @@ def test_small_parts_are_fetched_side_by_side(bucket: Bucket, tmp_path: Path) ->
     assert all(waited)
 
 
+def test_snapshots_in_partitions_are_tables_by_name(bucket: Bucket, tmp_path: Path) -> None:
+    """Names that come again in every partition, with other columns; few files are looked into."""
+    for day in range(30):
+        bucket(f"snap/day={day}/customers.csv", b"id,name\n1,Ann\n")
+        bucket(f"snap/day={day}/orders.csv", b"id,total\n1,2\n")
+        bucket(f"alike/day={day}/north.csv", b"id,n\n1,2\n")
+        bucket(f"alike/day={day}/south.csv", b"id,n\n1,2\n")
+        for hour in (1, 2):  # names that tell nothing, as streams write them
+            bucket(f"stream/day={day}/feed-{day}-{hour}-abcx.csv", b"id,n\n1,2\n")
+    found = update("lake=s3://lake/snap", into=tmp_path / "snap").catalog
+    assert {table.name: found[str(table)].rows for table in found.ids} == {
+        "customers": 30,
+        "orders": 30,
+    }
+    for folder in ("alike", "stream"):
+        source = object_store.ObjectStoreSource(SourceSpec("x", "s3", f"s3://lake/{folder}", "x"))
+        with bucket.asked() as requests:
+            assert [table.name for table in source.tables()] == [folder]
+        source.close()
+        assert len(requests) == {"alike": 5, "stream": 1}[folder]
+
+
 def test_a_change_of_any_object_is_noticed(bucket: Bucket, tmp_path: Path, settled: None) -> None:
     fill(bucket)
     update("lake=s3://lake/in", into=tmp_path / "catalog")

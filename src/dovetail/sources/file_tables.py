@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from dovetail.errors import SourceError
 from dovetail.sources.descriptions import is_descriptions
-from dovetail.sources.grouping import grouped, stem_of
+from dovetail.sources.grouping import Look, grouped, stem_of
 from dovetail.sources.lake_tables import LAKES, log_among, log_files
 from dovetail.sources.partition import Values, is_partition, values_of
 from dovetail.sources.walk import (
@@ -99,15 +99,19 @@ def file_tables(location: str) -> list[FileTable]:
 
 
 def remote_tables(
-    found: list[Found], top: str, fetch: Callable[[str], str], inside: Mapping[str, list[str]]
+    found: list[Found],
+    top: str,
+    fetch: Callable[[str], str],
+    inside: Mapping[str, list[str]],
+    look: Look,
 ) -> list[FileTable]:
     """The tables in files that are not on this machine, each under a name of its own.
 
     `fetch` brings a workbook here, whose sheets only it can tell; `inside` are the files of each
-    folder that is a table by its log.
+    folder that is a table by its log; `look` tells the columns of a file.
     """
     folders, files = _suffixed_folders([file for file in found if not file.lake])
-    together, apart = grouped(files)
+    together, apart = grouped(files, look)
     tables = [FileTable(each.name or top, each.format, each.root, each.parts) for each in together]
     tables += [table for file in apart for table in _remote(file, fetch)]
     for lake in (file for file in found if file.lake):

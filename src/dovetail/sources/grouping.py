@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dovetail.errors import SourceError
 from dovetail.sources.partition import is_partition
@@ -29,6 +30,10 @@ _TIME = re.compile(r"(?:19|20)\d{2}(?:[01]\d(?:[0-3]\d)?)?")
 # Names that only a program gives, even to a single part; and what it leaves when it is done.
 _BY_PROGRAM = re.compile(rf"part-\d{{5}}.*|{_UUID}.*|0{{5,}}_\d+.*", re.IGNORECASE)
 _DONE = ("_SUCCESS", "_metadata", "_common_metadata")
+# Pairs of files far away whose columns are compared.
+_LOOKS = 4
+# Tells what the columns of a file are called.
+Look = Callable[[str], frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +66,11 @@ def part_of(stem: str) -> str | None:
     return named[1] if named else None
 
 
-def grouped(found: Sequence[Found]) -> tuple[list[Group], list[Found]]:
-    """The groups of files that are one table each, and the files that are tables by themselves."""
+def grouped(found: Sequence[Found], look: Look | None = None) -> tuple[list[Group], list[Found]]:
+    """The groups of files that are one table each, and the files that are tables by themselves.
+
+    `look` tells the columns of a file that is not on this machine, which is asked of few.
+    """
     partitioned: dict[tuple[str, str, str], list[Found]] = {}
     numbered: dict[tuple[str, str, str], list[Found]] = {}
     apart: list[Found] = []
@@ -78,7 +86,7 @@ def grouped(found: Sequence[Found]) -> tuple[list[Group], list[Found]]:
             numbered.setdefault(place, []).append(file)
         else:
             apart.append(file)
-    groups = [group for place, files in partitioned.items() for group in _hive(*place, files)]
+    groups = [group for place, files in partitioned.items() for group in _hive(*place, files, look)]
     for (root, name, kind), files in numbered.items():
         parts, others = _alike(root, kind, files)
         apart += others
@@ -87,13 +95,15 @@ def grouped(found: Sequence[Found]) -> tuple[list[Group], list[Found]]:
     return groups, apart
 
 
-def _hive(root: str, name: str, kind: str, files: Sequence[Found]) -> list[Group]:
+def _hive(
+    root: str, name: str, kind: str, files: Sequence[Found], look: Look | None
+) -> list[Group]:
     """The tables of a folder of partitions: one, unless each partition holds several by name."""
     by_stem: dict[str, list[str]] = {}
     for file in files:
         mine = by_stem.setdefault(_table_by_name(file), [])
         mine += [part for part in _files(file) if not os.path.basename(part).startswith("_")]
-    if len(by_stem) > 1 and _tell(by_stem, kind):
+    if len(by_stem) > 1 and (_tell(by_stem, kind) if look is None else _tell_far(by_stem, look)):
         return [
             Group(_joined(name, stem), kind, root, _relative(root, paths))
             for stem, paths in by_stem.items()
@@ -118,6 +128,18 @@ def _tell(by_stem: dict[str, list[str]], kind: str) -> bool:
             folder = os.path.dirname(path)
             other, beside = first.setdefault(folder, (stem, path))
             if other != stem and column_names(path, kind) != column_names(beside, kind):
+                return True
+    return False
+
+
+def _tell_far(by_stem: dict[str, list[str]], look: Look) -> bool:
+    """The same of files far away: names that several partitions hold, and few looks."""
+    folders = {stem: {os.path.dirname(path) for path in paths} for stem, paths in by_stem.items()}
+    again = sorted(stem for stem, places in folders.items() if stem and len(places) > 1)
+    for one, other in list(pairwise(again))[:_LOOKS]:
+        if folders[one] & folders[other]:
+            columns = [look(by_stem[stem][0]) for stem in (one, other)]
+            if all(columns) and columns[0] != columns[1]:
                 return True
     return False
 

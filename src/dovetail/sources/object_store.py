@@ -28,7 +28,7 @@ from dovetail.sources.parts_scan import PartsScan
 from dovetail.sources.server import expand_variables
 from dovetail.sources.store_errors import complaint
 from dovetail.sources.store_login import STORES, Store, make_secret
-from dovetail.sources.walk import Found, table_suffix
+from dovetail.sources.walk import Found, table_format, table_suffix
 
 # Times of objects are whole seconds: a change within the last ones may hide behind the same time.
 _SETTLED_SECONDS = 5
@@ -99,7 +99,9 @@ class ObjectStoreSource:
         found = objects.found()
         if not found:
             raise SourceError("holds no table files, or is not there; check bucket and folder")
-        tables = remote_tables(found, objects.top, self._copies.fetch, objects.inside)
+        tables = remote_tables(
+            found, objects.top, self._copies.fetch, objects.inside, self._columns
+        )
         return [_listing(table, objects.states(table.files()), now) for table in tables]
 
     def _behind_url(self, now: float) -> list[Listing]:
@@ -110,8 +112,18 @@ class ObjectStoreSource:
             )
         name = self._location.rpartition("/")[2]
         (state,) = look(self._address(self._location)).values()
-        tables = remote_tables([Found(self._location, name)], name, self._copies.fetch, {})
+        found = [Found(self._location, name)]
+        tables = remote_tables(found, name, self._copies.fetch, {}, self._columns)
         return [_listing(table, [state], now) for table in tables]
+
+    def _columns(self, url: str) -> frozenset[str]:
+        """What the columns of a file are called; none where it cannot be read."""
+        try:
+            with self._reader.explained(url):
+                relation = self._reader.relation(url, table_format(url), [url])
+                return frozenset(name for name, _ in duck.describe(relation))
+        except (SourceError, OSError):
+            return frozenset()
 
     def _lake(self, table: FileTable) -> str:
         if table.format == "delta" and self._store and not self._store.kernel:
