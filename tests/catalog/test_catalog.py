@@ -265,3 +265,15 @@ def test_records_that_lack_later_fields_are_read_with_empty_ones() -> None:
     read = Records.read(tables, older)
     assert read.columns.schema == COLUMNS
     assert read.columns.select(["comment", "views"]).to_pylist() == [{"comment": "", "views": []}]
+
+
+def test_tables_by_their_names_are_those_of_the_catalog(sample: dovetail.Catalog) -> None:
+    whole = list(sample)
+    named = sample.records.named_tables()
+    assert [(table.id, table.rows, table.comment) for table in named] == [
+        (table.id, table.rows, table.comment) for table in whole
+    ]
+    for one, other in zip(named, whole, strict=True):
+        assert [(column.name, column.comment) for column in one.columns] == [
+            (column.name, column.comment) for column in other.columns
+        ]

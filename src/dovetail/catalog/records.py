@@ -67,6 +67,7 @@ COLUMNS = pa.schema(
 )
 # Tables whose ids are kept as objects: a million of them take seconds, and 200 MB.
 _MOST_LISTED = 50_000
+_ABOUT_NOTHING = ColumnProfile(Kind.TEXT, 0, 0, False, None, None, None, None, ())
 _PROFILE = [name for name in COLUMNS.names if name in ColumnProfile.__dataclass_fields__]
 
 
@@ -184,6 +185,23 @@ class Records:
             self.columns,
         )
 
+    def named_tables(self) -> list[Table]:
+        """All tables by their names, comments and rows alone: whole ones of very many columns take
+        gigabytes."""
+        names, comments = (_texts(self.columns[field]) for field in ("name", "comment"))
+        columns = [
+            Column(name, "", _ABOUT_NOTHING, comment)
+            for name, comment in zip(names, comments, strict=True)
+        ]
+        about = (self.tables[field].to_pylist() for field in ("source", "name", "comment", "rows"))
+        ends = self.bounds.tolist()
+        return [
+            Table(TableId(source, name), tuple(columns[start:end]), rows, (), "", comment=comment)
+            for source, name, comment, rows, start, end in zip(
+                *about, ends[:-1], ends[1:], strict=True
+            )
+        ]
+
     def domain_tables(self, start: int, stop: int) -> list[Table]:
         """Some of the records as tables of the domain."""
         columns = self.columns.slice(
@@ -195,6 +213,12 @@ class Records:
             found.append(_table_from(row, columns[at : at + row["columns"]]))
             at += row["columns"]
         return found
+
+
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    """The texts of a column; equal ones are one object."""
+    held: dict[str, str] = {}
+    return [held.setdefault(text, text) for chunk in column.chunks for text in chunk.to_pylist()]
 
 
 def _completed(stored: pa.Table, schema: pa.Schema) -> pa.Table:

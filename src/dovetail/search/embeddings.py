@@ -67,7 +67,8 @@ def embed_catalog(
     embedder, purposes = inputs.embedder, inputs.purposes
     if embedder is None:
         return None
-    tables = list(catalog)
+    # Only the text with rows needs more of the tables than their names.
+    tables = list(catalog) if inputs.text == MARKDOWN else catalog.records.named_tables()
     like: Sequence[int] = range(len(tables))
     headers: HeaderTexts | ComposedHeaders = header_texts(tables)
     if len(headers.texts) > most_with_table:

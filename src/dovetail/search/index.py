@@ -171,7 +171,7 @@ def make_index(
     from dovetail.joins.naming.name_links import name_links
     from dovetail.search.learned_words import learned_words
 
-    tables = list(catalog)
+    tables = catalog.records.named_tables()
     places = {table: place for place, table in enumerate(catalog.ids)}
     edges = known_edges(catalog, thresholds=inputs.thresholds)
     return Index(
