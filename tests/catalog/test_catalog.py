@@ -215,6 +215,22 @@ def test_small_segments_are_merged(
     assert contents(dovetail.open(into)) == contents(fresh)
 
 
+def test_small_segments_with_tables_and_columns_without_values_are_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "_SMALL_SEGMENTS", 1)
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for number in range(4):
+        (lake / f"empty_{number}.csv").write_text("id,name\n")
+        (lake / f"blank_{number}.csv").write_text(f"id,note\n{number},\n{number + 1},\n")
+        catalog = dovetail.build(str(lake), into=tmp_path / "catalog")
+    assert len(catalog.manifest.segments) == 1
+    fresh = dovetail.build(str(lake), into=tmp_path / "fresh")
+    assert contents(catalog) == contents(fresh)
+    assert [len(hashes) for hashes in catalog.value_hashes()[0]] == [2, 0] * 4 + [0, 0] * 4
+
+
 ACTION = st.tuples(
     st.sampled_from("abcde"), st.sampled_from(["write", "drop", "touch"]), st.integers(0, 4)
 )

@@ -66,7 +66,7 @@ class SegmentWriter:
         ones = 0  # as long as every count is one, they are not worth writing
         for hashes, counts in runs:
             self._hashes.append(hashes)
-            if self._counts.length == counts_at and int(counts.max()) == 1:
+            if self._counts.length == counts_at and int(counts.max(initial=1)) == 1:
                 ones += len(counts)
             else:
                 self._counts.append(np.ones(ones, dtype=np.uint32))
