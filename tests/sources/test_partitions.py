@@ -364,6 +364,10 @@ def test_a_glob_and_a_folder_give_the_same_table(tmp_path: Path) -> None:
         ("8b2d1a9e-0a44-4f7e-9c4b-0d7c5e1d2f3a", ""),
         ("customers", None),
         ("chunk_12", ""),
+        ("00000_5fadd2a7c1", ""),
+        ("0001_cafe", None),  # letters that a number may have, but a word
+        ("0002_facade", None),
+        ("part-0-" + "abcdef" * 60, None),
         ("file20240131", None),
         ("export-part-3", "export"),
         ("partners", None),

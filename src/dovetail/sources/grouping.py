@@ -21,7 +21,7 @@ _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _WORD = "part|parts|data|chunk|shard|split|file|batch|segment|block"
 # What programs put after the number; nothing here is tried twice, however long a name is.
 _PACKING = "(?:snappy|gzip|gz|zstd|lz4|brotli)(?![^-_.])"
-_REST = rf"(?>[-_.](?>{_UUID}|{_PACKING}|[0-9a-f]+|[ct]\d+|of))*+"
+_REST = rf"(?>[-_.](?>{_UUID}|{_PACKING}|(?=[a-f]*\d)[0-9a-f]+|[ct]\d+|of))*+"
 # `part-00000-….c000.snappy`, `data_0`, `000000_0`; then `orders-00000-of-00003`, `orders_part2`.
 _NUMBERED = re.compile(rf"(?:(?:{_WORD})[-_.]?(\d+)|0\d{{3,}}|{_UUID}){_REST}", re.IGNORECASE)
 _NAMED_PART = re.compile(rf"(.+?)[-_.](?:\d+[-_.]of[-_.]\d+|part[-_.]?\d+){_REST}", re.IGNORECASE)
