@@ -6,8 +6,7 @@ import os
 import re
 import socket
 import struct
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import dovetail
-from dovetail import cli
 from dovetail.domain import TableId
 from dovetail.errors import DovetailError, UsageError
 from dovetail.offline.plan import TableToRead
@@ -26,6 +24,7 @@ from dovetail.ports import Listing
 from dovetail.settings import Settings
 from dovetail.sources import server
 from dovetail.sources.resolve import root
+from tests.support.command_line import Cli, run_cli
 from tests.support.servers import (
     Database,
     MysqlDatabase,
@@ -37,11 +36,11 @@ from tests.support.servers import (
     postgres_role,
 )
 
+__all__ = ["run_cli"]
 service = pytest.mark.service
 
 # All that a URL, SQL or a connection string could trip over.
 PASSWORD = """Kw'9"\\ @%41;:/?#&=+${}é*"""
-Cli = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
@@ -74,23 +73,6 @@ def login(request: pytest.FixtureRequest) -> tuple[Database, str]:
     fixture = {"postgresql": "pg", "mysql": "my"}[request.param]
     found: tuple[Database, str] = request.getfixturevalue(fixture)
     return found
-
-
-@pytest.fixture
-def run_cli(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """The command line: gives its exit code and all it wrote."""
-
-    def run(*arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["dovetail", *arguments])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as exit_code:
-            code = int(exit_code.code or 0)
-        written = capfd.readouterr()
-        return code, written.out + written.err
-
-    return run
 
 
 def assert_hidden(text: str, *secrets: str) -> None:

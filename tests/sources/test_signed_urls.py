@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,20 +12,19 @@ from threading import Thread
 import pytest
 
 import dovetail
-from dovetail import cli
 from dovetail.errors import SourceError
 from dovetail.sources import trust
 from dovetail.sources.resolve import root
 from tests.sources.test_object_store import workbook
 from tests.sources.test_secrets import everything_in
 from tests.support.buckets import Bucket, bucket, parquet
+from tests.support.command_line import Cli, run_cli
 from tests.support.files import GOOD, names, update
 
-__all__ = ["bucket"]
+__all__ = ["bucket", "run_cli"]
 # As services sign: with what would mean something in a URL, a pattern or SQL.
 SIGNATURE = "X-Amz-Credential=AKIA%2F2024&sig=Zm9v%2Bbar*[x]'%3D%3D&se=2024-01-01T00:00Z"
 WORDS = ("AKIA", "Zm9v", "2024-01-01T00")
-Cli = Callable[..., tuple[int, str]]
 
 
 @contextmanager
@@ -73,23 +71,6 @@ def web(files: dict[str, bytes], signature: str = SIGNATURE) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
-
-
-@pytest.fixture
-def run_cli(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """The command line: gives its exit code and all it wrote."""
-
-    def run(*arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["dovetail", *arguments])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as exit_code:
-            code = int(exit_code.code or 0)
-        written = capfd.readouterr()
-        return code, written.out + written.err
-
-    return run
 
 
 def assert_hidden(text: str) -> None:

@@ -8,6 +8,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -43,20 +44,24 @@ def mapped_array(path: Path) -> npt.NDArray[Any]:
 
 def release_pages(*arrays: npt.NDArray[Any]) -> None:
     """Have mapped arrays take up no memory until they are read again; others stay as they are."""
-    for base in mappings(arrays):
-        base.madvise(mmap.MADV_DONTNEED)
-
-
-def mappings(arrays: Iterable[npt.NDArray[Any]]) -> list[mmap.mmap]:
-    """What the mapped ones among some arrays are parts of, where its pages can be let go of."""
-    found: dict[int, mmap.mmap] = {}
     for array in arrays:
-        base: Any = array
-        while isinstance(base, np.ndarray | memoryview):
-            base = base.base if isinstance(base, np.ndarray) else base.obj
-        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            found[id(base)] = base
-    return list(found.values())
+        mapping = _mapping(array)
+        if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+            mapping.madvise(mmap.MADV_DONTNEED)
+
+
+def one_of_each_mapping(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
+    """Of the arrays that are mapped from one file, one: to let go of its pages is to let go of the
+    pages of all of them."""
+    return list({id(mapping): array for array in arrays if (mapping := _mapping(array))}.values())
+
+
+def _mapping(array: npt.NDArray[Any]) -> mmap.mmap | None:
+    """What a mapped array is a part of."""
+    base: Any = array
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
+    return base if isinstance(base, mmap.mmap) else None
 
 
 def sync_folder(folder: Path) -> None:
@@ -107,14 +112,17 @@ class ArrayFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        try:
-            with self._stream:
-                if error is None:
-                    self._stream.seek(0)
-                    self._stream.write(_npy_header(self._dtype, self.length))
-        except OSError:
-            if error is None:  # else what is not written yet is given up with the file
-                raise
+        if error is None:
+            self.close()
+            return
+        with suppress(OSError):  # what is not written yet is given up with the file
+            self._stream.close()
+
+    def close(self) -> None:
+        """Fill the length in; the file is whole then."""
+        with self._stream:
+            self._stream.seek(0)
+            self._stream.write(_npy_header(self._dtype, self.length))
 
     def append(self, values: npt.NDArray[np.generic]) -> None:
         """Add values at the end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.catalog.files import ArrayFile, mapped_array, mappings, release_pages
+from dovetail.catalog.files import ArrayFile, mapped_array, one_of_each_mapping, release_pages
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Counts, Ints
 from dovetail.joins.value_index.index_part import IndexPart, index_part
@@ -82,7 +81,7 @@ class _Growing:
         """All of them one after the other; mapped, if in a file."""
         if self._file is None or self._path is None:
             return np.concatenate([np.empty(0, dtype=self._kind), *self._held])
-        self._file.__exit__(None, None, None)
+        self._file.close()
         return mapped_array(self._path) if self._file.length else np.empty(0, dtype=self._kind)
 
 
@@ -172,14 +171,13 @@ def in_order(value_hashes: Sequence[Hashes]) -> Iterator[tuple[Hashes, Columns]]
     bounds = np.array(
         [[0, *np.searchsorted(h, cuts), len(h)] for h in value_hashes], dtype=np.int64
     )
-    mapped = mappings(value_hashes) if parts > 1 else []
+    mapped = one_of_each_mapping(value_hashes) if parts > 1 else []
     for part in range(parts if len(value_hashes) else 0):
         starts, ends = bounds[:, part], bounds[:, part + 1]
         slices = [h[a:b] for h, a, b in zip(value_hashes, starts, ends, strict=True)]
         if (starts < ends).any():
             yield merged(slices, ends - starts)
-        for file in mapped:
-            file.madvise(mmap.MADV_DONTNEED)
+        release_pages(*mapped)
 
 
 def merged(slices: Sequence[Hashes], lengths: Ints) -> tuple[Hashes, Columns]:
