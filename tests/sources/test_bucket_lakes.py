@@ -21,7 +21,7 @@ from tests.support.azure import container
 from tests.support.buckets import Bucket, bucket, log_in, parquet
 from tests.support.endpoint import endpoint, says
 from tests.support.files import GOOD, names, put, random_bytes, run, update
-from tests.support.lakes import SECOND, put_delta, put_iceberg_for
+from tests.support.lakes import SECOND, check_newest_delta, put_delta, put_iceberg_for
 
 __all__ = ["bucket"]
 STORES = ("s3", "gs", "az")
@@ -70,28 +70,7 @@ def test_a_delta_table_is_its_newest_version(anywhere: Anywhere, tmp_path: Path)
     sales = put_delta(anywhere.folder / "lake" / "in" / "sales")
     put(anywhere.folder / "lake" / "in" / "cities.csv", GOOD)
     anywhere.show()
-    report = update(f"lake={anywhere.kind}://lake/in", into=tmp_path / "catalog")
-    assert (report.skipped, names(report.catalog)) == ((), ["cities", "sales"])
-    found = report.catalog["sales"]
-    assert [(column.name, column.type) for column in found.columns] == [
-        ("id", "BIGINT"),
-        ("region", "VARCHAR"),
-        ("at.x", "BIGINT"),
-    ]
-    assert sorted(found.column("id").profile.examples) == ["2", "3", "4"]
-    with dovetail.open(tmp_path / "catalog") as catalog:
-        rows = catalog.sql(
-            "SELECT s.id, city FROM sales s JOIN cities c ON c.id = s.id WHERE region = 'b'"
-        )
-        assert rows.to_arrow().to_pylist() == [{"id": 2, "city": "Oslo"}]
-    assert update(into=tmp_path / "catalog").unchanged == 2
-    deltalake.DeltaTable(str(sales)).delete("id = 4")
-    anywhere.show()
-    after = update(into=tmp_path / "catalog")
-    assert (after.changed, after.catalog["sales"].rows) == ((found.id,), 2)
-    # The folder by itself is the same table.
-    alone = update(f"lake={anywhere.kind}://lake/in/sales", into=tmp_path / "other").catalog
-    assert (alone["sales"].rows, alone["sales"].columns) == (2, after.catalog["sales"].columns)
+    check_newest_delta(f"{anywhere.kind}://lake/in", sales, anywhere.show, tmp_path)
 
 
 def test_an_iceberg_table_is_its_newest_version(anywhere: Anywhere, tmp_path: Path) -> None:

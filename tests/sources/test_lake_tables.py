@@ -16,34 +16,14 @@ from dovetail.errors import MissingExtraError, SourceError
 from dovetail.sources import duck
 from dovetail.sources.lake_tables import require_inside
 from tests.support.files import GOOD, names, put, random_bytes, update
-from tests.support.lakes import FIRST, SECOND, put_delta, put_iceberg
+from tests.support.lakes import FIRST, SECOND, check_newest_delta, put_delta, put_iceberg
 
 
 def test_a_delta_table_is_its_newest_version(tmp_path: Path) -> None:
     lake = tmp_path / "la ke"
-    put_delta(lake / "sales")
+    sales = put_delta(lake / "sales")
     put(lake / "cities.csv", GOOD)
-    report = update(f"lake={lake}", into=tmp_path / "catalog")
-    assert (report.skipped, names(report.catalog)) == ((), ["cities", "sales"])
-    sales = report.catalog["sales"]
-    assert [(column.name, column.type) for column in sales.columns] == [
-        ("id", "BIGINT"),
-        ("region", "VARCHAR"),
-        ("at.x", "BIGINT"),
-    ]
-    assert sorted(sales.column("id").profile.examples) == ["2", "3", "4"]
-    with dovetail.open(tmp_path / "catalog") as catalog:
-        found = catalog.sql(
-            "SELECT s.id, city FROM sales s JOIN cities c ON c.id = s.id WHERE region = 'b'"
-        )
-        assert found.to_arrow().to_pylist() == [{"id": 2, "city": "Oslo"}]
-    assert update(into=tmp_path / "catalog").unchanged == 2
-    deltalake.DeltaTable(str(lake / "sales")).delete("id = 4")
-    after = update(into=tmp_path / "catalog")
-    assert (after.changed, after.catalog["sales"].rows) == ((sales.id,), 2)
-    # The folder by itself is the same table.
-    alone = update(f"lake={lake / 'sales'}", into=tmp_path / "other").catalog["sales"]
-    assert (alone.rows, alone.columns) == (2, after.catalog["sales"].columns)
+    check_newest_delta(str(lake), sales, lambda: None, tmp_path)
 
 
 def test_an_iceberg_table_is_its_newest_version(tmp_path: Path) -> None:
