@@ -34,6 +34,7 @@ from dovetail.catalog.manifest import Manifest
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import ColumnRecord, TableRecord, to_records
 from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, TableId
+from dovetail.joins.keys.view_pairs import ViewPairs
 from dovetail.notes.edges import noted_edges
 from dovetail.notes.reading import notes_in
 
@@ -109,9 +110,9 @@ def _nothing(*_: Any) -> None:
     """Take no values in."""
 
 
-def _as_they_are(arrays: Any, views: Any, edges: Sequence[JoinEdge], weights: Any) -> Any:
-    del arrays, views, weights
-    return list(edges)
+def _as_they_are(arrays: Any, views: Any, edges: Sequence[JoinEdge], *rest: Any) -> Any:
+    del views, rest
+    return list(edges), ViewPairs.none(len(arrays))
 
 
 def measure_cost(given: argparse.Namespace) -> dict[str, dict[str, float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from dovetail.catalog.layout import SEGMENTS, require_plain
 from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.manifest import Manifest, read_manifest
 from dovetail.catalog.mapped_records import read_records
+from dovetail.catalog.read_later import ReadLater
 from dovetail.catalog.records import Records, numbers
 from dovetail.catalog.segment import COLUMNS_FILE, TABLES_FILE, Counts, Segment
 from dovetail.domain import Skipped, Table, TableId
@@ -236,18 +237,23 @@ class CatalogReader:
         """The columns that have views: their values under the transforms that apply to them."""
         listed = self.records.columns["views"].combine_chunks()
         widths = np.diff(numbers(pa.chunked_array([listed.offsets])))
+        every = listed.flatten()
         placed = ("name", "maximum", "distinct", "hashes_at", "counts_at")
-        return [
-            KeyView(column, *(view[name] for name in placed))
-            for column in np.flatnonzero(widths).tolist()
-            for view in listed[column].as_py()
-        ]
+        columns = np.repeat(np.arange(len(widths)), widths).tolist()
+        return list(map(KeyView, columns, *(every.field(name).to_pylist() for name in placed)))
 
-    def view_values(self, views: Sequence[KeyView]) -> tuple[list[Hashes], list[Counts]]:
-        """The value hashes and the counts of some views."""
+    def view_values(self, views: Sequence[KeyView]) -> tuple[Sequence[Hashes], Sequence[Counts]]:
+        """The value hashes and the counts of some views, each read when it is asked for."""
         names = self._segment_names if views else []
-        held = [self._segments[names[view.column]].placed(asdict(view)) for view in views]
-        return [hashes for hashes, _ in held], [counts for _, counts in held]
+        segments = [self._segments[names[view.column]] for view in views]
+
+        def hashes(place: int) -> Hashes:
+            return segments[place].hashes(views[place].hashes_at, views[place].distinct)
+
+        def counts(place: int) -> Counts:
+            return segments[place].placed_counts(views[place].counts_at, views[place].distinct)
+
+        return ReadLater(len(views), hashes), ReadLater(len(views), counts)
 
     def value_hashes(
         self, columns: Sequence[int] | None = None

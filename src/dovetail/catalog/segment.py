@@ -202,11 +202,13 @@ class Segment:
 
     def placed(self, record: Json) -> tuple[Hashes, Counts]:
         """The hashes and counts of a column, or of a view of it, by its record."""
-        length, counts_at = record["distinct"], record["counts_at"]
+        length = record["distinct"]
         hashes = self.hashes(record["hashes_at"], length)
-        if counts_at is None:
-            return hashes, np.ones(length, dtype=np.uint32)
-        return hashes, self.counts(counts_at, length)
+        return hashes, self.placed_counts(record["counts_at"], length)
+
+    def placed_counts(self, at: int | None, length: int) -> Counts:
+        """The row counts that begin at a place; ones, if every value stands in one row."""
+        return np.ones(length, dtype=np.uint32) if at is None else self.counts(at, length)
 
     def phrases(self, at: int, length: int) -> Hashes:
         """The sorted hashes of what a column is searched by."""

@@ -26,7 +26,9 @@ from dovetail.joins.distributed.segments import DistributedSegments
 from dovetail.joins.edges import edges_of, in_order
 from dovetail.joins.keys.row_checks import ChecksHere
 from dovetail.joins.keys.structural import structural_edges
-from dovetail.joins.keys.transformed import ViewedColumns, transformed_edges
+from dovetail.joins.keys.transformed import transformed_edges
+from dovetail.joins.keys.view_candidates import KnownPairs
+from dovetail.joins.keys.views import ViewedColumns
 from dovetail.joins.naming.header_embedding import header_similarity
 from dovetail.joins.row_hashes import RowReader
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, SCORINGS, Scoring, scoring
@@ -123,13 +125,15 @@ def _work_out(
     distributed = DistributedColumns(passes) if passes else None
     arrays = ColumnArrays.of(catalog, thresholds, distributed)
     now = table_versions(catalog)
-    state, unchanged = None, []
+    state, unchanged, known = None, [], None
     if before is not None:
         fresh = before.fresh(now)
         if len(fresh) <= _MOST_FRESH * len(now):
             flags = np.array([table in fresh for table in arrays.ids], dtype=np.bool_)
             state = IncrementalState(Postings.of(catalog), flags, before.counted_for(now))
             unchanged = before.unchanged(now) if chosen.pairwise else []
+            pairs = before.viewed_for(now)
+            known = KnownPairs(pairs, flags[arrays.table]) if pairs else None
     if state is None and not chosen.pairwise:
         state = IncrementalState(Postings.of(catalog), np.ones(len(now), dtype=np.bool_))
     scored = chosen.score(arrays, header_similarity(arrays, embedder), state)
@@ -141,8 +145,10 @@ def _work_out(
         edges = structural_edges(arrays, edges, checks)
         viewed = ViewedColumns.of(catalog, arrays)
         postings = state.postings if state else Postings.of(catalog)
-        edges = transformed_edges(arrays, viewed, edges, postings, DEFAULT_WEIGHTS, scored.unlikely)
-        return Snapshot(now, in_order(edges), scored.counted), rows.complete
+        edges, pairs = transformed_edges(
+            arrays, viewed, edges, postings, DEFAULT_WEIGHTS, scored.unlikely, known
+        )
+        return Snapshot(now, in_order(edges), scored.counted, pairs), rows.complete
 
 
 def bring_up_to_date(

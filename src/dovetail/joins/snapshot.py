@@ -22,6 +22,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import Ints
 from dovetail.joins.inclusion.candidates import Candidates
+from dovetail.joins.keys.view_pairs import ViewPairs
 from dovetail.joins.scoring.scored_pairs import CountedPairs
 from dovetail.joins.stored import SCHEMA, StoredEdges, read_rows
 
@@ -42,11 +43,15 @@ def table_versions(catalog: CatalogReader) -> list[TableVersion]:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Edges, the tables that they were worked out from, and the pairs `foreign_key` counted."""
+    """Edges, the tables that they were worked out from, and the pairs `foreign_key` counted.
+
+    `viewed` are the pairs that may join through a transform.
+    """
 
     tables: Sequence[TableVersion]
     edges: Sequence[JoinEdge]
     counted: CountedPairs | None
+    viewed: ViewPairs | None = None
 
     def fresh(self, now: Sequence[TableVersion]) -> set[TableId]:
         """The tables of now that are new or changed since the snapshot."""
@@ -72,6 +77,13 @@ class Snapshot:
         left = before.take(there[before.child] & there[before.parent])
         child, parent = number[left.child], number[left.parent]
         return CountedPairs(Candidates(child, parent, left.shared, left.rows), rarity, confined)
+
+    def viewed_for(self, now: Sequence[TableVersion]) -> ViewPairs | None:
+        """The pairs for transforms of columns that are still there, by the numbers of now."""
+        if self.viewed is None:
+            return None
+        size = sum(table[3] for table in now)
+        return self.viewed.renumbered(_renumbered(self.tables, now), size)
 
 
 def _renumbered(before: Sequence[TableVersion], now: Sequence[TableVersion]) -> Ints:
@@ -99,6 +111,7 @@ def write(path: Path, snapshot: Snapshot) -> None:
             rows=found.rows,
             rarity=snapshot.counted.rarity,
             confined=snapshot.counted.confined,
+            **(snapshot.viewed.arrays() if snapshot.viewed else {}),
         )
         beside.replace(path.with_suffix(".npz"))
     write_edges(path, snapshot.edges, {_TABLES: json.dumps(snapshot.tables)})
@@ -149,9 +162,10 @@ def read(path: Path) -> Snapshot:
     """A stored snapshot; OSError, ArrowInvalid or KeyError where there is none to read."""
     rows = read_rows(path)
     tables = [tuple(table) for table in json.loads(rows.schema.metadata[_TABLES])]
-    counted = None
+    counted, viewed = None, None
     with suppress(*DAMAGE), path.with_suffix(".npz").open("rb") as file:
         with np.load(file, allow_pickle=False) as stored:
             *pairs, rarity, confined = (stored[name] for name in _COUNTED)
+            viewed = ViewPairs.stored(stored)
         counted = CountedPairs(Candidates(*pairs), rarity, confined)
-    return Snapshot(tables, list(StoredEdges(rows)), counted)
+    return Snapshot(tables, list(StoredEdges(rows)), counted, viewed)

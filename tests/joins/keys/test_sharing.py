@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +12,17 @@ import pytest
 
 import dovetail
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import TableId
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, found_in
+from dovetail.joins.column_arrays import ColumnArrays, Flags, found_in
 from dovetail.joins.inclusion.candidates import find_candidates
-from dovetail.joins.keys import transformed
+from dovetail.joins.keys import view_candidates
+from dovetail.joins.keys.view_candidates import SAME, KnownPairs, ViewSearch, WeighedCandidates
+from dovetail.joins.keys.view_holders import ViewHolders
+from dovetail.joins.keys.view_pairs import ViewPairs
+from dovetail.joins.keys.views import FAMILIES, FamilyViews, ViewedColumns
+from dovetail.joins.naming.conventions import naming_conventions
 from dovetail.joins.scoring.features import PairFeatures, local_logits
-from dovetail.joins.scoring.value_information import value_information, value_sparsity
+from dovetail.joins.scoring.value_information import value_information
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS as WEIGHTS
 from dovetail.joins.value_index.make_segment import make_segment
 from dovetail.joins.value_index.postings import Postings
@@ -68,58 +74,111 @@ def catalog_of_all_transforms(folder: Path) -> CatalogReader:
     return dovetail.build(tables, into=folder)
 
 
+def searches(catalog: CatalogReader, children: Flags | None = None) -> Iterator[ViewSearch]:
+    """A search for each family of transforms that the catalog has views of."""
+    arrays = ColumnArrays.of(catalog)
+    viewed = ViewedColumns.of(catalog, arrays)
+    flags = np.ones(len(arrays), dtype=np.bool_) if children is None else children
+    for family in FAMILIES:
+        if any(view.transform in family for view in viewed.views):
+            views = FamilyViews(arrays, viewed, family)
+            conventions = naming_conventions(arrays)
+            yield ViewSearch(views, Postings.of_arrays(arrays), WEIGHTS, conventions, flags)
+
+
 def test_the_candidates_are_all_that_names_or_values_speak_for(tmp_path: Path) -> None:
     catalog = catalog_of_all_transforms(tmp_path / "catalog")
-    arrays = ColumnArrays.of(catalog)
-    every_view = transformed.ViewedColumns.of(catalog, arrays)
-    postings = Postings.of_arrays(arrays)
-    settled: set[tuple[TableId, str]] = {(catalog.ids[0], arrays.name[0])}
+    children = np.ones(len(ColumnArrays.of(catalog)), dtype=np.bool_)
+    children[0] = False
     seen = 0
-    for family in transformed._FAMILIES:
-        if not any(view.transform in family for view in every_view.views):
-            continue
-        viewed = transformed._viewed(arrays, every_view, family, postings)
-        held = viewed.arrays
+    for search in searches(catalog, children):
+        weighed = search.all()
+        held, changed = weighed.views.arrays, weighed.views.changed
         information = value_information(held, WEIGHTS)
-        sparse = 2 * value_sparsity(held, WEIGHTS)
-        parents = held.key & transformed._not_dense(sparse, held.number)
-        found, weighed = transformed._candidates(viewed, parents, settled, information, WEIGHTS)
         # All pairs, counted first and judged afterwards.
         every = find_candidates(held, information.distinctive)
-        features = PairFeatures(held, information)
-        raised = transformed._raised(held, every, features.of(every), information)
-        changed = np.array([bool(name) for name in viewed.transform])
-        closed = np.array(
-            [
-                (held.ids[t], name) in settled
-                for t, name in zip(held.table.tolist(), held.name, strict=True)
-            ]
-        )
+        features = PairFeatures(held, information, conventions=search.conventions)
+        judge = search._judge(weighed.views, information)
+        raised = judge.weighed(every)
         best = features.upper_bounds(every.child, every.parent)
         same = held.key[every.child] & (
-            held.distinct[every.child] >= transformed._SAME * held.distinct[every.parent]
+            held.distinct[every.child] >= SAME * held.distinct[every.parent]
         )
         able = (local_logits(best, WEIGHTS) > WEIGHTS.least) | same
-        able &= (changed[every.child] | changed[every.parent]) & ~closed[every.child]
+        able &= (changed[every.child] | changed[every.parent]) & (
+            children[weighed.views.column[every.child]]
+        )
         able &= np.maximum(raised.name / 0.55, raised.value / 0.5) >= 1
         able &= (raised.value >= 0.25) | ~held.number[every.child]
-        assert as_dict(found) == as_dict(every.take(able))
+        assert as_dict(weighed.found) == as_dict(every.take(able))
         order = np.lexsort((every.parent[able], every.child[able]))
-        assert weighed.value.tolist() == raised.take(able).take(order).value.tolist()
-        seen += len(found)
+        assert weighed.features.value.tolist() == raised.take(able).take(order).value.tolist()
+        seen += len(weighed.found)
     assert seen > 4
 
 
 def test_columns_without_a_value_of_a_view_are_left_out(tmp_path: Path) -> None:
-    catalog = catalog_of_all_transforms(tmp_path / "catalog")
-    arrays = ColumnArrays.of(catalog)
-    every_view = transformed.ViewedColumns.of(catalog, arrays)
-    for family in transformed._FAMILIES:
-        views = [at for at, view in enumerate(every_view.views) if view.transform in family]
-        if not views:
-            continue
-        viewed = transformed._viewed(arrays, every_view, family, Postings.of_arrays(arrays))
-        held = [every_view.value_hashes[len(arrays) + at] for at in views]
+    for search in searches(catalog_of_all_transforms(tmp_path / "catalog")):
+        family = search.family
+        held = [family.viewed.value_hashes[own] for own in family.own[family.own >= 0].tolist()]
         known = np.unique(np.concatenate(held))
-        for column, name in zip(viewed.column.tolist(), viewed.transform, strict=True):
-            assert name or found_in(arrays.value_hashes[column], known).any()
+        sharing = family.sharing(search.postings).tolist()
+        for column in np.flatnonzero((family.own >= 0) | family.as_is).tolist():
+            shares = bool(found_in(family.arrays.value_hashes[column], known).any())
+            assert (column in sharing) == (family.own[column] >= 0 or shares)
+
+
+def test_values_are_as_common_as_an_index_of_all_views_says(tmp_path: Path) -> None:
+    """With columns that share some value with a view, and hold others that no view does."""
+    for search in searches(catalog_of_all_transforms(tmp_path / "catalog")):
+        views = search.family.of(search.family.sharing(search.postings))
+        expected = Postings.of_arrays(views.arrays).commonness()
+        holders = ViewHolders(search.family, search.postings)
+        assert holders.commonness(views).tolist() == expected.tolist()
+        for column in range(len(views.column)):
+            alone = search.family.of(views.column[column : column + 1], lazy=True)
+            assert holders.commonness(alone).tolist() == expected[column : column + 1].tolist()
+        assert expected.max() > 0
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+def test_pairs_of_fresh_columns_and_those_known_are_all_pairs(tmp_path: Path, share: float) -> None:
+    catalog = catalog_of_all_transforms(tmp_path / "catalog")
+    random = np.random.default_rng(int(10 * share))
+    arrays = ColumnArrays.of(catalog)
+    for number, search in enumerate(searches(catalog)):
+        whole = search.all()
+        assert whole.likely is not None
+        child, parent = whole.likely
+        for _ in range(8):
+            tables = random.random(len(catalog.ids)) < share
+            fresh = tables[arrays.table]
+            looked = random.random(len(arrays)) < 0.8
+            known = ~(fresh[child] | fresh[parent]) & looked[child]
+            pairs = ViewPairs.none(len(arrays)).replaced(
+                number, (child[known], parent[known]), looked
+            )
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(view_candidates, "_MOST_SEEKING", 1.0)
+                again = search.updated(KnownPairs(pairs, fresh), number)
+            assert again is not None
+            assert by_column(again) == by_column(whole)
+            assert again.likely is not None
+            assert [each.tolist() for each in again.likely] == [child.tolist(), parent.tolist()]
+
+
+def by_column(weighed: WeighedCandidates) -> list[tuple[float, ...]]:
+    """Candidates by the numbers of all columns, with their counts and features."""
+    found, column = weighed.found, weighed.views.column
+    features = [getattr(weighed.features, each.name) for each in fields(weighed.features)]
+    counts = [column[found.child], column[found.parent], found.shared, found.rows]
+    return list(zip(*(each.tolist() for each in (*counts, *features)), strict=True))
+
+
+def test_too_many_pairs_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = catalog_of_all_transforms(tmp_path / "catalog")
+    before = [by_column(search.all()) for search in searches(catalog)]
+    monkeypatch.setattr(view_candidates, "_MOST_PAIRS", 0)
+    after = [search.all() for search in searches(catalog)]
+    assert [by_column(weighed) for weighed in after] == before
+    assert None in [weighed.likely for weighed in after]

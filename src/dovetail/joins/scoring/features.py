@@ -76,8 +76,12 @@ class PairFeatures:
         information: ValueInformation,
         similarity: HeaderSimilarity | None = None,
         rarity_bound: Floats | None = None,
+        conventions: Floats | None = None,
     ) -> None:
-        """`rarity_bound` is how rare each column's values may become; as they are, if not given."""
+        """`rarity_bound` is how rare each column's values may become; as they are, if not given.
+
+        `conventions` are the tables', where the columns are not all that these have.
+        """
         self._arrays, self._similarity = arrays, similarity
         self._names = Encoded.of(arrays.name)
         self._references = References(arrays, self._names)
@@ -85,7 +89,9 @@ class PairFeatures:
         self._bound = self._facts
         if rarity_bound is not None:
             self._bound = replace(self._facts, rarity=rarity_bound)
-        self._conventions = naming_conventions(arrays, self._names)
+        if conventions is None:
+            conventions = naming_conventions(arrays, self._names)
+        self._conventions = conventions
         self._copies = Copies(arrays)
         self._sources = Encoded.of([table.source for table in arrays.ids]).codes
 
@@ -102,6 +108,11 @@ class PairFeatures:
         """
         copy = self._copies.among(self._arrays.table[child], self._arrays.table[parent])
         return self._at_best(child, parent, self._bound, copy)
+
+    def upper_bounds_now(self, child: Ints, parent: Ints) -> Features:
+        """The same with values as rare as they are."""
+        copy = self._copies.among(self._arrays.table[child], self._arrays.table[parent])
+        return self._at_best(child, parent, self._facts, copy)
 
     def group_bounds(self, children: Groups, parents: Groups) -> Callable[[Ints, Ints], Features]:
         """Upper bounds that hold for all columns of two groups, told by any of them.

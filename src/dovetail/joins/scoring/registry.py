@@ -42,7 +42,7 @@ class Scoring:
 
 
 SCORINGS = (
-    Scoring("foreign_key", 9, pairwise=False),
+    Scoring("foreign_key", 10, pairwise=False),
     Scoring("paper", 2, pairwise=True),
     Scoring("jar", 3, pairwise=True),
 )

@@ -37,12 +37,17 @@ def value_information(
     arrays: ColumnArrays, weights: Weights, postings: Postings | None = None
 ) -> ValueInformation:
     """The self-information of each column's values, from its range and from the inverted index."""
-    live = int((arrays.rows > 0).sum())
     held = arrays.value_hashes
     if postings is None and isinstance(held, DistributedColumns):
         common = held.passes.commonness(held.columns, arrays.table)
     else:
         common = (postings or Postings.of_arrays(arrays)).commonness()
+    return information_of(arrays, weights, common)
+
+
+def information_of(arrays: ColumnArrays, weights: Weights, common: Floats) -> ValueInformation:
+    """The same, given for each column ln of how many tables hold one of its values, on average."""
+    live = int((arrays.rows > 0).sum())
     rarity = np.where(arrays.distinct > 0, np.log(max(live, 1)) - common, 0.0)
     rarity /= np.log(max(live / 2, 2))
     return ValueInformation(value_sparsity(arrays, weights), rarity, common)
