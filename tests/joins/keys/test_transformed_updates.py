@@ -1,0 +1,108 @@
+"""Joins through transforms after an update, against those of a rebuild, as tables come and go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dovetail
+from dovetail.catalog.reader import CatalogReader
+from dovetail.joins import cache, stored
+from dovetail.joins.cache import join_edges, work_out
+from dovetail.joins.keys import view_candidates
+from dovetail.joins.keys.view_candidates import ViewSearch, WeighedCandidates
+from dovetail.joins.scoring import foreign_key
+from tests.joins.keys.test_transformed import WRITTEN
+
+NAMES = ("client_no", "claim_code", "ward", "policy_no", "claim_id")
+TABLES = ("clients", "claims", "clients_old", "policy", "wards", "stays")
+WRITERS = [*(write for pair in WRITTEN.values() for write in pair), str]
+
+
+def contents(random: np.random.Generator) -> str:
+    """A table of keys and references, in one of the ways that keys are written."""
+    rows = int(random.integers(8, 40))
+    columns = {}
+    for name in random.choice(NAMES, int(random.integers(1, 4)), replace=False).tolist():
+        domain = 41_000 + 37 * np.arange(int(random.integers(12, 60)))
+        repeats = random.random() < 0.5 or len(domain) < rows
+        drawn = random.choice(domain, rows, replace=repeats).tolist()
+        write = WRITERS[int(random.integers(len(WRITERS)))]
+        columns[name] = [str(write(number)) for number in drawn]
+    lines = [",".join(columns), *(",".join(row) for row in zip(*columns.values(), strict=True))]
+    return "\n".join(lines) + "\n"
+
+
+def step(folder: Path, random: np.random.Generator) -> None:
+    """Add, change, remove or rename a table or two."""
+    for _ in range(int(random.integers(1, 3))):
+        file, other = (folder / f"{random.choice(TABLES)}.csv" for _ in range(2))
+        kind = random.random()
+        if kind < 0.2:
+            file.unlink(missing_ok=True)
+        elif kind < 0.4 and file.exists():
+            file.rename(other)
+        else:
+            file.write_text(contents(random))
+
+
+@pytest.fixture
+def always_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is worked out anew because there is much of it."""
+    monkeypatch.setattr(cache, "_MOST_FRESH", 1)
+    monkeypatch.setattr(foreign_key, "_MOST_FRESH", 1)
+    monkeypatch.setattr(view_candidates, "_MOST_SEEKING", 1)
+
+
+@pytest.mark.usefixtures("always_update")
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 25))]
+)
+def test_an_update_is_a_rebuild(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    updated: list[WeighedCandidates | None] = []
+    update = ViewSearch.updated
+
+    def watched(search: ViewSearch, *given: object) -> WeighedCandidates | None:
+        updated.append(update(search, *given))  # type: ignore[arg-type]
+        return updated[-1]
+
+    monkeypatch.setattr(ViewSearch, "updated", watched)
+    random = np.random.default_rng(seed)
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for table in TABLES[:4]:
+        (folder / f"{table}.csv").write_text(contents(random))
+    for number in range(5):
+        if number:
+            step(folder, random)
+        grown = dovetail.build(str(folder), into=tmp_path / "grown")
+        whole = dovetail.build(str(folder), into=tmp_path / f"whole{number}")
+        assert join_edges(grown) == work_out(whole)
+        names = {file.name for file in (grown.folder / stored.FOLDER).iterdir()}
+        for name in names:  # to the byte, but for what is kept for next time
+            if name.endswith(".parquet"):
+                ours, theirs = (c.folder / stored.FOLDER / name for c in (grown, whole))
+                assert ours.read_bytes() == theirs.read_bytes()
+    assert updated
+    assert None not in updated
+
+
+@pytest.mark.usefixtures("always_update")
+def test_a_snapshot_without_pairs_for_transforms_is_made_up_for(tmp_path: Path) -> None:
+    """As one that an older version wrote, under the same name."""
+    random = np.random.default_rng(5)
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    for table in TABLES[:3]:
+        (folder / f"{table}.csv").write_text(contents(random))
+    grown = dovetail.build(str(folder), into=tmp_path / "grown")
+    (kept,) = (grown.folder / stored.FOLDER).glob("*.npz")
+    with np.load(kept) as arrays:
+        former = {name: arrays[name] for name in arrays if not name.startswith("view_")}
+    np.savez(kept, **former)
+    (folder / "wards.csv").write_text(contents(random))
+    grown = dovetail.build(str(folder), into=tmp_path / "grown")
+    whole: CatalogReader = dovetail.build(str(folder), into=tmp_path / "whole")
+    assert join_edges(grown) == work_out(whole)
