@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,10 @@ from tests.joins.keys.test_transformed import WRITTEN
 
 NAMES = ("client_no", "claim_code", "ward", "policy_no", "claim_id")
 TABLES = ("clients", "claims", "clients_old", "policy", "wards", "stays")
-WRITERS = [*(write for pair in WRITTEN.values() for write in pair), str]
+WRITERS: list[Callable[[int], object]] = [
+    *(write for pair in WRITTEN.values() for write in pair),
+    str,
+]
 
 
 def contents(random: np.random.Generator) -> str:
