@@ -26,7 +26,7 @@ from dovetail.hashing import (
     readable_text,
     text_buffers,
 )
-from dovetail.offline.distinct import HashCounts, count_distinct, count_distinct_columns
+from dovetail.offline.distinct import Counts, HashCounts, count_distinct, count_distinct_columns
 from dovetail.phrases import phrase_mask, phrases
 
 Range = tuple[Any, Any]
@@ -44,7 +44,8 @@ class HashedColumn:
     `rows` holds a hash per row of the batch, 0 where the value is missing, and `distinct` the
     distinct hashes with their row counts. `ends` are the least and the greatest value (times as the
     numbers they are counted by), `lengths` those of text, `phrases` what the cells of text are
-    searched by.
+    searched by. `once` are the values, each once where many of a text column repeat; `times` says
+    then how many rows have each.
     """
 
     values: pa.Array
@@ -54,6 +55,8 @@ class HashedColumn:
     ends: Range | None
     lengths: Range | None
     phrases: HashCounts | None
+    once: pa.Array
+    times: Counts | None
 
 
 def hash_columns(
@@ -91,18 +94,31 @@ def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[HashedCol
         distinct = [count_distinct(piece) for piece in np.split(hashes, cuts)]
     bounds = np.concatenate([[0], np.cumsum(counts)])
     ends, lengths = _ends(values, bounds), _lengths(values, bounds)
-    found = _phrases(values, bounds, distinct) if is_text(values.type) else [None] * columns
-    for column in range(columns):
+    pieces = [values.slice(a, b - a) for a, b in pairwise(bounds.tolist())]
+    text = is_text(values.type)
+    once = list(map(_once, pieces, distinct)) if text else [(piece, None) for piece in pieces]
+    found = _phrases([each for each, _ in once]) if text else [None] * columns
+    for column, (each, times) in enumerate(once):
         start, stop = int(bounds[column]), int(bounds[column + 1])
         yield HashedColumn(
-            values=values.slice(start, stop - start),
+            values=pieces[column],
             hashes=hashes[start:stop],
             rows=rows[column],
             distinct=distinct[column],
             ends=ends[column],
             lengths=lengths[column],
             phrases=found[column],
+            once=each,
+            times=times,
         )
+
+
+def _once(values: pa.Array, distinct: HashCounts) -> tuple[pa.Array, Counts | None]:
+    """Values each once, and how many rows have each, where that saves work."""
+    if len(values) < _MANY_VALUES or 2 * len(distinct[0]) > len(values):
+        return values, None
+    counted = values.value_counts()
+    return counted.field(0), counted.field(1).to_numpy().astype(np.uint32)
 
 
 def _ends(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Range | None]:
@@ -126,16 +142,8 @@ def _lengths(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Range | No
     return _ranges(lengths, bounds)
 
 
-def _phrases(
-    values: pa.Array, bounds: npt.NDArray[np.int64], distinct: Sequence[HashCounts]
-) -> Sequence[HashCounts | None]:
+def _phrases(pieces: Sequence[pa.Array]) -> Sequence[HashCounts | None]:
     """The distinct phrases of each column of a block."""
-    pieces = []
-    for (start, stop), (hashes, _) in zip(pairwise(bounds.tolist()), distinct, strict=True):
-        piece = values.slice(start, stop - start)
-        if len(piece) >= _MANY_VALUES and 2 * len(hashes) <= len(piece):
-            piece = piece.unique()
-        pieces.append(piece)
     whole = pa.concat_arrays(pieces) if len(pieces) > 1 else pieces[0]
     ends = np.cumsum([0, *(len(piece) for piece in pieces)])
     worth = phrase_mask(whole)

@@ -35,6 +35,12 @@ def count_distinct(hashes: Hashes) -> HashCounts:
     return ordered[edges[:-1]], (edges[1:] - edges[:-1]).astype(np.uint32)
 
 
+def count_weighted(hashes: Hashes, times: Counts) -> HashCounts:
+    """Sort hashes, each of which stands for so many, and add equal ones up."""
+    order = np.argsort(hashes)
+    return _added_up(hashes[order], times[order])
+
+
 def count_distinct_columns(columns: npt.NDArray[np.uint64]) -> list[HashCounts]:
     """Do the same for several columns of equal height, one per row of the array."""
     if len(columns) == 1 or not columns.size:
@@ -56,8 +62,11 @@ def merge_counts(runs: list[HashCounts]) -> HashCounts:
         return runs[0]
     hashes = np.concatenate([run[0] for run in runs])
     order = np.argsort(hashes, kind="stable")  # a merge sort: it finds the runs again
-    hashes = hashes[order]
-    counts = np.concatenate([run[1] for run in runs])[order]
+    return _added_up(hashes[order], np.concatenate([run[1] for run in runs])[order])
+
+
+def _added_up(hashes: Hashes, counts: Counts) -> HashCounts:
+    """Sorted hashes, each once, with the sum of its counts."""
     starts = np.flatnonzero(np.concatenate([[True], hashes[1:] != hashes[:-1]]))
     if len(starts) == len(hashes):
         return hashes, counts

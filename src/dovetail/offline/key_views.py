@@ -10,13 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dovetail.hashing import Comparison, hash_slices, hash_values, is_text, text_buffers
-from dovetail.offline.distinct import DistinctHashes, HashCounts, count_distinct
+from dovetail.hashing import Comparison, Hashes, hash_slices, hash_values, is_text, text_buffers
+from dovetail.offline.blocks import HashedColumn
+from dovetail.offline.distinct import (
+    Counts,
+    DistinctHashes,
+    HashCounts,
+    count_distinct,
+    count_weighted,
+)
 from dovetail.transforms import CASE, DAY, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS
 
 Places = npt.NDArray[np.int64]
@@ -34,20 +42,39 @@ _TRIED = 32
 _MOST_LETTERS, _MOST_DIGITS = 6, 18
 _DAY, _SECOND = 10, 16
 
-# What a byte becomes: itself, in lower case; 0 for what is dropped with punctuation.
-_LOWERED = np.arange(256, dtype=np.uint8)
-_LOWERED[ord("A") : ord("Z") + 1] += 32
-_STRIPPED = _LOWERED.copy()
-_STRIPPED[[ord(mark) for mark in PUNCTUATION]] = 0
+# What each byte is in lower case, and those that are dropped with punctuation.
+_LOWERED = bytes(range(256)).lower()
+_DROPPED = bytes(map(ord, PUNCTUATION))
+
+# The last bytes of eight, by how many; then what makes one number of eight digits in three steps:
+# what is kept of the digits, of pairs of them and of fours, the factor that adds neighbours up, and
+# by how much the sum is shifted.
+_LAST = ~np.array([(1 << (8 * n)) - 1 for n in range(8, -1, -1)], dtype=np.uint64)
+_STEPS = tuple(
+    (np.uint64(kept), np.uint64(1 + (scale << width)), np.uint64(width))
+    for kept, scale, width in (
+        (0x0F0F0F0F0F0F0F0F, 10, 8),
+        (0x00FF00FF00FF00FF, 100, 16),
+        (0x0000FFFF0000FFFF, 10_000, 32),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """Texts laid end to end: where each begins, and the bytes of all."""
+    """Texts laid end to end: where each begins, the bytes of all, and how many rows have each.
+
+    `times` is None where each has one.
+    """
 
     starts: Places
     lengths: Places
     data: Bytes
+    times: Counts | None
+
+    def counted(self, hashes: Hashes) -> HashCounts:
+        """The distinct ones of the texts' hashes, with the rows that have each."""
+        return count_distinct(hashes) if self.times is None else count_weighted(hashes, self.times)
 
     def array(self) -> pa.Array:
         offsets = np.append(0, np.cumsum(self.lengths))
@@ -76,17 +103,18 @@ class KeyViews:
         """What may be moved to disk."""
         return self._folded, self._numbered, self._day
 
-    def add(self, values: pa.Array, comparison: Comparison, distinct: HashCounts) -> None:
-        """Take in values, none of them missing, with their distinct hashes as they are."""
+    def add(self, column: HashedColumn, comparison: Comparison) -> None:
+        """Take in the values of a batch."""
         if not (self._foldable or self._numberable or self._dated):
             return
+        values = column.values
         if pa.types.is_timestamp(values.type):
             self._foldable = self._numberable = False
             days = values.cast(pa.timestamp("us", tz=values.type.tz), safe=False)
             days = days.cast(pa.timestamp("us")).cast(pa.date32(), safe=False)
             self._day.add(count_distinct(hash_values(days, Comparison.COERCED)))
-        elif is_text(values.type):
-            self._add_text(values, comparison, distinct)
+        elif is_text(values.type) and _like_keys(_laid_out(values[:_TRIED])):
+            self._add_text(column, comparison)
         else:
             self._foldable = self._numberable = self._dated = False
 
@@ -100,42 +128,39 @@ class KeyViews:
         if self._dated and self._day.any_held:
             yield DAY, 0, self._day.merged()
 
-    def _add_text(self, values: pa.Array, comparison: Comparison, distinct: HashCounts) -> None:
-        if not _like_keys(_laid_out(values[:_TRIED])):
-            self._foldable = self._numberable = self._dated = False
-            return
-        texts = _laid_out(values)
+    def _add_text(self, column: HashedColumn, comparison: Comparison) -> None:
+        texts = _laid_out(column.once, column.times)
         if self._dated:
             self._add_days(texts)
         if self._dated or _are_days(texts):  # no code, whatever its digits match
             self._foldable = self._numberable = False
         if not self._foldable and not self._numberable:
             return
-        if int(texts.lengths.max()) > _LONGEST or not texts.lengths.all():
-            self._foldable = self._numberable = False
-            return
-        at = texts.data == ord("@")
-        any_mail = bool(at.any())
-        mail = any_mail and bool((_counts(at, texts.starts) == 1).all())
-        if (self._mail is not None and mail != self._mail) or (not mail and any_mail):
+        mail = self._mail_or_code(texts)
+        folded = None if mail is None else _folded(texts, b"" if mail else _DROPPED)
+        if folded is None or not folded.lengths.all():  # nothing is left of a value
             self._foldable = self._numberable = False
             return
         self._mail = mail
-        folded = _folded(texts, _LOWERED if mail else _STRIPPED)
-        if not folded.lengths.all():  # nothing is left of a value
-            self._foldable = self._numberable = False
-            return
         stripped = len(folded.data) < len(texts.data)
         changed = stripped or bool((folded.data != texts.data).any())
         self._stripped |= stripped
         self._changed |= changed
-        if self._foldable:
-            hashed = (
-                count_distinct(hash_values(folded.array(), comparison)) if changed else distinct
-            )
-            self._folded.add(hashed)
+        if self._foldable and changed:
+            self._folded.add(folded.counted(hash_values(folded.array(), comparison)))
+        elif self._foldable:
+            self._folded.add(column.distinct)
         if self._numberable:
             self._numberable = not mail and self._add_numbers(folded, comparison)
+
+    def _mail_or_code(self, texts: _Texts) -> bool | None:
+        """Whether all values are e-mail addresses, as those before; None if they are no keys."""
+        if int(texts.lengths.max()) > _LONGEST or not texts.lengths.all():
+            return None
+        at = texts.data == ord("@")
+        any_mail = bool(at.any())
+        mail = any_mail and bool((_counts(at, texts.starts) == 1).all())
+        return None if mail != any_mail or self._mail not in (None, mail) else mail
 
     def _add_days(self, texts: _Texts) -> None:
         starts, data = texts.starts, texts.data
@@ -143,37 +168,29 @@ class KeyViews:
         self._dated = self._dated and bool(np.isin(data[starts + _DAY], [32, ord("T")]).all())
         if self._dated:
             days = hash_slices(starts, np.full(len(starts), _DAY), data)
-            self._day.add(count_distinct(days))
+            self._day.add(texts.counted(days))
 
     def _add_numbers(self, folded: _Texts, comparison: Comparison) -> bool:
         """Take in the numbers of values that are all numbered alike; whether they are."""
         starts, lengths, data = folded.starts, folded.lengths, folded.data
-        digit = (data >= ord("0")) & (data <= ord("9"))
-        digits = _counts(digit, starts)
-        letters = int(lengths[0] - digits[0])
-        ends = starts + lengths
+        first = data[: int(lengths[0])].tobytes()
+        prefix = first.rstrip(b"0123456789")
+        letters, known = len(prefix), prefix if self._prefix is None else self._prefix
+        digits = lengths - letters
         if (
-            not 0 <= letters <= _MOST_LETTERS
-            or not ((lengths - digits) == letters).all()
-            or not ((digits > 0) & (digits <= _MOST_DIGITS)).all()
+            letters > _MOST_LETTERS
+            or prefix != known
+            or not (prefix.isalpha() or not prefix)
+            or int(digits.min()) <= 0
+            or int(digits.max()) > _MOST_DIGITS
+            or any((data[starts + place] != byte).any() for place, byte in enumerate(prefix))
+            or np.count_nonzero(_is_digit(data)) != int(digits.sum())
         ):
             return False
-        prefixes = data[starts[:, None] + np.arange(letters)]
-        prefix = prefixes[0].tobytes()
-        known = prefix if self._prefix is None else self._prefix
-        alike = bool((prefixes == prefixes[0]).all()) and prefix == known
-        if not alike or not (prefix.isalpha() or not prefix):
-            return False
-        first = data[starts + letters]
-        self._padded |= bool(((first == ord("0")) & (digits > 1)).any())
-        # The last digits of each value side by side, with zeros where a value has fewer.
-        most = int(digits.max())
-        place = np.arange(most, 0, -1)
-        held = data[np.maximum(ends[:, None] - place, 0)] - np.uint8(ord("0"))
-        held[digits[:, None] < place] = 0
-        numbers = held.astype(np.int64) @ 10 ** (place - 1)
+        self._padded |= bool(((data[starts + letters] == ord("0")) & (digits > 1)).any())
+        numbers = _read(data, starts + lengths, digits)
         self._prefix = prefix
-        self._numbered.add(count_distinct(hash_values(pa.array(numbers), comparison)))
+        self._numbered.add(folded.counted(hash_values(pa.array(numbers), comparison)))
         self.maximum = max(self.maximum, int(numbers.max()))
         return True
 
@@ -197,20 +214,49 @@ def _are_days(texts: _Texts) -> bool:
     )
 
 
-def _laid_out(values: pa.Array) -> _Texts:
+def _laid_out(values: pa.Array, times: Counts | None = None) -> _Texts:
     starts, lengths, data = text_buffers(values)
     begin, end = int(starts[0]), int(starts[-1] + lengths[-1])
-    return _Texts(starts - begin, lengths, data[begin:end])
+    return _Texts(starts - begin, lengths, data[begin:end], times)
 
 
-def _folded(texts: _Texts, table: Bytes) -> _Texts:
-    """Texts with every byte looked up in a table; those that become 0 are left out."""
-    data = table[texts.data]
-    if data.all():
-        return _Texts(texts.starts, texts.lengths, data)
-    live = data != 0
-    lengths = _counts(live, texts.starts)
-    return _Texts(np.cumsum(lengths) - lengths, lengths, data[live])
+def _folded(texts: _Texts, dropped: bytes) -> _Texts:
+    """Texts in lower case, without some bytes and those that are 0."""
+    raw = texts.data.tobytes()
+    data = np.frombuffer(raw.translate(_LOWERED, b"\0" + dropped), dtype=np.uint8)
+    if len(data) == len(raw):
+        return _Texts(texts.starts, texts.lengths, data, texts.times)
+    gone = np.frombuffer(raw.translate(_marks(b"\0" + dropped)), dtype=np.bool_)
+    lengths = texts.lengths - _counts(gone, texts.starts)
+    return _Texts(np.cumsum(lengths) - lengths, lengths, data, texts.times)
+
+
+@cache
+def _marks(chosen: bytes) -> bytes:
+    """For each byte whether it is one of some."""
+    return bytes(byte in chosen for byte in range(256))
+
+
+def _is_digit(data: Bytes) -> npt.NDArray[np.bool_]:
+    return (data - np.uint8(ord("0"))) < 10
+
+
+def _read(data: Bytes, ends: Places, digits: Places) -> Places:
+    """The numbers that texts of digits before some places read as, eight digits at a time."""
+    padded = np.concatenate([np.zeros(_MOST_DIGITS + 6, dtype=np.uint8), data])
+    words: npt.NDArray[np.uint64] = np.ndarray(
+        (len(padded) - 7,), dtype="<u8", buffer=padded.data, strides=(1,)
+    )
+    numbers = np.zeros(len(ends), dtype=np.int64)
+    for done in range(0, int(digits.max()), 8):
+        word = words[ends + (_MOST_DIGITS - 2 - done)]
+        word &= _LAST[np.clip(digits - done, 0, 8)]
+        for kept, factor, width in _STEPS:
+            word &= kept
+            word *= factor
+            word >>= width
+        numbers += word.view(np.int64) * 10**done
+    return numbers
 
 
 def _counts(flags: npt.NDArray[np.bool_], starts: Places) -> Places:

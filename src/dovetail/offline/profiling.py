@@ -153,7 +153,7 @@ class ColumnProfiler:
         self.distinct.add(column.distinct)
         if column.phrases is not None:
             self.phrases.add(column.phrases)
-        self.views.add(column.values, self.comparison, column.distinct)
+        self.views.add(column, self.comparison)
         self._note_examples(column)
         if self._guess is not None and self._kind is Kind.TEXT:
             self._guess.add(column.values)
