@@ -15,8 +15,8 @@ embeddings    tables and headers embedded
 search_index  the search index made and written
 again         the whole update once more with nothing changed
 
---server URL names a PostgreSQL server on which a database of --server-tables tables is made,
-indexed and dropped: a schema like SAP's, tables with short names of which one in twenty holds rows.
+--server URL names a PostgreSQL, MariaDB or MySQL server on which a database of --server-tables
+tables is made, indexed and dropped: a schema like SAP's (`server_tables.py`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 from benchmarks.memory import PeakMemory
 
-from benchmarks import small_tables
+from benchmarks import server_tables, small_tables
 
 HERE = Path(__file__).resolve()
 BENCH = HERE.parent.parent / ".bench"
@@ -143,54 +143,20 @@ def index(path: Path | str, stages: list[str]) -> dict[str, Any]:
         }
 
 
-def fill_server(url: str, tables: int, seed: int = 1) -> None:
-    """Create tables of 12 columns, a key and German abbreviations; one in twenty has 50 rows."""
-    import psycopg
-
-    random = np.random.default_rng(seed)
-    letters = np.array(list("ABCDEFGHKLMNPRSTVWZ"))
-    words = sorted({"".join(random.choice(letters, 5)) for _ in range(400)})
-    kinds = ["varchar(10)", "varchar(40)", "date", "numeric(15,2)", "integer"]
-    values = ["'K' || g", "md5(g::text)", "date '2024-01-01' + g", "g * 1.5", "g"]
-    with psycopg.connect(url, autocommit=True) as connection:
-        for at in range(0, tables, 500):  # in one transaction a server runs out of locks
-            statements = []
-            for number in range(at, min(at + 500, tables)):
-                chosen = random.choice(len(words), 11, replace=False)
-                declared = [f"{words[i]} {kinds[i % 5]}" for i in chosen]
-                table = f"{words[number % len(words)]}{number}"
-                statements.append(f"CREATE TABLE {table} (MANDT varchar(3), {', '.join(declared)})")
-                if number % 20 == 0:
-                    cells = ", ".join(values[i % 5] for i in chosen)
-                    rows = "FROM generate_series(1, 50) g"
-                    statements.append(f"INSERT INTO {table} SELECT '100', {cells} {rows}")
-            connection.execute(";".join(statements).encode())
-
-
 def index_server(url: str, tables: int) -> dict[str, Any]:
     """Make the tables in a database of their own, list them, and profile them."""
-    from urllib.parse import urlsplit
-
-    import psycopg
-
-    from dovetail.sources.postgres import PostgresSource
+    from dovetail.plugins import open_source
     from dovetail.sources.resolve import root
 
-    name = f"dovetail_bench_{os.getpid()}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-        try:
-            own = urlsplit(url)._replace(path=f"/{name}").geturl()
-            fill_server(own, tables)
-            began, spent = time.perf_counter(), sum(os.times()[:4])
-            with closing(PostgresSource(root(own, Path.cwd()))) as source:
-                source.declarations(source.tables())
-            listing = {"seconds": time.perf_counter() - began, "cpu": sum(os.times()[:4]) - spent}
-            result = index(own, ["profile"])
-            result["stages"] = {"listing": listing, **result["stages"]}
-            return result
-        finally:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+    with server_tables.database(url, tables) as own:
+        began, spent = time.perf_counter(), sum(os.times()[:4])
+        source: Any = open_source(root(own, Path.cwd()))  # of a server, so that it declares keys
+        with closing(source):
+            source.declarations(source.tables())
+        listing = {"seconds": time.perf_counter() - began, "cpu": sum(os.times()[:4]) - spent}
+        result = index(own, ["profile"])
+        result["stages"] = {"listing": listing, **result["stages"]}
+        return result
 
 
 def measure(path: Path, stages: str) -> dict[str, Any]:
@@ -223,7 +189,7 @@ def main() -> None:
     )
     parser.add_argument("--stages", default=",".join(STAGES), help="profile comes first, always")
     parser.add_argument("--spider2", type=Path, default=SPIDER2, help="that corpus as one file")
-    parser.add_argument("--server", metavar="URL", help="index a PostgreSQL server, nothing else")
+    parser.add_argument("--server", metavar="URL", help="index a server, nothing else")
     parser.add_argument("--server-tables", type=int, default=5_000, help="its tables: 80000 as SAP")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
