@@ -200,6 +200,13 @@ class BatchingSource(Source, Protocol):
         """
 
 
+class ConnectedSource(Source, Protocol):
+    """A source whose connection may break, and that can tell; a source need not be one."""
+
+    def answers(self) -> bool:
+        """Whether it can still be read from, after a table could not be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A job that is done (`result`), or was lost with its worker (`lost` says how)."""

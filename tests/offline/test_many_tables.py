@@ -110,6 +110,23 @@ def test_a_source_stays_open_for_its_run(monkeypatch: pytest.MonkeyPatch) -> Non
     assert Stub.log[8:] == ["open s", "close s"]
 
 
+def test_only_what_still_answers_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Answering(Stub):
+        def answers(self) -> bool:
+            return self._label == "well"
+
+    monkeypatch.setattr(Stub, "log", [])
+    with opened_for(None) as sources:
+        for label, kind in (("file", Stub), ("well", Answering), ("broken", Answering)):
+            monkeypatch.setattr(open_sources, "open_source", kind)
+            sources.open(SourceSpec(label, "stub", label, label))
+        Stub.log.clear()
+        sources.close_broken()
+        assert Stub.log == ["close file", "close broken"]
+        sources.open(SourceSpec("well", "stub", "well", "well"))
+    assert Stub.log[2:] == ["close well"]
+
+
 def test_a_job_that_fails_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_sources, "open_source", Stub)
     monkeypatch.setattr(Stub, "log", [])

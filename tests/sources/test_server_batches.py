@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from dovetail.errors import SourceError
 from dovetail.plugins import open_source
-from dovetail.ports import Listing, ScannedColumn, Source
+from dovetail.ports import Listing, ScannedColumn, Source, SourceSpec
 from dovetail.sources import server_batches
+from dovetail.sources.mysql import MysqlSource
+from dovetail.sources.postgres import PostgresSource
 from dovetail.sources.read_ahead import ReadAhead, announce
 from dovetail.sources.resolve import root
+from dovetail.sources.server_batches import Wanted
 from tests.sources import test_mysql, test_postgres, test_postgres_types
 from tests.support.round_trips import relay
 from tests.support.servers import (
@@ -26,6 +31,7 @@ from tests.support.servers import (
     mysql_user,
     postgres,
     postgres_role,
+    spy_on_queries,
 )
 
 pytestmark = pytest.mark.service
@@ -169,6 +175,81 @@ def test_no_permission_for_one_of_many(tmp_path: Path) -> None:
             "t5": 0,
         }
         assert set(run.skipped) == {"t2"}
+
+
+@contextmanager
+def _hundreds(kind: str) -> Iterator[tuple[AnyDatabase, str]]:
+    """200 tables of which every third has a row, and a login that may not read all of them.
+
+    Every 40th table it may only write to; both are in many of the 25 jobs that read the tables.
+    """
+    names = [f"t{at:03}" for at in range(200)]
+    with ExitStack() as stack:
+        database = stack.enter_context(postgres() if kind == "postgresql" else mysql())
+        how = "" if isinstance(database, PostgresDatabase) else "ENGINE = MyISAM"
+        if isinstance(database, PostgresDatabase):
+            login = stack.enter_context(postgres_role(database, password="pw"))
+            to, place = f'TO "{login}"', "public"
+        else:
+            login = stack.enter_context(mysql_user(database, password="pw"))
+            to, place = f"TO '{login}'@'%'", database.name
+        database.run(
+            *(f"CREATE TABLE {name} (id int, name varchar(20), at date) {how}" for name in names),
+            *(f"INSERT INTO {name} VALUES (1, 'x', '2024-01-01')" for name in names[::3]),
+            *(
+                f"GRANT {'INSERT' if at % 40 == 0 else 'SELECT'} ON {place}.{name} {to}"
+                for at, name in enumerate(names)
+            ),
+        )
+        yield database, database.url_for(login, "pw")
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mysql"])
+def test_hundreds_of_tables_some_forbidden_and_some_dropped_midway(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first is the one of whose columns the types of all tables without rows are learnt.
+    dropped = {"t001", "t007", "t009", "t110", "t111", "t199"}
+    with _hundreds(kind) as (database, url):
+        source = MysqlSource if isinstance(database, MysqlDatabase) else PostgresSource
+        learn = server_batches.ServerBatches.learn_types
+        gone: set[str] = set()
+
+        def drop_some(self: server_batches.ServerBatches, tables: Iterable[Wanted]) -> None:
+            """After it is known which of the tables have rows, before any is read."""
+            if not gone:
+                database.run(*(f"DROP TABLE {name}" for name in sorted(dropped)))
+                gone.update(dropped)
+            learn(self, tables)
+
+        monkeypatch.setattr(server_batches.ServerBatches, "learn_types", drop_some)
+        asked = spy_on_queries(monkeypatch)
+        opened: list[SourceSpec] = []
+        start = source.__init__
+
+        def noting(self: Any, spec: SourceSpec) -> None:
+            opened.append(spec)
+            start(self, spec)
+
+        monkeypatch.setattr(source, "__init__", noting)
+        run = index(url, into=tmp_path / "c", workers=1)
+    forbidden = {f"t{at:03}" for at in range(0, 200, 40)}
+    assert set(run.skipped) == forbidden | dropped
+    refused = "permission denied" if kind == "postgresql" else "command denied"
+    assert all(refused in run.skipped[name] for name in forbidden)
+    assert all("exist; it went while we looked" in run.skipped[name] for name in dropped)
+    rest = [at for at in range(200) if f"t{at:03}" not in forbidden | dropped]
+    found = {table.name: table for table in run.catalog}
+    assert {name: table.rows for name, table in found.items()} == {
+        f"t{at:03}": int(at % 3 == 0) for at in rest
+    }
+    assert {tuple(column.type for column in table.columns) for table in found.values()} == {
+        ("INTEGER", "VARCHAR", "DATE")
+    }
+    # Once to plan and once to read, however many jobs met a table that they could not read.
+    assert len(opened) == 2
+    catalog_queries = [sql for sql in asked if "information_schema" in sql or "pg_class" in sql]
+    assert max(Counter(catalog_queries).values()) <= 2
 
 
 LISTED = [Listing(f"t{at}", "", 10) for at in range(6)]

@@ -80,8 +80,8 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
                 shutil.rmtree(scratch, ignore_errors=True)
             tick({"table": str(table.id), "done": True})
         segment = writer.finish_tables(records, profile_key(options)) if records else ""
-        if skipped:  # over a connection that broke, perhaps: the next job opens another
-            sources.close()
+        if skipped:  # over a connection that broke, perhaps
+            sources.close_broken()
     return {
         "segment": segment,
         "skipped": [[skip.source, skip.table, skip.reason] for skip in skipped],

@@ -27,6 +27,16 @@ class OpenSources:
             self._opened[spec.label] = open_source(spec)
         return self._opened[spec.label]
 
+    def close_broken(self) -> None:
+        """Close those that no longer answer, or cannot tell; they are opened again when needed.
+
+        A server is asked, for to open it anew is to ask it for the columns of all its tables.
+        """
+        for label, source in list(self._opened.items()):
+            answers = getattr(source, "answers", None)
+            if answers is None or not answers():
+                self._opened.pop(label).close()
+
     def close(self) -> None:
         """Close them all."""
         while self._opened:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +13,7 @@ from dovetail.sources import duck, server
 from dovetail.sources.attached import listing, place_of
 from dovetail.sources.declarations import Row, declarations
 from dovetail.sources.projection import DOUBLE_DIGITS
-from dovetail.sources.read_ahead import ReadAhead
+from dovetail.sources.read_ahead import ReadAhead, fetch_apart
 from dovetail.sources.server import Asked, Server
 from dovetail.sources.server_batches import GiveOut, ServerBatches, Wanted
 from dovetail.sources.trust import LOGIN_VARIABLES
@@ -126,7 +125,7 @@ class MysqlSource:
         self._database = at.database
         self._kinds = (*_STORED, "VIEW") if spec.views else _STORED
         self._batches = ServerBatches(self._server, _null)
-        self._expected: set[str] = set()
+        self._empty: set[str] = set()
         self._reads = False
         self._checksums = ReadAhead(
             self._expected_checksums, most=_TABLES_AT_ONCE, most_bytes=_BYTES_COMPARED
@@ -150,8 +149,16 @@ class MysqlSource:
         """Prepare to be asked for tables: many are then compared, and read, in one statement."""
         with self._server.explained():
             unsure = [table for table in tables if not self._vouched(table, tokens.get(table.name))]
-            self._expected = {table.name for table in unsure}
-            self._checksums.expect([table for table in unsure if not self._is_empty(table)])
+            maybe = [table for table in unsure if place_of(table)[1] in self._seem_empty]
+        filled = self._find_filled(maybe)
+        self._empty = {name for name, any_rows in filled.items() if not any_rows}
+        # What did not answer is gone or not ours: with others it would only fail once more.
+        alone = {table.name for table in maybe if not filled.get(table.name)}
+        self._checksums.expect([table for table in unsure if table.name not in alone])
+        if rows:
+            self._batches.learn_types(
+                self._wanted(table) for table in maybe if self._is_empty(table)
+            )
         self._reads = rows
         self._rows.expect(())
 
@@ -178,7 +185,7 @@ class MysqlSource:
     def scan(self, table: Listing) -> Scan:
         with self._server.explained():
             wanted = self._wanted(table)
-            empty = self._typed_batches.empty(wanted) if self._is_empty(table) else None
+            empty = self._batches.empty(wanted) if self._is_empty(table) else None
         if empty is not None:
             return empty
         read = self._rows.take(table)
@@ -197,13 +204,16 @@ class MysqlSource:
             rows = self._server.ask(f"{_STATEMENTS} LIMIT {int(most)}")
         yield from rows
 
+    def answers(self) -> bool:
+        return self._server.answers()
+
     def close(self) -> None:
         self._batches.close()
         self._server.close()
 
     def _is_empty(self, table: Listing) -> bool:
         """Whether a table that we expected to be asked for had no rows when we looked."""
-        return table.name in self._expected and place_of(table)[1] in self._empty
+        return table.name in self._empty
 
     def _wanted(self, table: Listing) -> Wanted:
         name = place_of(table)[1]
@@ -232,38 +242,28 @@ class MysqlSource:
     def _load(self, tables: Sequence[Listing]) -> dict[str, GiveOut]:
         return self._batches.load([self._wanted(table) for table in tables])
 
-    @cached_property
-    def _typed_batches(self) -> ServerBatches:
-        """The batches, once they know the types of all columns of the tables without rows."""
-        first = {
-            column[1:]: (table, column)
-            for table in sorted(self._empty)
-            for column in self._columns.get(table, ())
-        }
-        self._batches.learn_types(
-            Wanted("", _quoted(table), (_asked(*column),)) for table, column in first.values()
-        )
-        return self._batches
-
-    @cached_property
-    def _empty(self) -> set[str]:
-        """The tables without rows: those the statistics take for it, each of them asked.
+    def _find_filled(self, tables: Sequence[Listing]) -> dict[str, int]:
+        """Whether tables have rows; those that are gone or not ours are missing in the answer.
 
         Looked up after the states, so that what others commit since is found by the next run.
         """
-        maybe = [row[0] for row in self._tables if row[0] in self._states and row[3]]
-        found: set[str] = set()
-        for at in range(0, len(maybe), _ASKED_AT_ONCE):
-            part = maybe[at : at + _ASKED_AT_ONCE]
-            asked = " UNION ALL ".join(
-                f"SELECT {number} AS t, EXISTS(SELECT 1 FROM {_quoted(table)}) AS filled"
-                for number, table in enumerate(part)
-            )
-            with suppress(
-                *duck.ENGINE_ERRORS
-            ):  # one is gone or not ours: they are asked one by one
-                found |= {part[number] for number, filled in self._server.ask(asked) if not filled}
+        found: dict[str, int] = {}
+        for at in range(0, len(tables), _ASKED_AT_ONCE):
+            found |= fetch_apart(self._ask_filled, tables[at : at + _ASKED_AT_ONCE])
         return found
+
+    def _ask_filled(self, tables: Sequence[Listing]) -> dict[str, int]:
+        asked = " UNION ALL ".join(
+            f"SELECT {number} AS t, EXISTS(SELECT 1 FROM {_quoted(place_of(table)[1])}) AS filled"
+            for number, table in enumerate(tables)
+        )
+        with self._server.explained():
+            return {tables[number].name: filled for number, filled in self._server.ask(asked)}
+
+    @cached_property
+    def _seem_empty(self) -> set[str]:
+        """The tables that the server's statistics take for empty."""
+        return {row[0] for row in self._tables if row[3] and row[0] in self._states}
 
     @cached_property
     def _tables(self) -> list[tuple[Any, ...]]:

@@ -92,6 +92,9 @@ class PostgresSource:
             unsure = [table for table in tables if not self._vouched(table, tokens.get(table.name))]
             self._expected = {table.name for table in unsure}
             self._versions.expect([table for table in unsure if not self._is_empty(table)])
+            if rows:
+                empty = (table for table in unsure if self._is_empty(table))
+                self._batches.learn_types(map(self._wanted, empty))
         self._reads = rows
         self._rows.expect(())
 
@@ -129,7 +132,7 @@ class PostgresSource:
             )
         if self._is_empty(table):
             with self._server.explained():
-                empty = self._typed_batches.empty(self._wanted(table))
+                empty = self._batches.empty(self._wanted(table))
             if empty is not None:
                 return empty
         read = self._rows.take(table)
@@ -158,6 +161,9 @@ class PostgresSource:
         with self._server.explained():
             rows = self._server.ask(sql.STATEMENTS.format(view=view, most=most))
         yield from ((query, calls, "") for query, calls in rows)
+
+    def answers(self) -> bool:
+        return self._server.answers()
 
     def close(self) -> None:
         self._batches.close()
@@ -191,20 +197,6 @@ class PostgresSource:
 
     def _load(self, tables: Sequence[Listing]) -> dict[str, GiveOut]:
         return self._batches.load([self._wanted(table) for table in tables])
-
-    @cached_property
-    def _typed_batches(self) -> ServerBatches:
-        """The batches, once they know the types of all columns."""
-        first = {
-            column[1:]: (place, column)
-            for place in self._sizes
-            for column in self._columns.get(place, ())
-        }
-        self._batches.learn_types(
-            Wanted("", ".".join(map(duck.identifier, place)), (_asked(*column),))
-            for place, column in first.values()
-        )
-        return self._batches
 
     @cached_property
     def _sizes(self) -> dict[tuple[str, str], int]:

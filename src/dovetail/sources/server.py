@@ -256,6 +256,14 @@ class Server:
         with suppress(SourceError, *duck.ENGINE_ERRORS):
             duck.detach(_in_time(end, ""))
 
+    def answers(self) -> bool:
+        """Whether the server still answers."""
+        try:
+            self.ask("SELECT 1 AS c0")
+        except duck.ENGINE_ERRORS:
+            return False
+        return True
+
     def close(self) -> None:
         """Close the connection."""
         duck.detach(self._alias)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -69,7 +70,10 @@ class ServerBatches:
         }
 
     def learn_types(self, tables: Iterable[Wanted]) -> None:
-        """Find out which types DuckDB has for the columns of tables, for `empty`."""
+        """Find out which types DuckDB has for the columns of tables, for `empty`.
+
+        If one of the tables went meanwhile, nothing is learnt: the tables are then read.
+        """
         first: dict[str, Wanted] = {}
         for table in tables:
             for column in table.columns:
@@ -77,9 +81,9 @@ class ServerBatches:
                     first[column.slot] = Wanted("", table.quoted, (column,))
         if first:
             sql = _statement(list(first.values()), Counter(list(first)), self._null, 0)
-            with self._server.explained():
+            with suppress(SourceError), self._server.explained():
                 found = self._server.describe(sql)[1:]
-            self._types |= dict(zip(first, (kind for _, kind in found), strict=True))
+                self._types |= dict(zip(first, (kind for _, kind in found), strict=True))
 
     def empty(self, table: Wanted) -> Scan | None:
         """A table that has no rows, if the types of all its columns were learnt."""
