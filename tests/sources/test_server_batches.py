@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from dovetail.errors import SourceError
+from dovetail.offline import batch
 from dovetail.plugins import open_source
 from dovetail.ports import Listing, ScannedColumn, Source, SourceSpec
 from dovetail.sources import server_batches
@@ -250,6 +251,43 @@ def test_hundreds_of_tables_some_forbidden_and_some_dropped_midway(
     assert len(opened) == 2
     catalog_queries = [sql for sql in asked if "information_schema" in sql or "pg_class" in sql]
     assert max(Counter(catalog_queries).values()) <= 2
+
+
+_END_SESSIONS = {
+    "postgresql": "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND application_name LIKE 'dovetail%'",
+    "mysql": "SELECT id FROM information_schema.processlist "
+    "WHERE db = DATABASE() AND id <> CONNECTION_ID()",
+}
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mysql"])
+def test_a_connection_that_breaks_costs_one_job_at_most(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with postgres() if kind == "postgresql" else mysql() as database:
+        how = "" if kind == "postgresql" else "ENGINE = MyISAM"
+        names = [f"t{at:02}" for at in range(40)]
+        database.run(
+            *(f"CREATE TABLE {name} (id int) {how}" for name in names),
+            *(f"INSERT INTO {name} VALUES (1)" for name in names),
+        )
+        jobs: list[set[str]] = []
+
+        def breaking(source: Source, tables: list[Listing], *args: Any, **options: Any) -> None:
+            announce(source, tables, *args, **options)
+            jobs.append({table.name for table in tables})
+            if len(jobs) == 3:
+                found = database.ask(_END_SESSIONS[kind])
+                if kind == "mysql":
+                    database.run(*(f"KILL {number}" for (number,) in found))
+
+        monkeypatch.setattr(batch, "announce", breaking)
+        run = index(database.url, into=tmp_path / "c", workers=1)
+    assert len(jobs) == 5
+    assert set(run.skipped) <= jobs[2]
+    assert {table.name for table in run.catalog} == set(names) - set(run.skipped)
+    assert {table.rows for table in run.catalog} == {1}
 
 
 LISTED = [Listing(f"t{at}", "", 10) for at in range(6)]
