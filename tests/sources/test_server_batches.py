@@ -186,14 +186,15 @@ def _hundreds(kind: str) -> Iterator[tuple[AnyDatabase, str]]:
     """
     names = [f"t{at:03}" for at in range(200)]
     with ExitStack() as stack:
-        database = stack.enter_context(postgres() if kind == "postgresql" else mysql())
-        how = "" if isinstance(database, PostgresDatabase) else "ENGINE = MyISAM"
-        if isinstance(database, PostgresDatabase):
+        database: AnyDatabase
+        if kind == "postgresql":
+            database = stack.enter_context(postgres())
             login = stack.enter_context(postgres_role(database, password="pw"))
-            to, place = f'TO "{login}"', "public"
+            how, to, place = "", f'TO "{login}"', "public"
         else:
+            database = stack.enter_context(mysql())
             login = stack.enter_context(mysql_user(database, password="pw"))
-            to, place = f"TO '{login}'@'%'", database.name
+            how, to, place = "ENGINE = MyISAM", f"TO '{login}'@'%'", database.name
         database.run(
             *(f"CREATE TABLE {name} (id int, name varchar(20), at date) {how}" for name in names),
             *(f"INSERT INTO {name} VALUES (1, 'x', '2024-01-01')" for name in names[::3]),
