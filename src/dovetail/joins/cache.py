@@ -68,7 +68,8 @@ def join_edges(
         return list(stored)
     path = evidence_file(catalog, chosen, thresholds, embedder)
     try:
-        found, complete = _work_out(catalog, chosen, thresholds, embedder, _newest(path), passes)
+        before = _newest(path, edges=chosen.pairwise)
+        found, complete = _work_out(catalog, chosen, thresholds, embedder, before, passes)
     except _CONFUSED:  # what was stored for next time may be damaged: once more without any of it
         remove_segments(catalog.folder)
         found, complete = _work_out(catalog, chosen, thresholds, embedder, None, passes)
@@ -211,11 +212,14 @@ def _remove_others(catalog: CatalogReader) -> None:
                 file.unlink(missing_ok=True)
 
 
-def _newest(path: Path) -> Snapshot | None:
-    """The last snapshot of the same kind as would stand in a file, of whatever contents."""
+def _newest(path: Path, *, edges: bool = False) -> Snapshot | None:
+    """The last snapshot of the same kind as would stand in a file, of whatever contents.
+
+    It comes without its edges unless these are wanted.
+    """
     kind = path.name.partition("-")[2]
     files = path.parent.glob(f"*-{kind}") if path.parent.is_dir() else ()
     for file in sorted(files, key=lambda file: (-file.stat().st_mtime_ns, file.name)):
         with suppress(*DAMAGE):
-            return read(file)
+            return read(file, edges=edges)
     return None

@@ -158,14 +158,18 @@ def _offsets(lengths: Sequence[int]) -> pa.Array:
     return pa.array(np.cumsum([0, *lengths], dtype=np.int32))
 
 
-def read(path: Path) -> Snapshot:
-    """A stored snapshot; OSError, ArrowInvalid or KeyError where there is none to read."""
-    rows = read_rows(path)
-    tables = [tuple(table) for table in json.loads(rows.schema.metadata[_TABLES])]
+def read(path: Path, *, edges: bool = True) -> Snapshot:
+    """A stored snapshot; OSError, ArrowInvalid or KeyError where there is none to read.
+
+    Its edges are left out unless they are wanted: to make them takes longer than all the rest.
+    """
+    rows = read_rows(path) if edges else None
+    schema = pq.read_schema(path) if rows is None else rows.schema
+    tables = [tuple(table) for table in json.loads(schema.metadata[_TABLES])]
     counted, viewed = None, None
     with suppress(*DAMAGE), path.with_suffix(".npz").open("rb") as file:
         with np.load(file, allow_pickle=False) as stored:
             *pairs, rarity, confined = (stored[name] for name in _COUNTED)
             viewed = ViewPairs.stored(stored)
         counted = CountedPairs(Candidates(*pairs), rarity, confined)
-    return Snapshot(tables, list(StoredEdges(rows)), counted, viewed)
+    return Snapshot(tables, () if rows is None else list(StoredEdges(rows)), counted, viewed)

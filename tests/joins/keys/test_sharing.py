@@ -110,6 +110,7 @@ def test_the_candidates_are_all_that_names_or_values_speak_for(tmp_path: Path) -
         )
         able &= np.maximum(raised.name / 0.55, raised.value / 0.5) >= 1
         able &= (raised.value >= 0.25) | ~held.number[every.child]
+        able &= view_candidates.needed(search.family.arrays, weighed.views, every)
         assert as_dict(weighed.found) == as_dict(every.take(able))
         order = np.lexsort((every.parent[able], every.child[able]))
         assert weighed.features.value.tolist() == raised.take(able).take(order).value.tolist()
@@ -141,8 +142,11 @@ def test_values_are_as_common_as_an_index_of_all_views_says(tmp_path: Path) -> N
         assert expected.max() > 0
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
-def test_pairs_of_fresh_columns_and_those_known_are_all_pairs(tmp_path: Path, share: float) -> None:
+@pytest.mark.parametrize(("share", "counted"), [(0.1, 0), (0.1, 99), (0.5, 99), (1.0, 99)])
+def test_pairs_of_fresh_columns_and_those_known_are_all_pairs(
+    tmp_path: Path, share: float, counted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(view_candidates, "_MOST_COUNTED", counted)
     catalog = catalog_of_all_transforms(tmp_path / "catalog")
     random = np.random.default_rng(int(10 * share))
     arrays = ColumnArrays.of(catalog)

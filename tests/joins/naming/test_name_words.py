@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dovetail.joins.naming.copies import copy_marks
-from dovetail.joins.naming.name_words import core, entity, identifies, refers
+from dovetail.joins.naming.name_words import core, entity, identifies, naming_convention, refers
 from dovetail.joins.naming.persons import ROLE, is_people, is_role
 
 
@@ -68,3 +72,20 @@ def test_copies_are_told_by_what_people_add_to_a_name(table: str, marks: set[str
 )
 def test_roles_refer_to_tables_of_people(column: str, table: str, strength: float) -> None:
     assert ROLE * (is_role(core(column)) and is_people(entity(table))) == strength
+
+
+@given(st.text("idIDaZ_ 0-é.\n", max_size=9))
+def test_conventions_by_the_shape_of_a_name_are_those_of_the_name(name: str) -> None:
+    parts = re.findall("[A-Za-z]+", name)
+    cases = [
+        "upper" if part.isupper() and len(part) > 1 else "title" if part[0].isupper() else "lower"
+        for part in parts
+    ]
+    expected = [f"{'later' if place else 'first'} {case}" for place, case in enumerate(cases)]
+    camel = re.search("[a-z][A-Z]", name) is not None
+    if len(parts) > 1 or camel:
+        separator = "_" if "_" in name.strip("_") else " " if " " in name else ""
+        expected.append(f"between {separator}{'camel' if camel else ''}")
+    if parts and parts[-1].lower() == "id":
+        expected.append(f"id as {parts[-1]}")
+    assert list(naming_convention(name)) == expected

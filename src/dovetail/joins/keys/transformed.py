@@ -18,8 +18,6 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in, sorted_distinct
 from dovetail.joins.edges import edges_of
 from dovetail.joins.encoding import Encoded
-from dovetail.joins.inclusion.candidates import Candidates
-from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.keys.view_candidates import KnownPairs, ViewSearch, WeighedCandidates
 from dovetail.joins.keys.view_pairs import ViewPairs
 from dovetail.joins.keys.views import FAMILIES, LEAST_ROWS, FamilyViews, ViewedColumns, Views
@@ -30,9 +28,6 @@ from dovetail.joins.scoring.scored_pairs import ScoredPairs, Unlikely
 from dovetail.joins.scoring.weights import Weights
 from dovetail.joins.value_index.postings import Postings
 from dovetail.transforms import PREFIX
-
-# A transform must find more rows than this share of them that are found as they are.
-_ALREADY = 0.98
 
 # Edges by their tables and columns.
 _Edges = dict[tuple[TableId, TableId, tuple[tuple[str, str], ...]], JoinEdge]
@@ -70,7 +65,7 @@ def transformed_edges(
         candidates = search.updated(known, number) if known else None
         candidates = candidates or search.all()
         pairs = pairs.replaced(number, candidates.likely, ~settled)
-        more = list(_edges(arrays, candidates, weights))
+        more = list(_edges(candidates, weights))
         found |= {(edge.left, edge.right, edge.columns): edge for edge in more}
         settled |= _named(arrays, names, ((edge.left, edge.columns[0][0]) for edge in more))
     as_is = {(edge.left, edge.right, edge.columns): edge.score for edge in edges}
@@ -114,13 +109,10 @@ def _explained(arrays: ColumnArrays, unlikely: Unlikely) -> Ints:
     return sorted_distinct(found.child[held & (np.round(unlikely.logit, 6) > 0)])
 
 
-def _edges(
-    every: ColumnArrays, candidates: WeighedCandidates, weights: Weights
-) -> Iterator[JoinEdge]:
-    """The candidates above 0.5 that a transform is needed for, in view of each other."""
+def _edges(candidates: WeighedCandidates, weights: Weights) -> Iterator[JoinEdge]:
+    """The candidates above 0.5, in view of each other."""
     views, arrays = candidates.views, candidates.views.arrays
-    needed = _needed(every, views, candidates.found)
-    found, weighed = candidates.found.take(needed), candidates.features.take(needed)
+    found, weighed = candidates.found, candidates.features
     if not len(found):
         return
     logit = local_logits(weighed, weights) - weights.transform
@@ -138,14 +130,6 @@ def _edges(
         transform = said[edge.left, left, edge.right, right]
         if edge.score > 0.5:
             yield replace(edge, transform=transform)
-
-
-def _needed(every: ColumnArrays, views: Views, found: Candidates) -> Flags:
-    """Which candidates find more rows than the two columns do as they are."""
-    child, parent = views.column[found.child], views.column[found.parent]
-    _, as_is = count_shared(every, child, every.value_hashes, parent)
-    needed: Flags = as_is < _ALREADY * found.rows
-    return needed
 
 
 def _key(arrays: ColumnArrays, column: int) -> tuple[TableId, str]:

@@ -16,7 +16,6 @@ from dovetail.joins.column_arrays import (
     Flags,
     Floats,
     Ints,
-    found_in,
     sorted_distinct,
 )
 from dovetail.joins.inclusion.candidates import Candidates, concatenate, find_candidates
@@ -40,8 +39,10 @@ SAME = 0.9
 _LEAST_NAME, _LEAST_VALUE = 0.55, 0.5
 # A likeness of naming conventions that speaks neither for nor against.
 _NEUTRAL = 0.5
-# Likely pairs of a family that are kept at most.
-_MOST_PAIRS = 1 << 20
+# Likely pairs of a family that are kept at most, and that are counted though they cannot join yet.
+_MOST_PAIRS, _MOST_COUNTED = 1 << 20, 1 << 15
+# A transform must find more rows than this share of them that are found as they are.
+_ALREADY = 0.98
 # With a greater share of columns whose keys are not known all pairs are looked for.
 _MOST_SEEKING = 0.1
 
@@ -93,9 +94,10 @@ class ViewSearch:
         views = self.family.of(self.family.sharing(self.postings))
         arrays, parents = views.arrays, may_be_parents(views, self.weights)
         if not parents.any():
-            return self._weighed(views, self._unweighed(views), _NO_CANDIDATES, _Likely())
+            none = _Likely(self.family, views)
+            return self._weighed(views, self._unweighed(views), _NO_CANDIDATES, none)
         judge = self._judge(views, value_information(arrays, self.weights))
-        seen = _Likely()
+        seen = _Likely(self.family, views)
 
         def within_bound(child: Ints, parent: Ints) -> Flags:
             likely = np.flatnonzero(judge.likely(child, parent))
@@ -133,13 +135,9 @@ class ViewSearch:
             views, information_of(views.arrays, self.weights, holders.commonness(views))
         )
         able = judge.able(child, parent)
-        seen = _Likely()
+        seen = _Likely(self.family, views)
         seen.add(child, parent, able)
-        child, parent = child[able], parent[able]
-        counted = count_shared(views.arrays, child, views.arrays.value_hashes, parent)
-        found = Candidates(child, parent, *counted)
-        enough = found.rows >= views.arrays.thresholds.rows * views.arrays.filled[child]
-        return self._weighed(views, judge, found.take(enough), seen)
+        return self._weighed(views, judge, counted(views, child[able], parent[able]), seen)
 
     def _likely(self, pairs: Pairs) -> Pairs:
         """Those of some pairs that are likely: by name, or distinctive, and within their bound."""
@@ -172,12 +170,11 @@ class ViewSearch:
     def _weighed(
         self, views: Views, judge: _Judge, found: Candidates, seen: _Likely
     ) -> WeighedCandidates:
-        """Candidates with their features, without those for which these say too little."""
+        """Candidates that need a transform, with their features, if these say enough."""
+        likely = seen.left(found)
+        found = found.take(needed(self.family.arrays, views, found))
         features = judge.weighed(found)
         able = _says_enough(features.name, features.value, views.arrays.number[found.child])
-        likely = seen.without_failed(found, len(views.column))
-        if likely is not None:
-            likely = views.column[likely[0]], views.column[likely[1]]
         return WeighedCandidates(views, found.take(able), features.take(able), likely)
 
 
@@ -229,9 +226,10 @@ class _Judge:
 
 
 class _Likely:
-    """Likely pairs as they are found; those that were counted are known to be `able`."""
+    """Likely pairs of some columns as they are found; the `able` ones are counted elsewhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, family: FamilyViews, views: Views) -> None:
+        self._family, self._views = family, views
         self._parts: list[tuple[Ints, Ints, Flags]] = []
         self._size = 0
 
@@ -243,18 +241,43 @@ class _Likely:
         else:
             self._parts.clear()
 
-    def without_failed(self, found: Candidates, width: int) -> Pairs | None:
-        """The pairs in order but for those that were counted and not found; None if too many."""
+    def left(self, found: Candidates) -> Pairs | None:
+        """The pairs, by the numbers of all columns, without those whose counts rule them out.
+
+        They come in order. `found` are the able ones that do not; None if there are too many.
+        """
         if self._size > _MOST_PAIRS:
             return None
         child, parent, able = (
             np.concatenate([empty, *(part[place] for part in self._parts)])
             for place, empty in enumerate((_NOTHING, _NOTHING, np.empty(0, dtype=np.bool_)))
         )
-        left = ~able | found_in(child * width + parent, found.child * width + found.parent)
-        child, parent = child[left], parent[left]
         order = _order(child, parent)
-        return child[order], parent[order]
+        child, parent, able = child[order], parent[order], able[order]
+        child, parent = child[~able], parent[~able]
+        if len(child) <= _MOST_COUNTED:  # so that how rare their values are need not be known
+            rest = counted(self._views, child, parent)
+            rest = rest.take(needed(self._family.arrays, self._views, rest))
+            child, parent = rest.child, rest.parent
+        found = found.take(needed(self._family.arrays, self._views, found))
+        child, parent = np.append(child, found.child), np.append(parent, found.parent)
+        order, column = _order(child, parent), self._views.column
+        return column[child[order]], column[parent[order]]
+
+
+def counted(views: Views, child: Ints, parent: Ints) -> Candidates:
+    """Those of some pairs, in order, whose parent holds enough of the child's rows."""
+    arrays = views.arrays
+    found = Candidates(child, parent, *count_shared(arrays, child, arrays.value_hashes, parent))
+    return found.take(found.rows >= arrays.thresholds.rows * arrays.filled[child])
+
+
+def needed(every: ColumnArrays, views: Views, found: Candidates) -> Flags:
+    """Which candidates find more rows than the two columns do as they are."""
+    child, parent = views.column[found.child], views.column[found.parent]
+    _, as_is = count_shared(every, child, every.value_hashes, parent)
+    more: Flags = as_is < _ALREADY * found.rows
+    return more
 
 
 def _order(child: Ints, parent: Ints) -> Ints:

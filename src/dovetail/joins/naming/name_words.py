@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from string import ascii_lowercase, ascii_uppercase, digits
 
 Words = tuple[str, ...]
 
@@ -39,6 +40,9 @@ _REMARK = re.compile(r"(?<=\w)\s*\([^()]*\)\s*$")
 _SCHEMA = re.compile(r"(?:[^\W\d]\w*\.){1,2}(?=[^\W\d]\w*$)")
 # Files that a folder's one table is spread over: there the folder names the table.
 _PIECES = frozenset(("part", "data", "chunk", "file", "export"))
+# Letters as one small and one capital letter, digits as one digit; and an id at the end of a name.
+_SHAPE = str.maketrans(ascii_lowercase + ascii_uppercase + digits, 26 * "a" + 26 * "A" + 10 * "0")
+_LAST_ID = re.compile(r"(?<![A-Za-z])([Ii][Dd])[^A-Za-z]*\Z")
 # The head noun of a name counts as much as two of its other words.
 _HEAD = 2.0
 
@@ -70,19 +74,21 @@ def words(name: str) -> Words:
     found: list[str] = []
     for part in _WORD.findall(_REMARK.sub("", name)):
         word = part.lower()
-        found.extend([word] if word in ID_WORDS else _unglued(word))
+        found.extend((word,) if word in ID_WORDS else _unglued(word))
     return tuple(found)
 
 
-def _unglued(word: str) -> list[str]:
+@cache
+def _unglued(word: str) -> Words:
+    """A word of a name as the words that it is glued of; asked once for a word of many names."""
     if singular(word) in _NOT_GLUED:
-        return [word]
+        return (word,)
     for ending in _GLUED:
         if word.endswith(ending) and len(word) - len(ending) >= (
             1 if ending in ("id", "no") else 2
         ):
-            return [singular(word.removesuffix(ending)), ending]
-    return [singular(word)]
+            return singular(word.removesuffix(ending)), ending
+    return (singular(word),)
 
 
 @cache
@@ -148,6 +154,14 @@ def naming_convention(name: str) -> Words:
     >>> naming_convention("cust_id")
     ('first lower', 'later lower', 'between _', 'id as id')
     """
+    found = _convention_of_shape(name.translate(_SHAPE))
+    last = _LAST_ID.search(name)
+    return (*found, f"id as {last[1]}") if last else found
+
+
+@cache
+def _convention_of_shape(name: str) -> Words:
+    """The convention of names that have small and capital letters at the same places."""
     parts = re.findall(r"[A-Za-z]+", name)
     if not parts:
         return ()
@@ -157,8 +171,6 @@ def naming_convention(name: str) -> Words:
     if len(parts) > 1 or camel:
         separator = "_" if "_" in name.strip("_") else " " if " " in name else ""
         found.append(f"between {separator}{'camel' if camel else ''}")
-    if parts[-1].lower() == "id":
-        found.append(f"id as {parts[-1]}")
     return tuple(found)
 
 

@@ -53,7 +53,8 @@ def mean_nats(column: npt.NDArray[np.integer[Any]], tables: Ints, size: int) -> 
     Given are the column of each sampled value, the tables that hold it, and how many columns
     there are.
     """
-    nats = np.log(np.maximum(tables, 1))
+    # There are few numbers of tables, each of them many times: a logarithm for each is looked up.
+    nats = np.log(np.maximum(np.arange(int(tables.max(initial=0)) + 1), 1))[tables]
     sampled = np.bincount(column, minlength=size)
     mean: Floats = np.bincount(column, nats, minlength=size) / np.maximum(sampled, 1)
     return mean
