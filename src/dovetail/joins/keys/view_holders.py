@@ -17,10 +17,11 @@ from dovetail.joins.keys.views import FamilyViews, Views
 from dovetail.joins.value_index.postings import Postings
 from dovetail.joins.value_index.row_sample import mean_nats, sample_columns
 
-# Values of views that are looked through together, and values looked up in the index together.
-_AT_ONCE, _LOOKED_UP = 1 << 22, 1 << 12
+# Values of views that are looked through together, so few that they stay in the processor's cache,
+# and values looked up in the index together.
+_AT_ONCE, _LOOKED_UP = 1 << 18, 1 << 12
 # Bits by which a hash is looked for first: so many more than there are values, and at most.
-_SPARE_BITS, _MOST_BITS = 6, 26
+_SPARE_BITS, _MOST_BITS = 4, 26
 
 _NOTHING = np.empty(0, dtype=np.int64)
 
@@ -109,7 +110,7 @@ def _held(sets: Sequence[Hashes], values: Hashes) -> Iterator[tuple[Ints, Ints]]
         before = int(ends[start] - sizes[start])
         stop = max(int(np.searchsorted(ends, before + _AT_ONCE, side="right")), start + 1)
         some = np.concatenate(sets[start:stop])
-        likely = np.flatnonzero(near[some >> shift])
+        likely = np.flatnonzero(near.take((some >> shift).view(np.int64)))
         place = np.searchsorted(values, some[likely])
         place[place == len(values)] = 0
         there = values[place] == some[likely]

@@ -7,10 +7,11 @@ a schema stand in the names of all its tables.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, firsts
+from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, firsts, sorted_distinct
 from dovetail.joins.encoding import Encoded, encode_by
 from dovetail.joins.naming.name_lookup import SimilarWords, asked_by, known_by
 from dovetail.joins.naming.name_words import Words, core, entity
@@ -94,6 +95,15 @@ class NameMatch:
             numbers = [self._vocabulary[word] for word in alike]
             self._alike[name] = np.array(numbers, dtype=np.int64)
         return self._alike[name]
+
+
+def may_refer(arrays: ColumnArrays, child: Ints, key: Ints) -> Flags:
+    """Whether each column may refer to its key by name, with nothing done for other columns."""
+    columns, keys = sorted_distinct(np.append(child, key)), sorted_distinct(key)
+    names = [arrays.name[column] for column in columns.tolist()]
+    few = replace(arrays, table=arrays.table[columns], name=names)
+    match = NameMatch(few, np.searchsorted(columns, keys))
+    return match(np.searchsorted(columns, child), np.searchsorted(columns, key))
 
 
 def _initials(about: Words, called: Words) -> set[str]:
