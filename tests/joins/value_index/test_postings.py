@@ -43,6 +43,15 @@ WAYS: tuple[dict[str, int], ...] = (
         "containment._RARE_TRIED": 1,
         "containment._FREQUENT_TRIED": 1,
         "containment._BLOCK": 2,
+        "containment._OWN_VALUES": 0,
+        "containment._RARE_NEXT": 2,
+        "signatures._SMALLEST": 2,
+    },
+    {
+        "index_part._OF_AT_LEAST": 0,
+        "index_part._ONE_IN": 4,
+        "containment._RARE_TRIED": 1,
+        "containment._RARE_NEXT": 2,
         "signatures._SMALLEST": 2,
     },
 )
@@ -86,7 +95,9 @@ def test_lookups_are_those_of_python_sets(
         values = hashes_of(asked)
         place, column = postings.columns_holding(values)
         supersets, subsets = postings.supersets_and_subsets(
-            values, np.array([number in chosen for number in range(len(sets))])
+            values,
+            np.array([number in chosen for number in range(len(sets))]),
+            [hashes_of(held) for held in sets],
         )
         counts, common = postings.counts(values), postings.commonness()
         weights = np.arange(1, len(values) + 1)

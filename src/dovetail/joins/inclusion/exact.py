@@ -161,7 +161,8 @@ def pairs_of_fresh(
         chosen = arrays.table != arrays.table[column]
         if not arrays.unique[column]:
             chosen &= arrays.unique
-        outer, inner = postings.supersets_and_subsets(arrays.value_hashes[column], chosen)
+        every = arrays.value_hashes
+        outer, inner = postings.supersets_and_subsets(every[column], chosen, every)
         # A fresh column that is contained in this one finds it as its own superset.
         inner = inner[~mine[inner]]
         yield np.full(len(outer), column), outer

@@ -2,7 +2,8 @@
 
 Few columns come into question. A superset must be in the posting lists of a few rare values; a
 subset must have its smallest hash among the values. Bitmap signatures decide over the frequent
-values; rare values are counted in the posting lists only if a column is left that they can decide.
+values; rare values are counted in the posting lists only if a column is left that they can decide,
+and it is not quicker to read the values of such columns.
 """
 
 from __future__ import annotations
@@ -17,30 +18,52 @@ from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.signatures import BitWords, as_words
 
 # Rare and frequent values with which columns are tried first.
-_RARE_TRIED, _FREQUENT_TRIED = 16, 64
+_RARE_TRIED, _RARE_NEXT, _FREQUENT_TRIED = 16, 64, 64
+# Columns of so many values, for each value that would be looked up, are quicker read themselves: a
+# lookup is in four places of the index, most of which nobody has read yet.
+_OWN_VALUES = 16
 # Signatures that are compared together, so few that they stay in the processor's cache.
 _BLOCK = 512
 
 # Says of some columns of a segment which of them are wanted.
 Wanted = Callable[[Ints], Flags]
+# All values of a column of a segment.
+ValueHashes = Callable[[int], Hashes]
 
 
 def supersets_and_subsets(
-    segment: IndexSegment, values: Hashes, wanted: Wanted
+    segment: IndexSegment, values: Hashes, wanted: Wanted, value_hashes: ValueHashes
 ) -> tuple[Ints, Ints]:
     """Of the wanted columns, those that hold all of the values, and those that hold no others.
 
-    With no values at all, both are empty.
+    With no values at all, both are empty. `value_hashes` reads all values of a column.
     """
     bitmaps, places = segment.frequent_rows(values)
     rare = np.delete(values, places)
     supersets = _supersets(segment, rare, bitmaps, wanted)
     subsets = _subsets(segment, values, bitmaps, wanted)
-    if segment.rare_count[subsets].any() or (len(supersets) and len(rare) > _RARE_TRIED):
+    undecided = np.flatnonzero(segment.rare_count[subsets])
+    columns = subsets[undecided]
+    if segment.distinct[columns].sum() > _OWN_VALUES * len(rare):
         held = segment.count_rare(rare)
         supersets = supersets[held[supersets] == len(rare)]
-        subsets = subsets[held[subsets] == segment.rare_count[subsets]]
-    return supersets, subsets
+        return supersets, subsets[held[subsets] == segment.rare_count[subsets]]
+    contained = [_all_among(value_hashes(column), values) for column in columns.tolist()]
+    subsets = np.delete(subsets, undecided[~np.array(contained, dtype=np.bool_)])
+    return _holding_all(segment, rare[_RARE_TRIED:], supersets), subsets
+
+
+def _holding_all(segment: IndexSegment, rare: Hashes, columns: Ints) -> Ints:
+    """Those of some columns that hold all of some rare values; a few of these are tried first."""
+    for some in (rare[:_RARE_NEXT], rare[_RARE_NEXT:]):
+        if len(some) and len(columns):
+            columns = columns[segment.count_rare(some)[columns] == len(some)]
+    return columns
+
+
+def _all_among(mine: Hashes, values: Hashes) -> bool:
+    """Whether a column's values are all among some; its first ones are tried before all are."""
+    return bool(found_in(mine[:_RARE_NEXT], values).all() and found_in(mine, values).all())
 
 
 def _supersets(segment: IndexSegment, rare: Hashes, bitmaps: Ints, wanted: Wanted) -> Ints:

@@ -95,17 +95,20 @@ class Postings:
             found[number[there]] = segment.holding_any(values)[there]
         return found
 
-    def supersets_and_subsets(self, values: Hashes, chosen: Flags) -> tuple[Ints, Ints]:
+    def supersets_and_subsets(
+        self, values: Hashes, chosen: Flags, value_hashes: Sequence[Hashes]
+    ) -> tuple[Ints, Ints]:
         """Of the chosen columns, those that hold all of the values, and those that hold no others.
 
-        They come in any order.
+        They come in any order. `value_hashes` are those of all columns.
         """
         found = [(np.empty(0, dtype=np.int64),) * 2]
         for segment, number in self._segments:
             if len(segment) < _SMALL and not chosen[number].any():
                 continue  # that of the table alone whose values are asked for, most likely
             wanted = partial(_chosen, number, chosen)
-            supersets, subsets = supersets_and_subsets(segment, values, wanted)
+            own = partial(_values_of, number, value_hashes)
+            supersets, subsets = supersets_and_subsets(segment, values, wanted, own)
             found.append((number[supersets], number[subsets]))
         supersets, subsets = (np.concatenate(part) for part in zip(*found, strict=True))
         return supersets, subsets
@@ -173,6 +176,11 @@ def _chosen(number: Ints, chosen: Flags, columns: Ints) -> Flags:
     """Which columns of a segment are not gone and, by their numbers, chosen."""
     numbered: Ints = number[columns]
     return (numbered >= 0) & chosen[numbered]
+
+
+def _values_of(number: Ints, value_hashes: Sequence[Hashes], column: int) -> Hashes:
+    """The values of a column of a segment, by the number it has in the catalog."""
+    return value_hashes[int(number[column])]
 
 
 def _tables_holding(values: Hashes, segment: IndexSegment, chosen: Flags) -> Ints:
