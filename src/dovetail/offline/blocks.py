@@ -1,7 +1,8 @@
 """Hashes and measures the columns of a batch, those of one type together.
 
 A table of many short columns spends its time on the overhead of calls, not on its values: so the
-columns of a batch that share a type are laid end to end and go through every step at once.
+columns of a batch that share a type are laid end to end and go through every step at once. Of a
+text column that repeats itself only the distinct texts do.
 """
 
 from __future__ import annotations
@@ -26,30 +27,45 @@ from dovetail.hashing import (
     readable_text,
     text_buffers,
 )
-from dovetail.offline.distinct import Counts, HashCounts, count_distinct, count_distinct_columns
+from dovetail.offline.distinct import (
+    Counts,
+    HashCounts,
+    count_distinct,
+    count_distinct_columns,
+    count_weighted,
+)
 from dovetail.phrases import phrase_mask, phrases
 
 Range = tuple[Any, Any]
 
 # Values in a block: beyond this, laying columns end to end costs more than it saves.
 _MOST_VALUES = 1 << 18
-# From so many values on, finding the distinct ones first saves more than it costs.
-_MANY_VALUES = 1 << 8
+# From so many texts on, it may save work to find the distinct ones before all else. How many these
+# are is told by the first texts, one in so many.
+_VERY_MANY, _ONE_IN, _MOST_TRIED = 1 << 12, 16, 1 << 11
+# From so many on, it may once their hashes are counted.
+_MANY = 1 << 8
+# Values of the first rows that a column is judged by.
+_FIRST = 32
+
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class HashedColumn:
     """A column of a batch: its values that are not missing, their hashes and their measures.
 
-    `rows` holds a hash per row of the batch, 0 where the value is missing, and `distinct` the
-    distinct hashes with their row counts. `ends` are the least and the greatest value (times as the
-    numbers they are counted by), `lengths` those of text, `phrases` what the cells of text are
-    searched by. `once` are the values, each once where many of a text column repeat; `times` says
-    then how many rows have each.
+    Where many of very many rows have the same text, it is among these once. `first` are the values
+    of the first rows. `rows` holds a hash per row of the batch, 0 where the value is missing, and
+    `distinct` the distinct hashes with their row counts. `ends` are the least and the greatest
+    value (times as the numbers they are counted by), `lengths` those of text, `phrases` what the
+    cells of text are searched by. `once` are the values of text, each once where many repeat;
+    `times` says then how many rows have each, and is None where each has one.
     """
 
     values: pa.Array
     hashes: Hashes
+    first: pa.Array
     rows: Hashes
     distinct: HashCounts
     ends: Range | None
@@ -57,6 +73,11 @@ class HashedColumn:
     phrases: HashCounts | None
     once: pa.Array
     times: Counts | None
+
+    @property
+    def filled(self) -> int:
+        """How many rows have a value."""
+        return len(self.values) if self.times is None else int(self.times.sum())
 
 
 def hash_columns(
@@ -77,48 +98,113 @@ def hash_columns(
 
 
 def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[HashedColumn]:
-    columns, height = len(arrays), len(arrays[0])
-    whole = arrays[0] if columns == 1 else pa.concat_arrays(arrays)
+    encoded = [_encoded(array) for array in arrays]
+    taken = [each.texts if each else arrays[at] for at, each in enumerate(encoded)]
+    whole = taken[0] if len(taken) == 1 else pa.concat_arrays(taken)
     values, present = drop_missing(readable_text(whole), comparison)
     hashes = hash_values(values, comparison)
     if present is None:
-        counts = np.full(columns, height)
-        rows = hashes.reshape(columns, height)
-        distinct = count_distinct_columns(rows)
+        present, spread = np.ones(len(hashes), dtype=np.bool_), hashes
     else:
-        counts = np.count_nonzero(present.reshape(columns, height), axis=1)
-        spread = np.zeros(columns * height, dtype=np.uint64)
+        spread = np.zeros(len(present), dtype=np.uint64)
         spread[present] = hashes
-        rows = spread.reshape(columns, height)
-        cuts = np.cumsum(counts)[:-1]
-        distinct = [count_distinct(piece) for piece in np.split(hashes, cuts)]
-    bounds = np.concatenate([[0], np.cumsum(counts)])
+    edges = np.cumsum([0, *map(len, taken)])
+    bounds = edges if spread is hashes else np.append(0, np.cumsum(present))[edges]
+    pieces = [values.slice(start, end - start) for start, end in pairwise(bounds.tolist())]
+    held: list[Hashes] = np.split(hashes, bounds[1:-1])
+    of_rows: list[Hashes] = np.split(spread, edges[1:-1])
+    there: list[Flags] = np.split(present, edges[1:-1])
+    times = [
+        each.times(flags) if each else None for each, flags in zip(encoded, there, strict=True)
+    ]
+    distinct = _distinct(held, times)
     ends, lengths = _ends(values, bounds), _lengths(values, bounds)
-    pieces = [values.slice(a, b - a) for a, b in pairwise(bounds.tolist())]
-    text = is_text(values.type)
-    once = list(map(_once, pieces, distinct)) if text else [(piece, None) for piece in pieces]
-    found = _phrases([each for each, _ in once]) if text else [None] * columns
-    for column, (each, times) in enumerate(once):
-        start, stop = int(bounds[column]), int(bounds[column + 1])
+    once = list(zip(pieces, times, strict=True))
+    found: Sequence[HashCounts | None] = [None] * len(pieces)
+    if is_text(values.type):
+        once = list(map(_once, once, distinct))
+        found = _phrases([each for each, _ in once])
+    for column, each in enumerate(encoded):
+        piece, rows = pieces[column], of_rows[column]
         yield HashedColumn(
-            values=pieces[column],
-            hashes=hashes[start:stop],
-            rows=rows[column],
+            values=piece,
+            hashes=held[column],
+            first=each.first(piece, there[column]) if each else piece[:_FIRST],
+            rows=each.spread(rows) if each else rows,
             distinct=distinct[column],
             ends=ends[column],
             lengths=lengths[column],
             phrases=found[column],
-            once=each,
-            times=times,
+            once=once[column][0],
+            times=once[column][1],
         )
 
 
-def _once(values: pa.Array, distinct: HashCounts) -> tuple[pa.Array, Counts | None]:
+def _once(
+    known: tuple[pa.Array, Counts | None], distinct: HashCounts
+) -> tuple[pa.Array, Counts | None]:
     """Values each once, and how many rows have each, where that saves work."""
-    if len(values) < _MANY_VALUES or 2 * len(distinct[0]) > len(values):
-        return values, None
+    values, times = known
+    if times is not None or len(values) < _MANY or 2 * len(distinct[0]) > len(values):
+        return known
     counted = values.value_counts()
     return counted.field(0), counted.field(1).to_numpy().astype(np.uint32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    """A column as its distinct texts, and the place of each row's among them; -1 for none."""
+
+    texts: pa.Array
+    codes: npt.NDArray[np.int32]
+
+    def times(self, there: Flags) -> Counts:
+        """How many rows have each of the texts that are there."""
+        counts = np.bincount(self.codes + 1, minlength=len(self.texts) + 1)[1:]
+        return counts[there].astype(np.uint32)
+
+    def first(self, values: pa.Array, there: Flags) -> pa.Array:
+        """The values of the first rows that have one, given the texts that are there."""
+        place = np.where(np.append(there, False), np.append(np.cumsum(there), 0) - 1, -1)
+        places = place[self.codes]
+        return values.take(pa.array(places[places >= 0][:_FIRST]))
+
+    def spread(self, hashes: Hashes) -> Hashes:
+        """The hash of each row's text, 0 for none."""
+        rows: Hashes = np.append(hashes, np.uint64(0))[self.codes]
+        return rows
+
+
+def _encoded(array: pa.Array) -> _Encoded | None:
+    """A text column by its distinct texts, if no more than half of its texts are likely to be.
+
+    Of so many drawn from so many distinct texts, about half the square of the one divided by the
+    other are repetitions.
+    """
+    if len(array) < _VERY_MANY or not _is_plain_text(array.type):
+        return None
+    size = min(len(array) // _ONE_IN, _MOST_TRIED)
+    repetitions = size - len(array[:size].unique())
+    if repetitions * len(array) < size * size:
+        return None
+    encoded = array.dictionary_encode()
+    return _Encoded(encoded.dictionary, encoded.indices.fill_null(-1).to_numpy())
+
+
+def _is_plain_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _distinct(hashes: Sequence[Hashes], times: Sequence[Counts | None]) -> list[HashCounts]:
+    """The distinct hashes of each column with their row counts."""
+    height = len(hashes[0])
+    alike = all(rows is None for rows in times) and all(len(each) == height for each in hashes)
+    if alike and height:
+        return count_distinct_columns(np.concatenate(hashes).reshape(-1, height))
+    return [
+        count_distinct(each) if rows is None else count_weighted(each, rows)
+        for each, rows in zip(hashes, times, strict=True)
+    ]
 
 
 def _ends(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Range | None]:

@@ -68,7 +68,7 @@ def merge_counts(runs: list[HashCounts]) -> HashCounts:
 def _added_up(hashes: Hashes, counts: Counts) -> HashCounts:
     """Sorted hashes, each once, with the sum of its counts."""
     starts = np.flatnonzero(np.concatenate([[True], hashes[1:] != hashes[:-1]]))
-    if len(starts) == len(hashes):
+    if len(starts) >= len(hashes):
         return hashes, counts
     totals = np.add.reduceat(counts, starts, dtype=np.uint64)
     return hashes[starts], np.minimum(totals, np.iinfo(np.uint32).max).astype(np.uint32)

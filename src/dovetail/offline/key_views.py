@@ -36,8 +36,6 @@ FEWEST = 10
 _LONGEST = 48
 # Spaces in a value, on average; more of them make a sentence or an address.
 _MOST_SPACES = 2
-# Values that are looked at first, before all are.
-_TRIED = 32
 # A prefix of more letters is a word, and longer numbers do not fit 64 bits.
 _MOST_LETTERS, _MOST_DIGITS = 6, 18
 _DAY, _SECOND = 10, 16
@@ -113,7 +111,7 @@ class KeyViews:
             days = values.cast(pa.timestamp("us", tz=values.type.tz), safe=False)
             days = days.cast(pa.timestamp("us")).cast(pa.date32(), safe=False)
             self._day.add(count_distinct(hash_values(days, Comparison.COERCED)))
-        elif is_text(values.type) and _like_keys(_laid_out(values[:_TRIED])):
+        elif is_text(values.type) and _like_keys(_laid_out(column.first)):
             self._add_text(column, comparison)
         else:
             self._foldable = self._numberable = self._dated = False

@@ -143,10 +143,11 @@ class ColumnProfiler:
 
     def add(self, column: HashedColumn, rows: int) -> None:
         """Take in the column as it is in a batch of so many rows."""
-        self.nulls += rows - len(column.values)
-        if not len(column.values):
+        filled = column.filled
+        self.nulls += rows - filled
+        if not filled:
             return
-        self.values += len(column.values)
+        self.values += filled
         self._kind = kind_of(column.values.type)
         self._ends = _wider(self._ends, column.ends)
         self._lengths = _wider(self._lengths, column.lengths)
