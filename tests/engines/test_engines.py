@@ -19,6 +19,7 @@ import dovetail
 from dovetail.engines.local import LocalEngine
 from dovetail.engines.ray import RayEngine, _run
 from dovetail.errors import EngineError, UsageError
+from dovetail.joins.inclusion import candidate_search
 from dovetail.plugins import open_source
 from dovetail.ports import Json, SourceSpec, Tick
 from dovetail.settings import Settings
@@ -66,9 +67,11 @@ def test_a_node_that_sees_the_folder_writes_into_it(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ray_gives_the_same_bytes_though_a_worker_is_killed(
-    cluster: Any, corpus: tuple[Path, ...], tmp_path: Path
+    cluster: Any, corpus: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = dovetail.build(*map(str, corpus), into=tmp_path / "here")
+    # So small jobs that there are many of the search for candidates, too.
+    monkeypatch.setattr(candidate_search, "BLOCK", 5_000)
     killed: list[int] = []
     hunter = threading.Thread(target=kill_a_worker, args=(killed,))
     hunter.start()

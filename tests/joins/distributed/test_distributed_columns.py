@@ -18,10 +18,18 @@ from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.distributed import distributed_columns, distributed_rows, segments
 from dovetail.joins.distributed.column_values import about, opened_here, values_of
 from dovetail.joins.distributed.distributed_columns import DistributedColumns, ValuePasses
-from dovetail.joins.distributed.tasks import check_rows
+from dovetail.joins.distributed.shared_arrays import read_shared, write_shared
+from dovetail.joins.distributed.tasks import check_rows, likely_pairs
 from dovetail.joins.graph import JoinGraph
+from dovetail.joins.inclusion import candidate_search, confinement
+from dovetail.joins.inclusion.candidate_search import CandidateSearch
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.inclusion.equal_sets import group_equal_sets
+from dovetail.joins.inclusion.prepare_search import prepare_search
+from dovetail.joins.scoring.features import PairFeatures
+from dovetail.joins.scoring.upper_bounds import UpperBounds
+from dovetail.joins.scoring.value_information import value_information
+from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
 from dovetail.offline.pipeline import update
 from dovetail.ports import Engine
 from dovetail.search import values
@@ -36,6 +44,7 @@ def small_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distributed_columns, "_FEW", 1)
     monkeypatch.setattr(segments, "_FEW", 1)
     monkeypatch.setattr(distributed_rows, "_CELLS", 2_000)
+    monkeypatch.setattr(candidate_search, "BLOCK", 500)
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +126,7 @@ def test_workers_make_the_same_bytes(
 ) -> None:
     engine = CountingEngine()
     assert indexed(hospital, tmp_path / "catalog", engine) == expected
-    tasks = ("set_facts", "index_range", "holding", "count_pairs", "check_rows")
+    tasks = ("set_facts", "index_range", "holding", "likely_pairs", "count_pairs", "check_rows")
     assert all(engine.done[task] > 1 for task in tasks)
 
 
@@ -128,6 +137,83 @@ def test_what_workers_leave_undone_is_done_here(
     into = tmp_path / "catalog"
     update([str(hospital)], into=into, joins=False, search=False)
     assert indexed(hospital, into, LosingEngine(unable=unable)) == expected
+
+
+def test_confined_columns_are_searched_alike_by_workers(
+    hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(confinement, "_EVERYDAY", 1)
+    monkeypatch.setattr(confinement, "_FEW_KEYS", 1)
+    here = indexed(hospital, tmp_path / "here")
+    arrays = ColumnArrays.of(CatalogReader.open(tmp_path / "here"))
+    common = value_information(arrays, DEFAULT_WEIGHTS).common
+    assert confinement.confinement(arrays, common).confined.any()
+    engine = CountingEngine()
+    assert indexed(hospital, tmp_path / "there", engine) == here
+    assert engine.done["likely_pairs"] > 1
+    into = tmp_path / "unable"
+    update([str(hospital)], into=into, joins=False, search=False)
+    assert indexed(hospital, into, LosingEngine(unable=True)) == here
+
+
+def searched(catalog: CatalogReader) -> tuple[CandidateSearch, UpperBounds]:
+    """The search for foreign keys of a catalog, and the bounds of their scores."""
+    arrays = ColumnArrays.of(catalog)
+    information = value_information(arrays, DEFAULT_WEIGHTS)
+    search = prepare_search(arrays, group_equal_sets(arrays), information.distinctive)
+    features = PairFeatures.of_columns(arrays, information)
+    return search, UpperBounds(features, DEFAULT_WEIGHTS).of_groups(search.mine, search.theirs)
+
+
+def test_a_search_that_was_shared_finds_the_same_pairs_of_each_range(
+    hospital: Path, tmp_path: Path
+) -> None:
+    """And a node that does not see what is shared says so."""
+    catalog = update([str(hospital)], into=tmp_path / "c", joins=False, search=False).catalog
+    search, bounds = searched(catalog)
+    write_shared(search, tmp_path / "search")
+    write_shared(bounds, tmp_path / "bounds")
+    same = read_shared(CandidateSearch, tmp_path / "search")
+    mapped = read_shared(UpperBounds, tmp_path / "bounds")
+    ranges = list(search.ranges())
+    assert list(same.ranges()) == ranges
+    assert [ranges[0][0], *(last for _, last in ranges)] == [
+        *(first for first, _ in ranges),
+        len(search.mine),
+    ]
+    found = 0
+    with opened_here():
+        for first, last in ranges:
+            expected = [np.stack(pair) for pair in search.pairs(first, last, bounds)]
+            again = [np.stack(pair) for pair in same.pairs(first, last, mapped)]
+            assert all(map(np.array_equal, expected, again))
+            job = {"given": str(tmp_path), "first": first, "last": last}
+            assert likely_pairs(job, tmp_path, lambda _: None)["pairs"] == sum(
+                pair.shape[1] for pair in expected
+            )
+            found += len(expected)
+        job = {"given": str(tmp_path / "nowhere"), "first": 0, "last": 1}
+        assert likely_pairs(job, tmp_path, lambda _: None) == UNABLE
+    assert found > 10
+
+
+def test_pairs_of_a_search_do_not_depend_on_its_ranges(
+    hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the groups of one sort are in several ranges."""
+    catalog = update([str(hospital)], into=tmp_path / "c", joins=False, search=False).catalog
+    search, bounds = searched(catalog)
+    found = []
+    for block in (1 << 20, 500, 1):
+        monkeypatch.setattr(candidate_search, "BLOCK", block)
+        ranges = list(search.ranges())
+        assert (len(ranges) == 1) == (block == 1 << 20)
+        parts = [np.stack(pair) for some in ranges for pair in search.pairs(*some, bounds)]
+        child, parent = np.concatenate(parts, axis=1)
+        found.append(sorted(zip(child.tolist(), parent.tolist(), strict=True)))
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == len(set(found[0])) > 10
+    assert (np.diff(search.by_sort.starts) > 1).any()
 
 
 def test_an_update_by_workers_makes_the_same_bytes(hospital: Path, tmp_path: Path) -> None:

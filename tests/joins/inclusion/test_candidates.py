@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in
-from dovetail.joins.inclusion import candidates, count_shared, grouping
+from dovetail.joins.inclusion import candidate_search, count_shared, grouping
+from dovetail.joins.inclusion.candidate_search import EachPair
 from dovetail.joins.inclusion.candidates import find_candidates
 from dovetail.joins.inclusion.confinement import Confinement
 from tests.support.column_arrays import COLUMNS, arrays_of, as_dict
@@ -67,12 +68,12 @@ def test_candidates_of_one_name_are_all_that_hold_enough_rows(
         if not bounded or sum(pair) % 3 > 0
     }
     nothing = np.zeros(len(arrays), dtype=np.bool_)
-    modules = {"BLOCK": (candidates, grouping), "_NUMBER_BITS": (candidates,)}
+    modules = {"BLOCK": (candidate_search, grouping), "_NUMBER_BITS": (candidate_search,)}
     with pytest.MonkeyPatch.context() as patch:
         for constant, value in way.items():
             for module in modules.get(constant, (count_shared,)):
                 patch.setattr(module, constant, value)
-        found = find_candidates(arrays, nothing, within_bound if bounded else None)
+        found = find_candidates(arrays, nothing, EachPair(within_bound) if bounded else None)
     assert as_dict(found) == expected
 
 

@@ -97,7 +97,7 @@ def test_the_candidates_are_all_that_names_or_values_speak_for(tmp_path: Path) -
         information = value_information(held, WEIGHTS)
         # All pairs, counted first and judged afterwards.
         every = find_candidates(held, information.distinctive)
-        features = PairFeatures(held, information, conventions=search.conventions)
+        features = PairFeatures.of_columns(held, information, conventions=search.conventions)
         judge = search._judge(weighed.views, information)
         raised = judge.weighed(every)
         best = features.upper_bounds(every.child, every.parent)

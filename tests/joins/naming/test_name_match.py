@@ -54,7 +54,7 @@ def test_the_keys_that_match_are_those_looked_up(
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(name_match, "_TOGETHER", together)
-        assert NameMatch(arrays, keys)(child, parent).tolist() == expected
+        assert NameMatch.of(arrays, keys)(child, parent).tolist() == expected
 
 
 @settings(deadline=None, max_examples=100)

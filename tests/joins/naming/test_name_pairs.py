@@ -57,12 +57,12 @@ def test_pairs_refer_as_far_as_one_by_one(given_names: list[list[str]]) -> None:
     names = [tuple(name) for name in given_names]
     one, other = np.indices((len(names), len(names))).reshape(2, -1)
     expected = [refers(names[i], names[j]) for i, j in zip(one, other, strict=True)]
-    assert NamePairs(names).refers(one, other).tolist() == pytest.approx(expected, abs=1e-12)
+    assert NamePairs.of(names).refers(one, other).tolist() == pytest.approx(expected, abs=1e-12)
 
 
 def test_pairs_are_compared_block_by_block() -> None:
     names = [core("customer_id"), entity("customers"), core("cust_no"), core("city"), ()]
     one, other = np.array([0, 2, 3, 4] * 20_000), np.array([1, 1, 1, 1] * 20_000)
-    found = NamePairs(names).refers(one, other).reshape(-1, 4)
+    found = NamePairs.of(names).refers(one, other).reshape(-1, 4)
     assert (found == found[0]).all()
     assert found[0].tolist() == pytest.approx([1.0, 0.72, 0.0, 0.0])

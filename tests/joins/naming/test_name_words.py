@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.joins.naming.copies import copy_marks
+from dovetail.domain import TableId
+from dovetail.joins.naming.copies import Copies, copy_marks
 from dovetail.joins.naming.name_words import core, entity, identifies, naming_convention, refers
 from dovetail.joins.naming.persons import ROLE, is_people, is_role
+from tests.support.column_arrays import arrays_of
 
 
 @pytest.mark.parametrize(
@@ -58,6 +62,18 @@ def test_an_id_word_may_be_glued_or_followed_by_a_remark(name: str, identifier: 
 )
 def test_copies_are_told_by_what_people_add_to_a_name(table: str, marks: set[str]) -> None:
     assert copy_marks(table) == marks
+
+
+def test_a_copy_is_referred_to_by_copies_of_its_kind_alone() -> None:
+    names = ["orders", "stg_orders", "stg_customers", "bak_items_2021", "items_2021", "orders_v2"]
+    arrays = replace(arrays_of([], [], []), ids=[TableId("s", name) for name in names])
+    child, parent = np.indices((len(names), len(names))).reshape(2, -1)
+    expected = [
+        bool(copy_marks(names[p])) and not copy_marks(names[p]) <= copy_marks(names[c])
+        for c, p in zip(child.tolist(), parent.tolist(), strict=True)
+    ]
+    assert Copies.of(arrays).among(child, parent).tolist() == expected
+    assert {False, True} == set(expected)
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@ from dovetail.hashing import mix
 from dovetail.joins.column_arrays import ColumnArrays, Thresholds
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.inclusion import confinement
-from dovetail.joins.inclusion.candidates import BoundCheck, find_candidates
-from dovetail.joins.inclusion.grouping import Groups
+from dovetail.joins.inclusion.candidates import find_candidates
+from dovetail.joins.inclusion.equal_sets import group_equal_sets
+from dovetail.joins.inclusion.prepare_search import prepare_search
 from dovetail.joins.scoring.features import PairFeatures, local_logits
 from dovetail.joins.scoring.foreign_key import score_foreign_keys
 from dovetail.joins.scoring.value_information import value_information
@@ -35,7 +36,7 @@ def test_pairs_beyond_the_upper_bound_are_no_edges(sample: dovetail.Catalog) -> 
     arrays = ColumnArrays.of(sample)
     values = value_information(arrays, DEFAULT_WEIGHTS)
     everything = find_candidates(arrays, values.distinctive)
-    weighed = PairFeatures(arrays, values)
+    weighed = PairFeatures.of_columns(arrays, values)
     logit = local_logits(weighed.of(everything))
     best = local_logits(weighed.upper_bounds(everything.child, everything.parent))
     assert (logit <= best).all()
@@ -63,21 +64,17 @@ def test_the_bound_of_two_groups_is_no_lower_than_that_of_any_pair_they_stand_fo
     catalog = dovetail.build(tmp_path / "days.sqlite", into=tmp_path / "c", settings=settings)
     arrays = ColumnArrays.of(catalog)
     values = value_information(arrays, DEFAULT_WEIGHTS)
-    weighed = PairFeatures(arrays, values, None, values.rarity + 0.05)
-    given_groups: list[Groups] = []
-
-    def group_bound(children: Groups, parents: Groups) -> BoundCheck:
-        given_groups.extend((children, parents))
-        return lambda child, _: np.ones(len(child), dtype=np.bool_)
-
-    everything = find_candidates(arrays, values.distinctive, None, group_bound)
-    assert as_dict(everything) == as_dict(find_candidates(arrays, values.distinctive))
+    weighed = PairFeatures.of_columns(arrays, values, None, values.rarity + 0.05)
+    search = prepare_search(arrays, group_equal_sets(arrays), values.distinctive)
+    both = search.mine, search.theirs
+    everything = find_candidates(arrays, values.distinctive)
     mine, theirs = (np.arange(len(arrays)) for _ in range(2))
-    for first, groups in zip((mine, theirs), given_groups, strict=True):
+    for first, groups in zip((mine, theirs), both, strict=True):
         assert len(groups) < len(groups.things)  # some stand for several columns
         first[groups.things] = np.repeat(groups.first, np.diff(groups.starts))
-    bounds = weighed.group_bounds(*given_groups)
-    found = local_logits(bounds(mine[everything.child], theirs[everything.parent]))
+    best = weighed.at_best.best(*both)
+    child, parent = mine[everything.child], theirs[everything.parent]
+    found = local_logits(weighed.group_bounds(child, parent, best))
     each = local_logits(weighed.upper_bounds(everything.child, everything.parent))
     assert (found >= each - 1e-9).all()
     assert (found > each + 1e-3).any()

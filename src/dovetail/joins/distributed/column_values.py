@@ -19,6 +19,7 @@ from dovetail.catalog.segment import Segment
 from dovetail.errors import DovetailError
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import ColumnArrays, Counts, Ints
+from dovetail.joins.distributed.shared_arrays import let_go_of_shared
 from dovetail.joins.row_hashes import RowReader
 from dovetail.ports import Json
 
@@ -152,4 +153,5 @@ def opened_here() -> Iterator[None]:
         yield
     finally:
         _opened.cache_clear()
+        let_go_of_shared()
         _close_readers()

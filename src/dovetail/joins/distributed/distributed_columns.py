@@ -19,6 +19,7 @@ from dovetail.engines.workers import Done, Workers
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Counts, Flags, Floats, Ints, Values, spans
 from dovetail.joins.distributed.column_values import ColumnValues, about
+from dovetail.joins.distributed.shared_arrays import write_shared
 from dovetail.joins.value_index.row_sample import mean_nats
 from dovetail.ports import Json
 
@@ -122,6 +123,21 @@ class ValuePasses:
         )
         return shared, rows
 
+    def likely_pairs(
+        self, ranges: Sequence[tuple[int, int]], search: Any, bounds: Any
+    ) -> tuple[Ints, Ints]:
+        """The pairs of columns that a search finds in some of its ranges, within bounds.
+
+        Both are dataclasses of arrays, which the jobs share.
+        """
+        jobs = [{"first": first, "last": last} for first, last in ranges]
+        done = self.mapped("likely_pairs", jobs, {"search": search, "bounds": bounds})
+        nothing = np.empty((2, 0), dtype=np.int64)
+        child, parent = np.concatenate(
+            [nothing, *(_loaded(each)["pairs"] for each in done)], axis=1
+        )
+        return child, parent
+
     def sharing(self, columns: Ints, known: Ints) -> Flags:
         """Which of some columns have a value in common with any of some others."""
         values = int(self.values.distinct[np.append(columns, known)].sum())
@@ -156,16 +172,20 @@ class ValuePasses:
         self,
         task: str,
         jobs: Sequence[Json],
-        given: Mapping[str, npt.NDArray[Any]],
+        given: Mapping[str, Any],
         here: Callable[[Json, Path], Json] | None = None,
     ) -> list[Done]:
         """Have jobs done that share some arrays; what they answer, in the order of the jobs.
 
+        What is given is an array, or a dataclass of arrays (`shared_arrays.py`).
         `here` does what workers left undone, instead of the task.
         """
         folder = self.folder()
-        for name, array in given.items():
-            np.save(folder / f"{name}.npy", array)
+        for name, thing in given.items():
+            if isinstance(thing, np.ndarray):
+                np.save(folder / f"{name}.npy", thing)
+            else:
+                write_shared(thing, folder / name)
         every = [{**self._about, **job, "given": str(folder.absolute())} for job in jobs]
         done = self._workers.map(f"{_TASKS}:{task}", every, folder, here)
         return sorted(done, key=lambda each: each.job)

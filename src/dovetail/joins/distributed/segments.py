@@ -16,7 +16,8 @@ from dovetail.joins.value_index.make_segment import assembled, gathered
 from dovetail.joins.value_index.segment_store import columns_of, make_of_tables
 
 # Below so many values, a segment is made here: an update of a few tables passes over no others.
-_FEW = 1 << 20
+# What a column costs besides its values, in values.
+_FEW, _EACH = 1 << 20, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class DistributedSegments:
     ) -> IndexSegment:
         """A segment of the tables at some places of a catalog."""
         columns, table = columns_of(catalog, places)
-        if int(self.passes.values.distinct[columns].sum()) < _FEW:
+        if int((self.passes.values.distinct[columns] + _EACH).sum()) < _FEW:
             return make_of_tables(catalog, keys, places)
         sample = self.passes.sampled(columns)
         parts = [

@@ -13,10 +13,13 @@ from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Ints
 from dovetail.joins.distributed.column_values import ColumnValues, rows_of, values_of
 from dovetail.joins.distributed.distributed_columns import PARTS
+from dovetail.joins.distributed.shared_arrays import opened_shared
 from dovetail.joins.inclusion.any_shared import any_shared
 from dovetail.joins.inclusion.bottom_k import SketchLookup, holders
+from dovetail.joins.inclusion.candidate_search import CandidateSearch
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.keys.row_checks import ChecksHere
+from dovetail.joins.scoring.upper_bounds import UpperBounds
 from dovetail.joins.value_index.index_part import index_part
 from dovetail.joins.value_index.make_segment import merged
 from dovetail.joins.value_index.row_sample import sample_places
@@ -60,6 +63,20 @@ def holding(job: Json, folder: Path, tick: Tick) -> Json:
     held = holders(_lookup(job["given"]), [values.hashes(column) for column in some], len(columns))
     np.save(folder / "held.npy", held + job["first"])
     return {"held": len(held)}
+
+
+def likely_pairs(job: Json, folder: Path, tick: Tick) -> Json:
+    """The likely pairs, within bounds, of a range of a search."""
+    del tick
+    given = Path(job["given"])
+    if not given.is_dir():
+        return UNABLE
+    search = opened_shared(CandidateSearch, given / "search")
+    bounds = opened_shared(UpperBounds, given / "bounds")
+    found = [np.stack(pair) for pair in search.pairs(job["first"], job["last"], bounds)]
+    pairs = np.concatenate([np.empty((2, 0), dtype=np.int64), *found], axis=1)
+    np.save(folder / "pairs.npy", pairs)
+    return {"pairs": pairs.shape[1]}
 
 
 def count_pairs(job: Json, folder: Path, tick: Tick) -> Json:

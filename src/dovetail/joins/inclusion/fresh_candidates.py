@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints
-from dovetail.joins.inclusion.candidates import BoundCheck, Candidates
+from dovetail.joins.inclusion.candidate_search import BoundCheck
+from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.naming.name_match import may_refer
 from dovetail.joins.value_index.postings import Postings

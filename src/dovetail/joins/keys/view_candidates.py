@@ -18,6 +18,7 @@ from dovetail.joins.column_arrays import (
     Ints,
     sorted_distinct,
 )
+from dovetail.joins.inclusion.candidate_search import EachPair
 from dovetail.joins.inclusion.candidates import Candidates, concatenate, find_candidates
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.keys.view_holders import ViewHolders
@@ -109,7 +110,7 @@ class ViewSearch:
 
         children, changed = self.children[views.column], views.changed
         parts = [
-            find_candidates(arrays, judge.information.distinctive, within_bound, None, chosen)
+            find_candidates(arrays, judge.information.distinctive, EachPair(within_bound), chosen)
             for chosen in ((children & changed, parents), (children & ~changed, parents & changed))
             if chosen[0].any() and chosen[1].any()
         ]
@@ -146,7 +147,7 @@ class ViewSearch:
         distinctive = judge.information.distinctive
         able = distinctive[child] & distinctive[parent]
         rest = np.flatnonzero(~able)
-        named = NameMatch(views.arrays, sorted_distinct(parent[rest]))
+        named = NameMatch.of(views.arrays, sorted_distinct(parent[rest]))
         able[rest] = named(child[rest], parent[rest])
         able[able] = judge.likely(child[able], parent[able])
         return views.column[child[able]], views.column[parent[able]]
@@ -159,7 +160,7 @@ class ViewSearch:
 
     def _judge(self, views: Views, information: ValueInformation) -> _Judge:
         bound = np.full(len(views.column), np.inf)
-        features = PairFeatures(views.arrays, information, None, bound, self.conventions)
+        features = PairFeatures.of_columns(views.arrays, information, None, bound, self.conventions)
         return _Judge(views.arrays, information, features, self.weights)
 
     def _unweighed(self, views: Views) -> _Judge:

@@ -7,6 +7,7 @@ column refers to. Their names can.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -38,13 +39,26 @@ def copy_marks(table: str) -> frozenset[str]:
     return frozenset(found) if len(found) < len(parts) else frozenset()
 
 
+@dataclass(frozen=True, slots=True)
 class Copies:
-    """Tells for many pairs of tables whether one is a copy and the other is not of its kind."""
+    """Tells for many pairs of tables whether one is a copy and the other is not of its kind.
 
-    def __init__(self, arrays: ColumnArrays) -> None:
-        self._marks = Encoded.of([copy_marks(table.name) for table in arrays.ids])
-        marked = np.array([bool(marks) for marks in self._marks.dictionary], dtype=np.bool_)
-        self._marked = marked[self._marks.codes]
+    `codes` numbers the marks of each table's name together; each row of `marks` lists those of one
+    such number, filled up with -1.
+    """
+
+    codes: Ints
+    marks: Ints
+
+    @classmethod
+    def of(cls, arrays: ColumnArrays) -> Copies:
+        """The marks in the names of all tables."""
+        every = Encoded.of([copy_marks(table.name) for table in arrays.ids])
+        number = {mark: at for at, mark in enumerate(sorted(set().union(*every.dictionary)))}
+        marks = np.full((len(every.dictionary), max(map(len, every.dictionary), default=0)), -1)
+        for row, some in enumerate(every.dictionary):
+            marks[row, : len(some)] = [number[mark] for mark in some]
+        return cls(every.codes, marks)
 
     def among(self, child: Ints, parent: Ints) -> Floats:
         """1 where the parent's table is marked as a copy and the child's has not the same marks.
@@ -52,13 +66,17 @@ class Copies:
         The tables of one staging area refer to each other, and so do those of one backup.
         """
         found = np.zeros(len(child))
-        copies = np.flatnonzero(self._marked[parent])
-        codes, count = self._marks.codes, len(self._marks.dictionary)
+        marked = np.any(self.marks >= 0, axis=1)
+        copies = np.flatnonzero(marked[self.codes[parent]])
+        codes, count = self.codes, len(self.marks)
         pairs = (codes[child[copies]], count), (codes[parent[copies]], count)
         found[copies] = once(self._apart, *pairs)
         return found
 
     def _apart(self, mine: Ints, theirs: Ints) -> Floats:
-        marks = self._marks.dictionary
-        pairs = zip(mine.tolist(), theirs.tolist(), strict=True)
-        return np.array([not marks[b] <= marks[a] for a, b in pairs], dtype=np.float64)
+        """1 where some mark of the second is none of the first's."""
+        found = np.zeros(len(mine), dtype=np.bool_)
+        for mark in self.marks.T:
+            wanted = mark[theirs]
+            found |= (wanted >= 0) & (self.marks[mine] != wanted[:, None]).all(axis=1)
+        return found.astype(np.float64)

@@ -7,7 +7,8 @@ a schema stand in the names of all its tables.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -20,53 +21,58 @@ from dovetail.joins.naming.name_words import Words, core, entity
 _TOGETHER = 256
 
 
+@dataclass(frozen=True)
 class NameMatch:
     """Says of pairs of a column and a key whether the key has, in its own or its table's name, a
-    word like one of the column's, or initials that the column is called by."""
+    word like one of the column's, or initials that the column is called by.
 
-    def __init__(self, arrays: ColumnArrays, keys: Ints) -> None:
-        self._called = encode_by(core, Encoded.of(arrays.name))
+    Columns that are called alike have the same number in `called`; keys that are called alike, in
+    tables called alike, in `name`, which is -1 for other columns. The key's number is a row of
+    `words`, places in the `vocabulary`, and of `initials`; the column's is a place in `letters` and
+    in the words `asked` for.
+    """
+
+    called: Ints
+    name: Ints
+    words: Ints
+    initials: Ints
+    letters: Ints
+    asked: list[list[str]]
+    vocabulary: list[str]
+
+    @classmethod
+    def of(cls, arrays: ColumnArrays, keys: Ints) -> NameMatch:
+        """All columns, and some of them as keys."""
+        called = encode_by(core, Encoded.of(arrays.name))
         abouts = Encoded.of([entity(table.name) for table in arrays.ids])
         # Keys by what their table and they themselves are called.
-        pair = abouts.codes[arrays.table[keys]] * len(self._called.dictionary)
-        names, of_key = np.unique(pair + self._called.codes[keys], return_inverse=True)
-        self._name = np.full(len(arrays), -1, dtype=np.int64)
-        self._name[keys] = of_key
-        width = max(len(self._called.dictionary), 1)
+        pair = abouts.codes[arrays.table[keys]] * len(called.dictionary)
+        names, of_key = np.unique(pair + called.codes[keys], return_inverse=True)
+        name_of = np.full(len(arrays), -1, dtype=np.int64)
+        name_of[keys] = of_key
+        width = max(len(called.dictionary), 1)
         both = [
-            (abouts.dictionary[name // width], self._called.dictionary[name % width])
+            (abouts.dictionary[name // width], called.dictionary[name % width])
             for name in names.tolist()
         ]
         vocabulary: dict[str, int] = {}
         listed = [_numbered(known_by(*pair), vocabulary) for pair in both]
-        self._none = len(vocabulary)
-        self._words = _padded(listed, self._none)
         letters: dict[str, int] = {}
-        self._initials = _padded([_numbered(_initials(*pair), letters) for pair in both], -1)
-        self._letters = np.array(
-            [letters.get("".join(sorted("".join(name))), -2) for name in self._called.dictionary],
-            dtype=np.int64,
+        initials = _padded([_numbered(_initials(*pair), letters) for pair in both], -1)
+        letters_of = [letters.get("".join(sorted("".join(n))), -2) for n in called.dictionary]
+        return cls(
+            called=called.codes,
+            name=name_of,
+            words=_padded(listed, len(vocabulary)),
+            initials=initials,
+            letters=np.array(letters_of, dtype=np.int64),
+            asked=[list(asked_by(name)) for name in called.dictionary],
+            vocabulary=list(vocabulary),
         )
-        self._vocabulary = vocabulary
-        self._similar = SimilarWords(vocabulary)
-        self._alike: dict[int, Ints] = {}
-
-    @property
-    def called(self) -> Ints:
-        """For each column a number; columns that are called alike have the same."""
-        return self._called.codes
-
-    @property
-    def name(self) -> Ints:
-        """For each key a number; keys that are called alike, in tables called alike, have the same.
-
-        It is -1 for other columns.
-        """
-        return self._name
 
     def __call__(self, child: Ints, key: Ints) -> Flags:
         """Whether each column may refer to its key by name."""
-        called, name = self._called.codes[child], self._name[key]
+        called, name = self.called[child], self.name[key]
         found = np.zeros(len(child), dtype=np.bool_)
         order = np.argsort(called, kind="stable")
         starts = firsts(called[order])
@@ -75,26 +81,38 @@ class NameMatch:
             some = order[starts[at] : last]
             names = called[order[starts[at : at + _TOGETHER]]]
             marked, row = self._marked(names), np.searchsorted(names, called[some])
-            for word in self._words.T:
+            for word in self.words.T:
                 found[some] |= marked[row, word[name[some]]]
-        for column in self._initials.T:
-            found |= column[name] == self._letters[called]
+        for column in self.initials.T:
+            found |= column[name] == self.letters[called]
         return found
 
     def _marked(self, names: Ints) -> Flags:
         """For each of some names of columns the words of the vocabulary that are like its own."""
-        marked = np.zeros((len(names), self._none + 1), dtype=np.bool_)
+        marked = np.zeros((len(names), len(self.vocabulary) + 1), dtype=np.bool_)
         for row, name in enumerate(names.tolist()):
             marked[row, self._alike_words(name)] = True
         return marked
 
     def _alike_words(self, name: int) -> Ints:
         if name not in self._alike:
-            called = self._called.dictionary[name]
-            alike = {like for word in asked_by(called) for like in self._similar.of(word)}
-            numbers = [self._vocabulary[word] for word in alike]
+            alike = {like for word in self.asked[name] for like in self._similar.of(word)}
+            numbers = [self._numbers[word] for word in alike]
             self._alike[name] = np.array(numbers, dtype=np.int64)
         return self._alike[name]
+
+    @cached_property
+    def _alike(self) -> dict[int, Ints]:
+        """The words like those of each name that was looked up."""
+        return {}
+
+    @cached_property
+    def _similar(self) -> SimilarWords:
+        return SimilarWords(self.vocabulary)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.vocabulary)}
 
 
 def may_refer(arrays: ColumnArrays, child: Ints, key: Ints) -> Flags:
@@ -102,7 +120,7 @@ def may_refer(arrays: ColumnArrays, child: Ints, key: Ints) -> Flags:
     columns, keys = sorted_distinct(np.append(child, key)), sorted_distinct(key)
     names = [arrays.name[column] for column in columns.tolist()]
     few = replace(arrays, table=arrays.table[columns], name=names)
-    match = NameMatch(few, np.searchsorted(columns, keys))
+    match = NameMatch.of(few, np.searchsorted(columns, keys))
     return match(np.searchsorted(columns, child), np.searchsorted(columns, key))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
@@ -11,39 +13,59 @@ from dovetail.joins.naming.name_words import core, entity
 from dovetail.joins.naming.persons import ROLE, is_people, is_role
 
 
+@dataclass(frozen=True, slots=True)
 class References:
-    """Compares what columns are called with each other and with what tables are about."""
+    """Compares what columns are called with each other and with what tables are about.
 
-    def __init__(self, arrays: ColumnArrays, names: Encoded[str]) -> None:
+    `called` numbers what each column is called, `about` what each table is about; `columns` and
+    `tables` are how many of these there are, and `names` all of them, one after the other. `role`
+    flags what a person's role is called, `people` what is about people, and `bare` columns whose
+    names say that they identify, and nothing else.
+    """
+
+    names: NamePairs
+    called: Ints
+    columns: int
+    about: Ints
+    tables: int
+    role: Flags
+    people: Flags
+    bare: Flags
+
+    @classmethod
+    def of(cls, arrays: ColumnArrays, names: Encoded[str]) -> References:
         """`names` are those of all columns."""
         called = encode_by(core, names)
         about = Encoded.of([entity(table.name) for table in arrays.ids])
-        self._called, self._columns = called.codes, len(called.dictionary)
-        self._about, self._tables = about.codes, len(about.dictionary)
-        self._names = NamePairs([*called.dictionary, *about.dictionary])
-        self._role = np.array([is_role(name) for name in called.dictionary], dtype=np.bool_)
-        self._people = np.array([is_people(name) for name in about.dictionary], dtype=np.bool_)
         bare = np.array([not name for name in called.dictionary], dtype=np.bool_)
-        # Columns whose names say that they identify, and nothing else.
-        self.bare: Flags = bare[self._called]
+        return cls(
+            names=NamePairs.of([*called.dictionary, *about.dictionary]),
+            called=called.codes,
+            columns=len(called.dictionary),
+            about=about.codes,
+            tables=len(about.dictionary),
+            role=np.array([is_role(name) for name in called.dictionary], dtype=np.bool_),
+            people=np.array([is_people(name) for name in about.dictionary], dtype=np.bool_),
+            bare=bare[called.codes],
+        )
 
     def to_column(self, child: Ints, parent: Ints) -> Floats:
         """How far each column refers to what another is called."""
-        columns = self._called[child], self._columns
-        return once(self._names.refers, columns, (self._called[parent], self._columns))
+        columns = self.called[child], self.columns
+        return once(self.names.refers, columns, (self.called[parent], self.columns))
 
     def to_table(self, column: Ints, table: Ints) -> Floats:
         """How far each column refers to what a table is about."""
 
         def refers(one: Ints, other: Ints) -> Floats:
-            return self._names.refers(one, other + self._columns)
+            return self.names.refers(one, other + self.columns)
 
-        columns = self._called[column], self._columns
-        return once(refers, columns, (self._about[table], self._tables))
+        columns = self.called[column], self.columns
+        return once(refers, columns, (self.about[table], self.tables))
 
     def to_table_or_people(self, column: Ints, table: Ints) -> Floats:
         """How far each column refers to a table: by its words, or by the role of a person."""
-        role = self._role[self._called[column]] & self._people[self._about[table]]
+        role = self.role[self.called[column]] & self.people[self.about[table]]
         found: Floats = np.maximum(self.to_table(column, table), ROLE * role)
         return found
 
@@ -51,7 +73,7 @@ class References:
         """How far what each table is about refers to what a column is called."""
 
         def refers(one: Ints, other: Ints) -> Floats:
-            return self._names.refers(one + self._columns, other)
+            return self.names.refers(one + self.columns, other)
 
-        tables = self._about[table], self._tables
-        return once(refers, tables, (self._called[column], self._columns))
+        tables = self.about[table], self.tables
+        return once(refers, tables, (self.called[column], self.columns))

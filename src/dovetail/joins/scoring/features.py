@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
 from dovetail.joins.encoding import Encoded, once
 from dovetail.joins.inclusion.candidates import Candidates
-from dovetail.joins.inclusion.grouping import Groups
 from dovetail.joins.naming.conventions import naming_conventions
 from dovetail.joins.naming.copies import Copies
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
@@ -67,77 +65,105 @@ def local_logits(found: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
     return logit
 
 
+@dataclass(frozen=True, slots=True)
 class PairFeatures:
-    """Works out the features of pairs of columns, from what each column says by itself."""
+    """Works out the features of pairs of columns, from what each column says by itself.
 
-    def __init__(
-        self,
+    Per column: its `table`, the `distinct` values, the `filled` rows, the number of its name
+    (`names`), its `facts`, and how rare its values may become (`rarity_bound`). Per table: the
+    number of its source (`sources`), where `sources_count`, and its row of `conventions`.
+    """
+
+    table: Ints
+    distinct: Ints
+    filled: Ints
+    names: Ints
+    references: References
+    facts: ColumnFacts
+    rarity_bound: Floats
+    conventions: Floats
+    copies: Copies
+    sources: Ints
+    sources_count: bool
+    similarity: HeaderSimilarity | None
+
+    @classmethod
+    def of_columns(
+        cls,
         arrays: ColumnArrays,
         information: ValueInformation,
         similarity: HeaderSimilarity | None = None,
         rarity_bound: Floats | None = None,
         conventions: Floats | None = None,
-    ) -> None:
+    ) -> PairFeatures:
         """`rarity_bound` is how rare each column's values may become; as they are, if not given.
 
         `conventions` are the tables', where the columns are not all that these have.
         """
-        self._arrays, self._similarity = arrays, similarity
-        self._names = Encoded.of(arrays.name)
-        self._references = References(arrays, self._names)
-        self._facts = ColumnFacts.of(arrays, self._names, information, self._references)
-        self._bound = self._facts
-        if rarity_bound is not None:
-            self._bound = replace(self._facts, rarity=rarity_bound)
-        if conventions is None:
-            conventions = naming_conventions(arrays, self._names)
-        self._conventions = conventions
-        self._copies = Copies(arrays)
-        self._sources = Encoded.of([table.source for table in arrays.ids]).codes
+        names = Encoded.of(arrays.name)
+        references = References.of(arrays, names)
+        return cls(
+            table=arrays.table,
+            distinct=arrays.distinct,
+            filled=arrays.filled,
+            names=names.codes,
+            references=references,
+            facts=ColumnFacts.of(arrays, names, information, references),
+            rarity_bound=information.rarity if rarity_bound is None else rarity_bound,
+            conventions=naming_conventions(arrays, names) if conventions is None else conventions,
+            copies=Copies.of(arrays),
+            sources=Encoded.of([table.source for table in arrays.ids]).codes,
+            sources_count=bool(arrays.thresholds.sources),
+            similarity=similarity,
+        )
 
     def of(self, found: Candidates) -> Features:
         """The features of each candidate."""
-        tables = self._arrays.table[found.child], self._arrays.table[found.parent]
-        copy = self._copies.among(*tables)
-        return self._of(found, self._facts, self._convention(*tables), copy)
+        tables = self.table[found.child], self.table[found.parent]
+        copy = self.copies.among(*tables)
+        return self._of(found, self.facts, self._convention(*tables), copy)
+
+    @property
+    def at_best(self) -> ColumnFacts:
+        """The facts about columns whose values are as rare as they may become."""
+        return replace(self.facts, rarity=self.rarity_bound)
 
     def upper_bounds(self, child: Ints, parent: Ints) -> Features:
         """The features of pairs as they may be at best, whatever their counts and other tables are.
 
         Every row is found, the values are as rare as their bound, the conventions are the same.
         """
-        copy = self._copies.among(self._arrays.table[child], self._arrays.table[parent])
-        return self._at_best(child, parent, self._bound, copy)
+        copy = self.copies.among(self.table[child], self.table[parent])
+        return self._at_best(child, parent, self.at_best, copy)
 
     def upper_bounds_now(self, child: Ints, parent: Ints) -> Features:
         """The same with values as rare as they are."""
-        copy = self._copies.among(self._arrays.table[child], self._arrays.table[parent])
-        return self._at_best(child, parent, self._facts, copy)
+        copy = self.copies.among(self.table[child], self.table[parent])
+        return self._at_best(child, parent, self.facts, copy)
 
-    def group_bounds(self, children: Groups, parents: Groups) -> Callable[[Ints, Ints], Features]:
+    def group_bounds(self, child: Ints, parent: Ints, best: ColumnFacts) -> Features:
         """Upper bounds that hold for all columns of two groups, told by any of them.
 
-        Columns of a group have the same values, and their and their tables' names the same words.
+        Columns of a group have the same values, their and their tables' names the same words, and
+        the same `best` facts.
         """
-        best = self._bound.best(children, parents)
-        return lambda child, parent: self._at_best(child, parent, best, np.zeros(len(child)))
+        return self._at_best(child, parent, best, np.zeros(len(child)))
 
     def _at_best(self, child: Ints, parent: Ints, facts: ColumnFacts, copy: Floats) -> Features:
-        distinct = self._arrays.distinct
-        shared = np.minimum(distinct[child], distinct[parent])
-        found = Candidates(child, parent, shared, self._arrays.filled[child])
+        shared = np.minimum(self.distinct[child], self.distinct[parent])
+        found = Candidates(child, parent, shared, self.filled[child])
         return self._of(found, facts, np.ones(len(child)), copy)
 
     def _of(
         self, found: Candidates, facts: ColumnFacts, convention: Floats, copy: Floats
     ) -> Features:
-        arrays, child, parent = self._arrays, found.child, found.parent
-        tables = arrays.table[child], arrays.table[parent]
-        to_table = self._references.to_table_or_people(child, tables[1])
-        to_column = self._references.to_column(child, parent)
+        child, parent = found.child, found.parent
+        tables = self.table[child], self.table[parent]
+        to_table = self.references.to_table_or_people(child, tables[1])
+        to_column = self.references.to_column(child, parent)
         name = np.maximum(to_table, to_column * facts.own_key[parent])
-        if self._similarity is not None:
-            name = np.maximum(name, self._similarity(child, parent))
+        if self.similarity is not None:
+            name = np.maximum(name, self.similarity(child, parent))
         value = self._value(facts, child, parent)
         # A key inside a key, no word in common, values beyond chance: a table of a subtype.
         subtype = value * facts.own_name[parent] * (to_column == 0)
@@ -147,26 +173,26 @@ class PairFeatures:
             key=facts.key[parent],
             own=facts.own[child] * (1 - subtype),
             measure=facts.plain[child] * np.where(facts.counts[child], 1, 1 - to_table),
-            cover=found.shared / arrays.distinct[parent],
-            orphan=1 - found.rows / arrays.filled[child],
+            cover=found.shared / self.distinct[parent],
+            orphan=1 - found.rows / self.filled[child],
             repeat=facts.repeat[parent],
             convention=convention,
-            exact=(self._names.codes[child] == self._names.codes[parent]).astype(np.float64),
+            exact=(self.names[child] == self.names[parent]).astype(np.float64),
             copy=copy,
             source=self._same_source(*tables),
         )
 
     def _same_source(self, left: Ints, right: Ints) -> Floats:
         """1 for two tables of one source, unless sources are not to count."""
-        if not self._arrays.thresholds.sources:
+        if not self.sources_count:
             return np.zeros(len(left))
-        same: Floats = (self._sources[left] == self._sources[right]).astype(np.float64)
+        same: Floats = (self.sources[left] == self.sources[right]).astype(np.float64)
         return same
 
     def _value(self, facts: ColumnFacts, child: Ints, parent: Ints) -> Floats:
         rarity = np.minimum(facts.rarity[child], facts.rarity[parent])
         # A second value settles it.
-        sparsity = facts.sparsity[parent] * np.minimum(self._arrays.distinct[child], 2)
+        sparsity = facts.sparsity[parent] * np.minimum(self.distinct[child], 2)
         # However many tables hold an e-mail address, it is the same one.
         both = facts.global_id[child] & facts.global_id[parent]
         value: Floats = np.clip(np.where(both, sparsity, np.minimum(sparsity, rarity)), 0, 1)
@@ -175,7 +201,7 @@ class PairFeatures:
     def _convention(self, left: Ints, right: Ints) -> Floats:
         """Likeness of two tables' naming conventions, for many pairs of tables."""
         return once(
-            lambda i, j: np.einsum("ij,ij->i", self._conventions[i], self._conventions[j]),
-            (left, len(self._conventions)),
-            (right, len(self._conventions)),
+            lambda i, j: np.einsum("ij,ij->i", self.conventions[i], self.conventions[j]),
+            (left, len(self.conventions)),
+            (right, len(self.conventions)),
         )

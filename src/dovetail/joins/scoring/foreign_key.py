@@ -21,14 +21,9 @@ from dataclasses import fields
 import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints
-from dovetail.joins.inclusion.candidates import (
-    BoundCheck,
-    concatenate,
-    find_candidates,
-)
+from dovetail.joins.inclusion.candidates import concatenate, find_candidates
 from dovetail.joins.inclusion.confinement import confinement
 from dovetail.joins.inclusion.fresh_candidates import find_fresh_candidates
-from dovetail.joins.inclusion.grouping import Groups
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
 from dovetail.joins.scoring.competition import ScoredEdges, score_jointly
 from dovetail.joins.scoring.features import PairFeatures, local_logits
@@ -38,6 +33,7 @@ from dovetail.joins.scoring.scored_pairs import (
     ScoredPairs,
     Unlikely,
 )
+from dovetail.joins.scoring.upper_bounds import UpperBounds
 from dovetail.joins.scoring.value_information import value_information
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
 from dovetail.joins.value_index.postings import Postings
@@ -48,8 +44,6 @@ _MOST_FRESH = 0.1
 _SLACK = 0.05
 # A pair with a lower score is no edge: of small tables with keys 1 to n there are very many.
 _LEAST_SCORE = 0.001
-# By how much sums of the same numbers may differ.
-_ROUNDING = 1e-9
 
 
 def foreign_key(
@@ -100,22 +94,10 @@ def score_foreign_keys(
         rarity = information.rarity
     else:
         rarity = np.where(fresh, information.rarity, before.rarity)
-    features = PairFeatures(arrays, information, similarity, rarity + _SLACK)
-
-    def within_bound(child: Ints, parent: Ints) -> Flags:
-        return local_logits(features.upper_bounds(child, parent), weights) > weights.least
-
-    def group_bound(children: Groups, parents: Groups) -> BoundCheck:
-        bounds, least = features.group_bounds(children, parents), weights.least - _ROUNDING
-        return lambda child, parent: local_logits(bounds(child, parent), weights) > least
-
+    features = PairFeatures.of_columns(arrays, information, similarity, rarity + _SLACK)
+    bounds = UpperBounds(features, weights)
     if before is None or fresh.all():
-        # Names that are more alike must never make a pair less likely, nor may headers count.
-        bounded = similarity is None and weights.name >= weights.value
-        rule = group_bound if bounded else None
-        counted = find_candidates(
-            arrays, information.distinctive, within_bound, rule, confined=confined
-        )
+        counted = find_candidates(arrays, information.distinctive, bounds, confined=confined)
     else:
         known = before.candidates
         same = ~(fresh[known.child] | fresh[known.parent])
@@ -123,7 +105,7 @@ def score_foreign_keys(
 
         def worth_counting(child: Ints, parent: Ints) -> Flags:
             able = confined.allows(child, parent)
-            able[able] = within_bound(child[able], parent[able])
+            able[able] = bounds.within(child[able], parent[able])
             return able
 
         more = find_fresh_candidates(
