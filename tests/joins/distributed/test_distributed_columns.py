@@ -188,32 +188,12 @@ def test_a_search_that_was_shared_finds_the_same_pairs_of_each_range(
             again = [np.stack(pair) for pair in same.pairs(first, last, mapped)]
             assert all(map(np.array_equal, expected, again))
             job = {"given": str(tmp_path), "first": first, "last": last}
-            assert likely_pairs(job, tmp_path, lambda _: None)["pairs"] == sum(
-                pair.shape[1] for pair in expected
-            )
-            found += len(expected)
+            pairs = sum(pair.shape[1] for pair in expected)
+            assert likely_pairs(job, tmp_path, lambda _: None) == {"pairs": pairs}
+            found += pairs
         job = {"given": str(tmp_path / "nowhere"), "first": 0, "last": 1}
         assert likely_pairs(job, tmp_path, lambda _: None) == UNABLE
     assert found > 10
-
-
-def test_pairs_of_a_search_do_not_depend_on_its_ranges(
-    hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where the groups of one sort are in several ranges."""
-    catalog = update([str(hospital)], into=tmp_path / "c", joins=False, search=False).catalog
-    search, bounds = searched(catalog)
-    found = []
-    for block in (1 << 20, 500, 1):
-        monkeypatch.setattr(candidate_search, "BLOCK", block)
-        ranges = list(search.ranges())
-        assert (len(ranges) == 1) == (block == 1 << 20)
-        parts = [np.stack(pair) for some in ranges for pair in search.pairs(*some, bounds)]
-        child, parent = np.concatenate(parts, axis=1)
-        found.append(sorted(zip(child.tolist(), parent.tolist(), strict=True)))
-    assert found[0] == found[1] == found[2]
-    assert len(found[0]) == len(set(found[0])) > 10
-    assert (np.diff(search.by_sort.starts) > 1).any()
 
 
 def test_an_update_by_workers_makes_the_same_bytes(hospital: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 
 from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in
 from dovetail.joins.inclusion import candidate_search, count_shared, grouping
-from dovetail.joins.inclusion.candidate_search import EachPair
+from dovetail.joins.inclusion.candidate_search import EachPair, no_bounds
 from dovetail.joins.inclusion.candidates import find_candidates
 from dovetail.joins.inclusion.confinement import Confinement
+from dovetail.joins.inclusion.equal_sets import group_equal_sets
+from dovetail.joins.inclusion.prepare_search import prepare_search
 from tests.support.column_arrays import COLUMNS, arrays_of, as_dict
 
 
@@ -126,3 +129,27 @@ def test_candidates_among_chosen_columns_are_those_of_all(
     every = as_dict(find_candidates(arrays, nothing))
     expected = {pair: n for pair, n in every.items() if children[pair[0]] and keys[pair[1]]}
     assert as_dict(found) == expected
+
+
+def test_pairs_of_a_search_do_not_depend_on_its_ranges() -> None:
+    """Also where columns of one sort, which are called differently, are in several ranges."""
+    sets = [set(range(5 + number % 3)) for number in range(24)]
+    arrays = arrays_of(sets, [number // 4 for number in range(24)], [True] * 24)
+    names = [f"{word}_id" for word in ("thing", "thing_owner", "old_thing", "word")]
+    arrays = replace(arrays, name=[names[number % 4] for number in range(24)])
+    nothing = np.zeros(len(arrays), dtype=np.bool_)
+    search = prepare_search(arrays, group_equal_sets(arrays), nothing)
+    assert (np.diff(search.by_sort.starts) > 1).any()
+    found, several = [], []
+    for block in (1 << 20, 100, 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(candidate_search, "BLOCK", block)
+            ranges = list(search.ranges())
+        several.append(len(ranges))
+        assert [first for first, _ in ranges] == [0, *(last for _, last in ranges[:-1])]
+        assert ranges[-1][1] == len(search.mine)
+        parts = [np.stack(pair) for some in ranges for pair in search.pairs(*some, no_bounds())]
+        found.append(sorted(np.concatenate(parts, axis=1).T.tolist()))
+    assert several[0] == 1 < several[1] < several[2] == len(search.mine)
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) > 100
