@@ -1,6 +1,6 @@
 """How fast is profiling? Beside its lower bound: every cell decoded and hashed once.
 
-    python benchmarks/profiling.py [--lakes small,large] [--json]
+    python benchmarks/profiling.py [--lakes small,large] [--workers 2,16] [--json]
 
 Lakes of Parquet files are generated from a seed below .bench/ and kept there. Every figure is CPU
 seconds (of the process and its children) so that a busy machine does not change it much; each
@@ -11,13 +11,14 @@ engine       the same inside DuckDB with its own hash(): what a compiled engine 
 profile      dovetail.update into a fresh catalog: everything, including writing it
 again        the same with nothing changed
 one          the same after one table changed
+
+--workers profiles once more with each number of worker processes (`workers_16` and the like).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import shutil
 import subprocess
@@ -33,6 +34,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 HERE = Path(__file__).resolve()
+sys.path.insert(0, str(HERE.parent.parent))
+
+from benchmarks.memory import PeakMemory  # noqa: E402 - a script sees its own folder only
+
 FOLDER = HERE.parent.parent / ".bench" / "profiling"
 
 
@@ -111,15 +116,6 @@ def cpu_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def peak_megabytes() -> float:
-    """Memory at most: this process's peak, and its largest child's for every processor."""
-    own, child = (
-        resource.getrusage(who).ru_maxrss
-        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    return (own + child * (os.cpu_count() or 1)) / 1024
-
-
 def lower_bound(lake: Lake) -> dict[str, Any]:
     """Decode every cell into Arrow and hash it once."""
     from dovetail.hashing import Comparison, drop_missing, hash_values
@@ -147,10 +143,10 @@ def engine(lake: Lake) -> dict[str, Any]:
     return {"cells": lake.cells}
 
 
-def profile(lake: Lake) -> dict[str, Any]:
+def profile(lake: Lake, workers: int | None = None) -> dict[str, Any]:
     """Build the catalog from nothing."""
     shutil.rmtree(lake.path / "catalog", ignore_errors=True)
-    return _update(lake)
+    return _update(lake, workers)
 
 
 def again(lake: Lake) -> dict[str, Any]:
@@ -169,7 +165,7 @@ def one(lake: Lake) -> dict[str, Any]:
         pq.write_table(table, file)
 
 
-def _update(lake: Lake) -> dict[str, Any]:
+def _update(lake: Lake, workers: int | None = None) -> dict[str, Any]:
     import dovetail
     from dovetail.settings import Settings
 
@@ -180,7 +176,7 @@ def _update(lake: Lake) -> dict[str, Any]:
         into=lake.path / "catalog",
         joins=False,
         search=False,
-        settings=Settings(),
+        settings=Settings(workers=workers),
     )
     return {
         "cpu": cpu_seconds() - started,
@@ -189,6 +185,7 @@ def _update(lake: Lake) -> dict[str, Any]:
     }
 
 
+_WORKERS = "workers_"
 STEPS = {step.__name__: step for step in (lower_bound, engine, profile, again, one)}
 
 
@@ -206,9 +203,13 @@ def run_step(lake: Lake, step: str) -> None:
     import pyarrow.compute  # noqa: F401
 
     started, wall = cpu_seconds(), time.perf_counter()
-    result = STEPS[step](lake)
+    with PeakMemory() as peak:
+        if step.startswith(_WORKERS):
+            result = profile(lake, int(step.removeprefix(_WORKERS)))
+        else:
+            result = STEPS[step](lake)
     result.setdefault("cpu", cpu_seconds() - started)
-    result |= {"wall": time.perf_counter() - wall, "peak_mb": peak_megabytes()}
+    result |= {"wall": time.perf_counter() - wall, "peak_mb": peak.megabytes}
     print(json.dumps(result))
 
 
@@ -216,16 +217,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lakes", default="small,large", help=f"of {', '.join(LAKES)}")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
+    parser.add_argument("--workers", help="profile with so many worker processes, too: 2,16")
+    parser.add_argument("--step", help=argparse.SUPPRESS)
     options = parser.parse_args()
     lakes = [LAKES[name] for name in options.lakes.split(",")]
     if options.step:
         run_step(lakes[0], options.step)
         return
+    more = [_WORKERS + count for count in options.workers.split(",")] if options.workers else []
     results = {}
     for lake in lakes:
         generate(lake)
-        results[lake.name] = {step: measure(lake, step) for step in STEPS}
+        results[lake.name] = {step: measure(lake, step) for step in (*STEPS, *more)}
     if options.json:
         for result in results.values():
             result["floor"] = result["lower_bound"]  # its name before
