@@ -134,7 +134,6 @@ def _columns(edges: Sequence[JoinEdge]) -> pa.Table:
     pairs = [pair for edge in edges for pair in edge.columns]
     names = pa.array([name for pair in pairs for name in pair], pa.string())
     in_pairs = pa.ListArray.from_arrays(_offsets([2] * len(pairs)), names)
-    said = [item for edge in edges for item in edge.evidence.items()]
     columns = {
         "left_source": [left.source for left, _ in ends],
         "left_table": [left.name for left, _ in ends],
@@ -146,8 +145,8 @@ def _columns(edges: Sequence[JoinEdge]) -> pa.Table:
         "match_rate": [edge.match_rate for edge in edges],
         "evidence": pa.MapArray.from_arrays(
             _offsets([len(edge.evidence) for edge in edges]),
-            pa.array([name for name, _ in said], pa.string()),
-            pa.array([float(value) for _, value in said], pa.float64()),
+            pa.array([name for edge in edges for name in edge.evidence], pa.string()),
+            pa.array([float(v) for edge in edges for v in edge.evidence.values()], pa.float64()),
         ),
         "transform": [edge.transform for edge in edges],
     }

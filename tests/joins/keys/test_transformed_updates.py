@@ -110,3 +110,34 @@ def test_a_snapshot_without_pairs_for_transforms_is_made_up_for(tmp_path: Path) 
     grown = dovetail.build(str(folder), into=tmp_path / "grown")
     whole: CatalogReader = dovetail.build(str(folder), into=tmp_path / "whole")
     assert join_edges(grown) == work_out(whole)
+
+
+@pytest.mark.usefixtures("always_update")
+def test_values_become_common_and_rare_again(tmp_path: Path) -> None:
+    """How sure a join is goes by how many tables hold the values, those that go included."""
+    child, parent = WRITTEN["prefix"]
+    numbers = [41_000 + 37 * number for number in range(60)]
+    folder = tmp_path / "lake"
+    folder.mkdir()
+    keys = "\n".join(f"{parent(number)},{number % 7}" for number in numbers)
+    (folder / "things.csv").write_text(f"code,size\n{keys}\n")
+    references = "\n".join(f"{number},{child(numbers[number % 50])}" for number in range(200))
+    (folder / "visits.csv").write_text(f"visit,thing_code\n{references}\n")
+    for number in range(4):
+        (folder / f"other{number}.csv").write_text("word\n" + f"w{number}\n" * 12)
+    found: list[list[float]] = []
+    for held in (0, 3, 6, 3, 0):
+        for number in range(6):
+            file = folder / f"copy{number}.csv"
+            file.unlink(missing_ok=True)
+            if number < held:
+                file.write_text(f"x{number}\n" + "\n".join(str(parent(n)) for n in numbers) + "\n")
+        grown = dovetail.build(str(folder), into=tmp_path / "grown")
+        whole = dovetail.build(str(folder), into=tmp_path / f"whole{len(found)}")
+        edges = join_edges(grown)
+        assert edges == work_out(whole)
+        found.append([edge.score for edge in edges if edge.transform])
+    assert found[0] == found[4]
+    assert found[1] == found[3]
+    assert found[0]
+    assert len({tuple(scores) for scores in found}) == 3

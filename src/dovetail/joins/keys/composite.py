@@ -66,13 +66,15 @@ class CompositeKeys:
 
     def _narrowest(self) -> Iterator[JoinEdge]:
         """Between every two tables the best foreign key of the fewest columns."""
-        conventions = naming_conventions(self.arrays)
         pairs = [
             (tables, sorted(parts))
             for tables, parts in sorted(self._same_names().items())
             if not self.databases.clash(*tables)
         ]
         answers = self.rows.ask("composite", [self._question(*pair) for pair in pairs])
+        if not any(answers):
+            return
+        conventions = naming_conventions(self.arrays)
         for ((child, parent), parts), found in zip(pairs, answers, strict=True):
             convention = float(conventions[child] @ conventions[parent])
             edges = [
