@@ -1,6 +1,6 @@
 """Where the offline line bends as workers are added: task times of a real run, scheduled on many.
 
-    python -m benchmarks.workers                              two lakes, on 1, 4, 16 and 64 workers
+    python -m benchmarks.workers                            three lakes, on 1, 4, 16 and 64 workers
     python -m benchmarks.workers --columns 10000000           and as if there were as many columns
 
 What memory the driver takes, `benchmarks.driver_memory` measures.
@@ -13,8 +13,10 @@ catalog's folder, which all see; what the driver reads of that, it reads at as m
 opens the catalog once for join evidence (measured).
 `--columns` repeats the jobs and stretches the serial parts in proportion.
 
-tiny    500 tables of 20 columns and 5 rows, one SQLite file (benchmarks/index.py)
-tall    100 tables of 10 columns and 40,000 rows, a Parquet file each
+tiny         500 tables of 20 columns and 5 rows, one SQLite file (benchmarks/index.py)
+systems-50k  2,500 tables of 20 columns and 10 rows whose names refer to each other
+tall         100 tables of 10 columns and 40,000 rows, a Parquet file each
+spider2      5,105 tables of 193,113 columns, where `make bench-data` unpacked it; if it is named
 """
 
 from __future__ import annotations
@@ -126,8 +128,10 @@ def lake(name: str, folder: Path) -> Path:
     """A lake by its name: one of these, or one of benchmarks/index.py by its columns."""
     if name == "tall":
         return tall(folder / "tall")
-    from benchmarks.index import generate
+    from benchmarks.index import SPIDER2, generate
 
+    if name == "spider2":
+        return SPIDER2
     return generate("10k" if name == "tiny" else name)
 
 
@@ -224,7 +228,7 @@ def report(name: str, columns: int, stages: Sequence[Stage], wanted: int, option
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--lakes", default="tiny,tall", help="tiny, tall, or of benchmarks/index.py"
+        "--lakes", default="tiny,systems-50k,tall", help="of those above, or of benchmarks/index.py"
     )
     parser.add_argument("--columns", type=int, help="columns to schedule as well")
     parser.add_argument("--without-search", action="store_true", help="no embeddings, no index")

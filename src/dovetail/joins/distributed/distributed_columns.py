@@ -25,7 +25,7 @@ from dovetail.ports import Json
 
 _TASKS = "dovetail.joins.distributed.tasks"
 # Values that a job passes over, about, and columns at most. Both depend on the catalog alone.
-_VALUES, _COLUMNS = 1 << 22, 1 << 15
+_VALUES, _COLUMNS = 1 << 22, 1 << 13
 # What a part of an index segment is made of.
 PARTS = ("hashes", "times", "columns", "frequent", "bitmaps", "held_by")
 # Below so many values to search, a count of pairs is done here.
