@@ -6,22 +6,20 @@ of a second, as long as they are looked through for a few values only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Flags, Floats, Ints, found_in, sorted_distinct
 from dovetail.joins.distributed.distributed_columns import DistributedColumns, take
+from dovetail.joins.inclusion.bottom_k import SketchLookup, holders
 from dovetail.joins.keys.views import FamilyViews, Views
 from dovetail.joins.value_index.postings import Postings
 from dovetail.joins.value_index.row_sample import mean_nats, sample_columns
 
-# Values of views that are looked through together, so few that they stay in the processor's cache,
-# and values looked up in the index together.
-_AT_ONCE, _LOOKED_UP = 1 << 18, 1 << 12
-# Bits by which a hash is looked for first: so many more than there are values, and at most.
-_SPARE_BITS, _MOST_BITS = 4, 26
+# Values looked up in the index together.
+_LOOKED_UP = 1 << 12
 
 _NOTHING = np.empty(0, dtype=np.int64)
 
@@ -42,7 +40,7 @@ class ViewHolders:
         if isinstance(every, DistributedColumns):
             parts: Sequence[Ints] = every.passes.holding(sets, values)
         else:
-            parts = [place * width + view for place, view in _held(take(every, sets), values)]
+            parts = [holders(SketchLookup(values), take(every, sets), width)]
         held = np.sort(np.concatenate([_NOTHING, *parts]))
         return held // width, self._columns[held % width]
 
@@ -95,25 +93,3 @@ class ViewHolders:
         values = sorted_distinct(np.concatenate(held))
         known = values[sorted_distinct(self.holding(values)[0])]
         return np.array([found_in(hashes, known).any() for hashes in held], dtype=np.bool_)
-
-
-def _held(sets: Sequence[Hashes], values: Hashes) -> Iterator[tuple[Ints, Ints]]:
-    """Places among sorted values, each with the number of a set that holds it, in any order."""
-    bits = min(len(values).bit_length() + _SPARE_BITS, _MOST_BITS)
-    shift = np.uint64(64 - bits)
-    near = np.zeros(1 << bits, dtype=np.bool_)
-    near[values >> shift] = True
-    sizes = np.array([len(each) for each in sets], dtype=np.int64)
-    ends = np.cumsum(sizes)
-    start = 0
-    while start < len(sets):
-        before = int(ends[start] - sizes[start])
-        stop = max(int(np.searchsorted(ends, before + _AT_ONCE, side="right")), start + 1)
-        some = np.concatenate(sets[start:stop])
-        likely = np.flatnonzero(near.take((some >> shift).view(np.int64)))
-        place = np.searchsorted(values, some[likely])
-        place[place == len(values)] = 0
-        there = values[place] == some[likely]
-        number = np.searchsorted(ends, before + likely[there], side="right")
-        yield place[there], number
-        start = stop
