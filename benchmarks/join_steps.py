@@ -25,19 +25,24 @@ MOST_COLUMNS = 10_010  # with which the slow ways are tried, and counts held aga
 
 def lower_bound(lake: Lake) -> dict[str, Any]:
     """Decode every cell into Arrow and hash it once."""
+    return {"cells": hash_every_cell(lake.path / "lake")}
+
+
+def hash_every_cell(path: Path) -> int:
+    """Decode every cell of what a path holds into Arrow and hash it once; how many there are."""
     from dovetail.hashing import Comparison, drop_missing, hash_values
     from dovetail.plugins import open_source
     from dovetail.sources.resolve import expand, root
 
     cells = 0
-    for spec in expand(root(str(lake.path / "lake"), Path.cwd())):
+    for spec in expand(root(str(path), Path.cwd())):
         with closing(open_source(spec)) as source:
             for listing in source.tables():
                 for array in _arrays(source, listing):
                     values, _ = drop_missing(array, Comparison.COERCED)
                     hash_values(values, Comparison.COERCED)
                     cells += len(array)
-    return {"cells": cells}
+    return cells
 
 
 def _arrays(source: Source, listing: Listing) -> Iterator[pa.Array]:
