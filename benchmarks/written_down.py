@@ -94,7 +94,7 @@ def index(file: Path, *, written: bool, embedder: str) -> dict[str, float]:
     """Index the lake in this process, with transforms and declared keys or not; CPU by stage."""
     import dovetail
     from dovetail.joins import cache
-    from dovetail.offline.key_views import KeyViews
+    from dovetail.profile.normal_forms import KeyViews
 
     settings = dovetail.Settings(embedder=embedder, workers=1, use_declared=written)
     with ExitStack() as stack:

@@ -16,8 +16,8 @@ from dovetail.engines.local import LocalEngine
 from dovetail.errors import (
     EngineError,
 )
-from dovetail.offline import batch
 from dovetail.ports import Json, Tick
+from dovetail.profile import batch
 from tests.support.contents import contents
 from tests.support.files import (
     GOOD,

@@ -19,8 +19,8 @@ from dovetail.errors import (
     NotFoundError,
     SourceError,
 )
-from dovetail.offline import batch
 from dovetail.ports import Json, Tick
+from dovetail.profile import batch
 from tests.support.contents import contents
 from tests.support.files import (
     GOOD,

@@ -19,8 +19,8 @@ import pytest
 import dovetail
 from dovetail.domain import TableId
 from dovetail.errors import DovetailError, UsageError
-from dovetail.offline.plan import TableToRead
 from dovetail.ports import Listing
+from dovetail.profile.batch import TableToRead
 from dovetail.settings import Settings
 from dovetail.sources import server
 from dovetail.sources.resolve import root

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from dovetail.errors import SourceError
-from dovetail.offline import batch
 from dovetail.plugins import open_source
 from dovetail.ports import Listing, ScannedColumn, Source, SourceSpec
+from dovetail.profile import batch
 from dovetail.sources import server_batches
 from dovetail.sources.mysql import MysqlSource
 from dovetail.sources.postgres import PostgresSource

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from dovetail.domain import Skipped, TableId
 from dovetail.errors import DovetailError, PartlyDeclaredError, UsageError
 from dovetail.offline.previous import EarlierRecords
 from dovetail.plugins import open_source
-from dovetail.ports import Declaration, Json, Listing, Source, SourceSpec
+from dovetail.ports import Declaration, Listing, Source, SourceSpec
+from dovetail.profile.batch import TableToRead, reason
 from dovetail.sources.descriptions import (
     described,
     descriptions_file,
@@ -18,25 +19,6 @@ from dovetail.sources.descriptions import (
 )
 from dovetail.sources.read_ahead import announce
 from dovetail.sources.resolve import expand
-
-
-@dataclass(frozen=True, slots=True)
-class TableToRead:
-    """A table that must be read: the source it is in, and where it is there."""
-
-    spec: SourceSpec
-    listing: Listing
-
-    @property
-    def id(self) -> TableId:
-        return TableId(self.spec.label, self.listing.name)
-
-    def to_json(self) -> Json:
-        return {"spec": self.spec.to_json(), "listing": asdict(self.listing)}
-
-    @classmethod
-    def from_json(cls, data: Json) -> TableToRead:
-        return cls(SourceSpec.from_json(data["spec"]), Listing(**data["listing"]))
 
 
 @dataclass(slots=True)
@@ -163,11 +145,3 @@ class Plan:
     def _give_up(self, label: str, error: Exception) -> None:
         self.unreadable.add(label)
         self.skipped.append(Skipped(label, "", reason(error)))
-
-
-def reason(error: BaseException) -> str:
-    """Why something could not be read, in one line for the summary."""
-    if isinstance(error, MemoryError):
-        return "needs more memory than there is"
-    text = error.strerror if isinstance(error, OSError) else None
-    return " ".join((text or str(error)).split())

@@ -16,16 +16,16 @@ from dovetail.catalog.writer import CatalogWriter
 from dovetail.domain import Skipped, TableId
 from dovetail.errors import SourceError, UsageError
 from dovetail.hashing import Comparison
-from dovetail.offline.batch import profile_key
 from dovetail.offline.merge import merge_records
 from dovetail.offline.plan import Plan
 from dovetail.offline.previous import EarlierRecords, PreviousCatalog
 from dovetail.offline.profile_tables import Profiled, profile_tables
-from dovetail.offline.profiling import ProfileOptions
 from dovetail.offline.progress import Progress, ProgressCallback
 from dovetail.offline.roots import Roots, resolve_roots
 from dovetail.offline.summary import UpdateSummary
 from dovetail.ports import Engine, Json, SourceSpec
+from dovetail.profile.batch import profile_key
+from dovetail.profile.profiler import ProfileOptions
 from dovetail.settings import Settings
 
 

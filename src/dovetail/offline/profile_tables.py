@@ -10,12 +10,10 @@ from dovetail.catalog.records import Records
 from dovetail.catalog.segment import Segment
 from dovetail.catalog.writer import CatalogWriter
 from dovetail.domain import Skipped
-from dovetail.offline.batch import TASK
-from dovetail.offline.open_sources import close_sources
-from dovetail.offline.plan import TableToRead
-from dovetail.offline.profiling import ProfileOptions
 from dovetail.offline.progress import Progress, ProgressCallback
 from dovetail.ports import Engine, Json, Reply
+from dovetail.profile.batch import TASK, TableToRead, close_sources
+from dovetail.profile.profiler import ProfileOptions
 
 # Tables per job: enough that starting one costs little, few enough that jobs spread evenly. It
 # depends on the number of tables alone, so that every engine and machine makes the same segments.

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from dovetail.domain import ColumnProfile, Kind
-from dovetail.hashing import Comparison, mix
-from dovetail.offline.blocks import HashedColumn, Range, hash_columns
-from dovetail.offline.distinct import DistinctHashes, HashCounts
-from dovetail.offline.key_views import KeyViews
-from dovetail.offline.kinds import KindGuess, kind_of, sql_type
-from dovetail.offline.sampling import RowSample, render, write_out
+from dovetail.hashing import Comparison, is_text, iso_text, mix
 from dovetail.ports import ColumnStatistics, Json, Scan, ScannedColumn, TableStatistics
+from dovetail.profile.blocks import HashedColumn, Range, hash_columns
+from dovetail.profile.distinct import DistinctHashes, HashCounts
+from dovetail.profile.kinds import KindGuess, kind_of, sql_type
+from dovetail.profile.normal_forms import KeyViews
 
 # Raised whenever a profile would come out differently than before: catalogs are then rebuilt.
 PROFILE_VERSION = 3
 EXAMPLES = 5
+# Cells are cut to so many characters wherever they are shown or stored as text.
+CELL_WIDTH = 200
 # Distinct values are counted approximately where a warehouse counts them: some percent off.
 _NEARLY_ALL = 0.9
 # Hashes of one table held in memory before they go to disk in sorted runs.
@@ -233,3 +235,62 @@ def _wider(ends: Range | None, found: Range | None) -> Range | None:
     if ends is None or found is None:
         return ends or found
     return min(ends[0], found[0]), max(ends[1], found[1])
+
+
+class RowSample:
+    """Keeps the rows with the smallest of seeded random numbers: every row is as likely."""
+
+    def __init__(self, size: int, seed: int) -> None:
+        self._size = size
+        self._random = np.random.Generator(np.random.PCG64(seed))
+        self._drawn: list[tuple[float, int, tuple[str | None, ...]]] = []
+        self._seen = 0
+
+    def add(self, columns: Sequence[pa.Array], rows: int) -> None:
+        """Let the rows of a batch take part."""
+        draws = self._random.random(rows)
+        worst = self._drawn[-1][0] if self._drawn and len(self._drawn) == self._size else 1.0
+        chosen = np.flatnonzero(draws < worst)
+        chosen = chosen[np.argsort(draws[chosen], kind="stable")[: self._size]]
+        if len(chosen):
+            cells = [render(column, chosen) for column in columns]
+            new = [
+                (float(draws[row]), self._seen + int(row), cell)
+                for row, cell in zip(chosen, zip(*cells, strict=True), strict=True)
+            ]
+            self._drawn = sorted(self._drawn + new)[: self._size]
+        self._seen += rows
+
+    def rows(self) -> tuple[tuple[str | None, ...], ...]:
+        """The sample, in the order the rows stand in."""
+        return tuple(cells for _, _, cells in sorted(self._drawn, key=lambda drawn: drawn[1]))
+
+
+def render(values: pa.Array, rows: npt.NDArray[np.intp]) -> list[str | None]:
+    r"""Write some of the values out as text, cut to `CELL_WIDTH`; nulls stay None.
+
+    >>> render(pa.array([b"\x01\xff", None]), np.array([1, 0]))
+    [None, '0x01ff']
+    """
+    if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
+        cells = iso_text(values.take(pa.array(rows)), shorten=False).to_pylist()
+    elif is_text(values.type):  # by its bytes, which need not be valid UTF-8
+        buffers = [values[row].as_buffer() for row in rows.tolist()]
+        cells = [
+            None if raw is None else raw.to_pybytes().decode("utf-8", "backslashreplace")
+            for raw in buffers
+        ]
+    else:  # a handful of cells one by one is quicker than a kernel
+        cells = [values[row].as_py() for row in rows.tolist()]
+    return [None if cell is None else write_out(cell) for cell in cells]
+
+
+def write_out(value: object) -> str:
+    """Write one value out as text, cut to `CELL_WIDTH` characters, the last one an ellipsis."""
+    if isinstance(value, bytes):
+        text = "0x" + value[:CELL_WIDTH].hex()
+    elif isinstance(value, bool):
+        text = str(value).lower()
+    else:
+        text = str(value)
+    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from dovetail.hashing import Comparison, hash_values
-from dovetail.offline.blocks import hash_columns
-from dovetail.offline.key_views import KeyViews
+from dovetail.profile.blocks import hash_columns
+from dovetail.profile.normal_forms import KeyViews
 from dovetail.transforms import CASE, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS
 
 Views = dict[str, tuple[int, dict[int, int]]]

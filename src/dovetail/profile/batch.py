@@ -7,33 +7,53 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
 from dovetail.catalog.records import ColumnRecord, TableRecord, ViewRecord
 from dovetail.catalog.segment import SegmentWriter
-from dovetail.domain import Column, Estimate, Kind, Skipped
+from dovetail.domain import Column, Estimate, Kind, Skipped, TableId
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import HASH_VERSION
-from dovetail.offline.key_views import FEWEST
-from dovetail.offline.open_sources import opened_for
-from dovetail.offline.plan import TableToRead, reason
-from dovetail.offline.profiling import (
+from dovetail.plugins import open_source
+from dovetail.ports import Json, Listing, Source, SourceSpec, TableStatistics, Tick
+from dovetail.profile.normal_forms import FEWEST
+from dovetail.profile.profiler import (
     PROFILE_VERSION,
     ProfileOptions,
     TableProfiler,
     with_statistics,
 )
-from dovetail.ports import Json, Listing, Source, TableStatistics, Tick
 from dovetail.sources.read_ahead import announce
 
-TASK = "dovetail.offline.batch:profile_batch"
+TASK = "dovetail.profile.batch:profile_batch"
 # Errors of the place we write to: no other table would fare better.
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 # A source may learn more than once that it must read a table another way.
 _RESCANS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TableToRead:
+    """A table that must be read: the source it is in, and where it is there."""
+
+    spec: SourceSpec
+    listing: Listing
+
+    @property
+    def id(self) -> TableId:
+        return TableId(self.spec.label, self.listing.name)
+
+    def to_json(self) -> Json:
+        return {"spec": self.spec.to_json(), "listing": asdict(self.listing)}
+
+    @classmethod
+    def from_json(cls, data: Json) -> TableToRead:
+        return cls(SourceSpec.from_json(data["spec"]), Listing(**data["listing"]))
 
 
 def profile_key(options: ProfileOptions) -> Json:
@@ -147,3 +167,78 @@ def _estimate(stated: TableStatistics) -> Estimate:
         tuple(round(column.null_share, 6) for column in stated.columns),
         tuple(column.distinct for column in stated.columns),
     )
+
+
+def reason(error: BaseException) -> str:
+    """Why something could not be read, in one line for the summary."""
+    if isinstance(error, MemoryError):
+        return "needs more memory than there is"
+    text = error.strerror if isinstance(error, OSError) else None
+    return " ".join((text or str(error)).split())
+
+
+class OpenSources:
+    """The sources that a run has opened in this thread, which stay open from one job to the next.
+
+    To open a source may take as long as reading hundreds of its tables: SQLite parses the
+    definitions of all of them, a server is logged in to. So a worker opens each source once.
+    """
+
+    def __init__(self, run: str | None) -> None:
+        self.run = run
+        self._opened: dict[str, Source] = {}
+
+    def open(self, spec: SourceSpec) -> Source:
+        """The source of a spec, opened the first time."""
+        if spec.label not in self._opened:
+            self._opened[spec.label] = open_source(spec)
+        return self._opened[spec.label]
+
+    def close_broken(self) -> None:
+        """Close those that no longer answer, or cannot tell; they are opened again when needed.
+
+        A server is asked, for to open it anew is to ask it for the columns of all its tables.
+        """
+        for label, source in list(self._opened.items()):
+            answers = getattr(source, "answers", None)
+            if answers is None or not answers():
+                self._opened.pop(label).close()
+
+    def close(self) -> None:
+        """Close them all."""
+        while self._opened:
+            self._opened.popitem()[1].close()
+
+
+class _Latest(threading.local):
+    """The sources of the run that a thread works on."""
+
+    sources = OpenSources(None)
+
+
+_latest = _Latest()
+
+
+@contextmanager
+def opened_for(run: str | None) -> Iterator[OpenSources]:
+    """The sources of a run, which stay open for its next job; without a run they are closed.
+
+    Those of an earlier run are closed first. A job that fails leaves none open, for it may have
+    failed over one of them.
+    """
+    if run is None or run != _latest.sources.run:
+        _latest.sources.close()
+        _latest.sources = OpenSources(run)
+    sources = _latest.sources
+    try:
+        yield sources
+    except BaseException:
+        sources.close()
+        raise
+    if run is None:
+        sources.close()
+
+
+def close_sources() -> None:
+    """Close what the last run of this thread left open."""
+    _latest.sources.close()

@@ -11,11 +11,11 @@ import pytest
 
 from dovetail.domain import ColumnProfile
 from dovetail.hashing import Comparison
-from dovetail.offline import blocks
-from dovetail.offline.blocks import HashedColumn, hash_columns
-from dovetail.offline.distinct import HashCounts
-from dovetail.offline.profiling import ColumnProfiler, ProfileOptions
 from dovetail.ports import ScannedColumn
+from dovetail.profile import blocks
+from dovetail.profile.blocks import HashedColumn, hash_columns
+from dovetail.profile.distinct import HashCounts
+from dovetail.profile.profiler import ColumnProfiler, ProfileOptions
 
 ROWS = 5_000
 

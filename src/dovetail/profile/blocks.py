@@ -27,14 +27,14 @@ from dovetail.hashing import (
     readable_text,
     text_buffers,
 )
-from dovetail.offline.distinct import (
+from dovetail.phrases import phrase_mask, phrases
+from dovetail.profile.distinct import (
     Counts,
     HashCounts,
     count_distinct,
     count_distinct_columns,
     count_weighted,
 )
-from dovetail.phrases import phrase_mask, phrases
 
 Range = tuple[Any, Any]
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dovetail.hashing import Comparison, Hashes, hash_slices, hash_values, is_text, text_buffers
-from dovetail.offline.blocks import HashedColumn
-from dovetail.offline.distinct import (
+from dovetail.profile.blocks import HashedColumn
+from dovetail.profile.distinct import (
     Counts,
     DistinctHashes,
     HashCounts,

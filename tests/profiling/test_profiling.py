@@ -22,10 +22,9 @@ from hypothesis import strategies as st
 import dovetail
 from dovetail.domain import Kind
 from dovetail.hashing import Comparison, drop_missing, hash_values
-from dovetail.offline import blocks, distinct, profiling
-from dovetail.offline.profiling import ProfileOptions, TableProfiler
-from dovetail.offline.sampling import RowSample
 from dovetail.ports import Scan, ScannedColumn
+from dovetail.profile import blocks, distinct, profiler
+from dovetail.profile.profiler import ProfileOptions, RowSample, TableProfiler
 from dovetail.settings import Settings
 
 CELLS = st.one_of(
@@ -114,7 +113,7 @@ def test_spilled_runs_merge_to_what_memory_gives(
     }
     batches = pa.table(columns).to_batches(max_chunksize=512)
     held, vectors = profiled(batches)
-    monkeypatch.setattr(profiling, "_SPILL_ENTRIES", 1_000)
+    monkeypatch.setattr(profiler, "_SPILL_ENTRIES", 1_000)
     monkeypatch.setattr(distinct, "_MERGE_ENTRIES", 700)
     spilled, same = profiled(batches)
     assert vectors == same

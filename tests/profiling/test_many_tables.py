@@ -12,9 +12,9 @@ import pytest
 import dovetail
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import SourceError
-from dovetail.offline import open_sources
-from dovetail.offline.open_sources import close_sources, opened_for
 from dovetail.ports import SourceSpec
+from dovetail.profile import batch
+from dovetail.profile.batch import close_sources, opened_for
 from tests.support.files import update
 
 TABLES = 400
@@ -96,7 +96,7 @@ class Stub:
 
 
 def test_a_source_stays_open_for_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_sources, "open_source", Stub)
+    monkeypatch.setattr(batch, "open_source", Stub)
     monkeypatch.setattr(Stub, "log", [])
     spec = SourceSpec("s", "stub", "s", "s")
     for run in ("one", "one", "two", None, None):
@@ -118,7 +118,7 @@ def test_only_what_still_answers_stays_open(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Stub, "log", [])
     with opened_for(None) as sources:
         for label, kind in (("file", Stub), ("well", Answering), ("broken", Answering)):
-            monkeypatch.setattr(open_sources, "open_source", kind)
+            monkeypatch.setattr(batch, "open_source", kind)
             sources.open(SourceSpec(label, "stub", label, label))
         Stub.log.clear()
         sources.close_broken()
@@ -128,7 +128,7 @@ def test_only_what_still_answers_stays_open(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_job_that_fails_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_sources, "open_source", Stub)
+    monkeypatch.setattr(batch, "open_source", Stub)
     monkeypatch.setattr(Stub, "log", [])
     with pytest.raises(SourceError, match="gone"), opened_for("run") as sources:
         sources.open(SourceSpec("s", "stub", "s", "s"))
