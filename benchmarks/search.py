@@ -53,7 +53,7 @@ from dovetail.search.value_linking import ValueLinker
 from dovetail.search.values import ValueIndex
 
 if TYPE_CHECKING:
-    from dovetail.search.dense import Vectors
+    from dovetail.arrays import Vectors
 
 HERE = Path(__file__).resolve()
 K = 10

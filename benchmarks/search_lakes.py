@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dovetail.arrays import firsts, spans
 from dovetail.catalog.records import COLUMNS, TABLES, Records
 from dovetail.catalog.segment import SegmentWriter
 from dovetail.catalog.writer import writing
 from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
-from dovetail.joins.column_arrays import firsts, spans
 from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.row_sample import RowSample
 from dovetail.joins.value_index.signatures import Signatures
@@ -33,8 +33,8 @@ from dovetail.search.headers import HeaderVectors
 from dovetail.search.neighbours import Neighbours
 
 if TYPE_CHECKING:
+    from dovetail.arrays import Vectors
     from dovetail.catalog.reader import CatalogReader
-    from dovetail.search.dense import Vectors
 
 Ints = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]

@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dovetail.arrays import Ints
 from dovetail.hashing import Hashes, hash_slices, mix, text_array, text_buffers
-
-Places = npt.NDArray[np.int64]
 
 # A question quotes a name or a title, hardly ever more words in a row than this.
 MOST_WORDS = 8
@@ -32,7 +31,7 @@ _ASCII = 0x80
 _MARKS, _OTHER_PUNCTUATION = r"\p{Mn}", r"[\p{P}\p{S}\p{Z}]"
 
 
-def phrases(values: pa.Array, bounds: Places) -> list[Hashes]:
+def phrases(values: pa.Array, bounds: Ints) -> list[Hashes]:
     """The phrase hashes of text values without nulls, an array for each range of the bounds."""
     words, first = _words(values)
     counts = np.diff(first)
@@ -63,7 +62,7 @@ def cell_phrases(texts: Sequence[str]) -> Hashes:
     return _whole(words, first, np.arange(len(texts)))
 
 
-def _words(values: pa.Array) -> tuple[Hashes, Places]:
+def _words(values: pa.Array) -> tuple[Hashes, Ints]:
     """The hash of every word, and where the words of each value begin (and the last one's end)."""
     starts, lengths, data = text_buffers(values)
     if not len(starts):
@@ -87,7 +86,7 @@ def _words(values: pa.Array) -> tuple[Hashes, Places]:
     return hash_slices(at, sizes, folded), first
 
 
-def _whole(words: Hashes, first: Places, cells: Places) -> Hashes:
+def _whole(words: Hashes, first: Ints, cells: Ints) -> Hashes:
     """The hash of each of some values as a whole: of its words in their order."""
     counts = first[cells + 1] - first[cells]
     begins = np.cumsum(counts) - counts

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dovetail
+from dovetail.arrays import Ints
 from dovetail.domain import TableId
 from dovetail.joins import cache, stored
 from dovetail.joins.cache import edges_among, join_edges, work_out
-from dovetail.joins.column_arrays import ColumnArrays, Ints
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion import candidates, confinement, count_shared, fresh_candidates
 from dovetail.joins.scoring import foreign_key
 from dovetail.joins.scoring.registry import SCORINGS

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from dovetail.joins.column_arrays import _GLOBAL_ID, _global_ids, _numbers, sorted_distinct
+from dovetail.arrays import sorted_distinct
+from dovetail.joins.column_arrays import _GLOBAL_ID, _global_ids, _numbers
 
 MAIL, UUID = "ada@post.example", "123e4567-e89b-12d3-a456-426614174000"
 EXAMPLES = [

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from dovetail.arrays import Vectors
 from dovetail.errors import MissingExtraError, ModelError, UsageError
 from dovetail.models import embed_minilm, embed_openai
 from dovetail.models.embed_minilm import MiniLM, open_minilm
 from dovetail.models.embed_openai import open_openai
-from dovetail.models.embed_vectors import Vectors, unit_vectors, well_formed
+from dovetail.models.embed_vectors import unit_vectors, well_formed
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder
 from dovetail.settings import load_settings

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dovetail.arrays import Vectors
 from dovetail.errors import CatalogError, ModelError
 from dovetail.models import vectors
-from dovetail.models.embed_vectors import Vectors, unit_vectors
+from dovetail.models.embed_vectors import unit_vectors
 from dovetail.models.vectors import VectorStore, digest
 
 DIMENSION = 16

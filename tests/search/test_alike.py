@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import dovetail
+from dovetail.arrays import Float32s
 from dovetail.bench.ablation import VARIANTS
 from dovetail.search.alike import SAMPLES, alike, weights_for
-from dovetail.search.fusion import DEFAULT, Floats
+from dovetail.search.fusion import DEFAULT
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
@@ -22,7 +23,7 @@ from tests.support.searchers import not_yet_searchable
 TOPICS = ("harbour", "clinic", "orchard", "railway", "theatre")
 
 
-def slow(vectors: Floats, scores: Floats) -> list[float]:
+def slow(vectors: Float32s, scores: Float32s) -> list[float]:
     """The same by loops."""
     means = []
     for here, vector in enumerate(vectors):

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from dovetail.arrays import Vectors
 from dovetail.search import dense
-from dovetail.search.dense import Dense, Vectors
+from dovetail.search.dense import Dense
 
 
 def brute(vectors: Vectors, asked: Vectors, count: int) -> list[int]:

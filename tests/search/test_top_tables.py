@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.joins.column_arrays import sorted_pairs
+from dovetail.arrays import Flags, Float32s, Ints, sorted_pairs
 from dovetail.search.fusion import Coverage
 from dovetail.search.query import QueryTerm
-from dovetail.search.top_tables import Flags, Floats, Ints, WeightedTerm, top_tables
+from dovetail.search.top_tables import WeightedTerm, top_tables
 from dovetail.search.value_linking import _beside
 
 COUNT = 400
@@ -25,7 +25,7 @@ def drawn_term(draw: np.random.Generator, share: float) -> QueryTerm:
     return QueryTerm("word", float(draw.integers(1, 17)) / 16, tables, match, name_share)
 
 
-def summed(terms: list[WeightedTerm], allowed: Flags | None) -> Floats:
+def summed(terms: list[WeightedTerm], allowed: Flags | None) -> Float32s:
     """The sum for every table: the slow way."""
     found = np.zeros(COUNT, dtype=np.float32)
     for one in terms:

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 from hypothesis import strategies as st
 
+from dovetail.arrays import Ints
 from dovetail.domain import TableId
 from dovetail.hashing import mix
-from dovetail.joins.column_arrays import ColumnArrays, Ints
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.candidates import Candidates
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dovetail.arrays import Counts
 from dovetail.catalog.declarations import digest_of, without_declarations
 from dovetail.catalog.knowledge.dbt_overlay import with_dbt
 from dovetail.catalog.knowledge.dbt_project import NO_PROJECT, DbtProject, read_project
@@ -23,7 +24,7 @@ from dovetail.catalog.manifest import Manifest, read_manifest
 from dovetail.catalog.mapped_records import read_records
 from dovetail.catalog.read_later import ReadLater
 from dovetail.catalog.records import Records, numbers
-from dovetail.catalog.segment import COLUMNS_FILE, TABLES_FILE, Counts, Segment
+from dovetail.catalog.segment import COLUMNS_FILE, TABLES_FILE, Segment
 from dovetail.domain import Skipped, Table, TableId
 from dovetail.errors import CatalogError, DamagedError, NotFoundError
 from dovetail.hashing import Hashes

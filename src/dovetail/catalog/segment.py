@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dovetail.arrays import Counts
 from dovetail.catalog.block_checksums import CheckedBlocks, Checksums, blocks_of
 from dovetail.catalog.block_checksums import Mark as BlocksMark
 from dovetail.catalog.files import HEADER, ArrayFile
@@ -26,7 +27,6 @@ from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes
 from dovetail.ports import Json
 
-Counts = npt.NDArray[np.uint32]
 Mark = tuple[tuple[int, BlocksMark], ...]
 
 TABLES_FILE, COLUMNS_FILE = "tables.parquet", "columns.parquet"

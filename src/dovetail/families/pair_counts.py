@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import found_in
 from dovetail.joins.distributed.distributed_columns import ValuePasses
 
 # From so many values on in both columns, workers count what is in common.

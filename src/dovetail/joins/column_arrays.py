@@ -15,16 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dovetail.arrays import Counts, Flags, Floats, Ints
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Kind, TableId
 from dovetail.hashing import Hashes
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-Counts = npt.NDArray[np.uint32]
 Values = TypeVar("Values", bound=npt.NDArray[Any])
-Sorted = TypeVar("Sorted", Hashes, Ints)
 
 _NUMBERS = (Kind.INTEGER, Kind.REAL)
 _GLOBAL_ID = re.compile(
@@ -238,45 +234,3 @@ def _numbers(texts: pa.ChunkedArray, number: Flags) -> Floats:
     found = np.full(len(texts), np.nan)
     found[number] = [float(text) if text else np.nan for text in listed]
     return found
-
-
-def spans(starts: Ints, ends: Ints) -> Ints:
-    """The numbers from each start up to its end, one after the other."""
-    lengths = ends - starts
-    before = np.cumsum(lengths) - lengths
-    every: Ints = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
-    return every
-
-
-def sorted_pairs(first: Ints, second: Ints) -> tuple[Ints, Ints]:
-    """Pairs in order; to see that they are in order already is much quicker than to sort them."""
-    steps = np.diff(first)
-    if ((steps > 0) | ((steps == 0) & (np.diff(second) >= 0))).all():
-        return first, second
-    order = np.lexsort((second, first))
-    return first[order], second[order]
-
-
-def firsts(ordered: npt.NDArray[Any]) -> Ints:
-    """The places where a new value begins."""
-    if not len(ordered):
-        return np.empty(0, dtype=np.int64)
-    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-
-
-def sorted_distinct(values: Sorted) -> Sorted:
-    """The distinct values in order: as `np.unique`, which takes up to ninety times as long for
-    millions of hashes, since it puts them into a hash table first."""
-    ordered = np.sort(values)
-    found: Sorted = ordered[firsts(ordered)]
-    return found
-
-
-def found_in(values: Sorted, outer: Sorted) -> Flags:
-    """Which of some values are in a sorted array."""
-    if not len(outer):
-        return np.zeros(values.shape, dtype=np.bool_)
-    at = np.searchsorted(outer, values)
-    at[at == len(outer)] = 0
-    held: Flags = outer[at] == values
-    return held

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.arrays import Floats
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.column_arrays import ColumnArrays, Floats
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.scoring.scored_pairs import ScoredPairs
 
 

@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dovetail.arrays import Ints
 from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.column_arrays import Ints
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.keys.view_pairs import ViewPairs
 from dovetail.joins.scoring.scored_pairs import CountedPairs

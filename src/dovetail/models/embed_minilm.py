@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dovetail.arrays import Vectors
 from dovetail.errors import ModelError, UsageError
 from dovetail.models.embed_onnx import Graph
-from dovetail.models.embed_vectors import Vectors, well_formed
+from dovetail.models.embed_vectors import well_formed
 from dovetail.models.minilm_graph import TOKENS, bert
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from urllib.parse import urlsplit
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Vectors
 from dovetail.errors import ModelError, UsageError
-from dovetail.models.embed_vectors import Vectors, unit_vectors, well_formed
+from dovetail.models.embed_vectors import unit_vectors, well_formed
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -10,8 +10,9 @@ from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from dovetail.arrays import Vectors
 from dovetail.errors import MissingExtraError, ModelError, UsageError
-from dovetail.models.embed_vectors import Vectors, unit_vectors, well_formed
+from dovetail.models.embed_vectors import unit_vectors, well_formed
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

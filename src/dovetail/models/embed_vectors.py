@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Vectors
 from dovetail.errors import ModelError
-
-Vectors = npt.NDArray[np.float32]
 
 
 def well_formed(text: str) -> str:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dovetail.arrays import Vectors
 from dovetail.models.embed_onnx import FUSED, Graph
-from dovetail.models.embed_vectors import Vectors
 
 TOKENS = 256
 _LAYERS, _HEADS = 6, 12

@@ -20,10 +20,10 @@ from tempfile import NamedTemporaryFile
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Vectors
 from dovetail.errors import CatalogError, ModelError
 from dovetail.ports import Embedder, PartsEmbedder
 
-Vectors = npt.NDArray[np.float32]
 Segment = npt.NDArray[np.void]
 Progress = Callable[[int, int], None]
 

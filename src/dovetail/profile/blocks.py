@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dovetail.arrays import Counts, Flags
 from dovetail.hashing import (
     Comparison,
     Hashes,
@@ -29,7 +30,6 @@ from dovetail.hashing import (
 )
 from dovetail.phrases import phrase_mask, phrases
 from dovetail.profile.distinct import (
-    Counts,
     HashCounts,
     count_distinct,
     count_distinct_columns,
@@ -47,8 +47,6 @@ _VERY_MANY, _ONE_IN, _MOST_TRIED = 1 << 12, 16, 1 << 11
 _MANY = 1 << 8
 # Values of the first rows that a column is judged by.
 _FIRST = 32
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

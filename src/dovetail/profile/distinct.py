@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Counts
 from dovetail.hashing import Hashes
 
-Counts = npt.NDArray[np.uint32]
 HashCounts = tuple[Hashes, Counts]
 
 # Entries that one merge step may hold in memory.

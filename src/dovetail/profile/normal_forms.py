@@ -16,18 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dovetail.arrays import Counts, Ints
 from dovetail.hashing import Comparison, Hashes, hash_slices, hash_values, is_text, text_buffers
 from dovetail.profile.blocks import HashedColumn
-from dovetail.profile.distinct import (
-    Counts,
-    DistinctHashes,
-    HashCounts,
-    count_distinct,
-    count_weighted,
-)
+from dovetail.profile.distinct import DistinctHashes, HashCounts, count_distinct, count_weighted
 from dovetail.transforms import CASE, DAY, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS
 
-Places = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 # Fewer distinct values prove nothing once they are transformed.
@@ -65,8 +59,8 @@ class _Texts:
     `times` is None where each has one.
     """
 
-    starts: Places
-    lengths: Places
+    starts: Ints
+    lengths: Ints
     data: Bytes
     times: Counts | None
 
@@ -239,7 +233,7 @@ def _is_digit(data: Bytes) -> npt.NDArray[np.bool_]:
     return (data - np.uint8(ord("0"))) < 10
 
 
-def _read(data: Bytes, ends: Places, digits: Places) -> Places:
+def _read(data: Bytes, ends: Ints, digits: Ints) -> Ints:
     """The numbers that texts of digits before some places read as, eight digits at a time."""
     padded = np.concatenate([np.zeros(_MOST_DIGITS + 6, dtype=np.uint8), data])
     words: npt.NDArray[np.uint64] = np.ndarray(
@@ -257,6 +251,6 @@ def _read(data: Bytes, ends: Places, digits: Places) -> Places:
     return numbers
 
 
-def _counts(flags: npt.NDArray[np.bool_], starts: Places) -> Places:
+def _counts(flags: npt.NDArray[np.bool_], starts: Ints) -> Ints:
     """How many of the bytes of each text are flagged; none is empty or of 256 bytes."""
     return np.add.reduceat(flags.view(np.uint8), starts).astype(np.int64)

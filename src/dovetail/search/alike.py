@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.arrays import Float32s, Vectors
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
-from dovetail.search.dense import Vectors
-from dovetail.search.fusion import DEFAULT, Floats, Weights
+from dovetail.search.fusion import DEFAULT, Weights
 
 # A table of so many rows is a sample; a catalog is one of samples if it has so many tables, and
 # most of them are. In smaller ones there is little to find by chance.
@@ -31,7 +31,7 @@ def weights_for(catalog: CatalogReader) -> Weights:
     return SAMPLES if len(rows) >= _LEAST_TABLES and 2 * samples > len(rows) else DEFAULT
 
 
-def alike(vectors: Vectors, scores: Floats) -> Floats:
+def alike(vectors: Vectors, scores: Float32s) -> Float32s:
     """The mean score of each table and the best of those most like it, less the highest such mean.
 
     So it is 0 for the tables of the likeliest system, and below 0 for all others.
@@ -46,6 +46,6 @@ def alike(vectors: Vectors, scores: Floats) -> Floats:
     theirs = -np.sort(-np.where(near, scores[nearest], -np.inf), axis=1)[:, :_BEST]
     counted = np.isfinite(theirs)
     total = scores + np.where(counted, theirs, 0).sum(axis=1)
-    mean: Floats = (total / (1 + counted.sum(axis=1))).astype(np.float32)
-    below: Floats = mean - mean.max()
+    mean: Float32s = (total / (1 + counted.sum(axis=1))).astype(np.float32)
+    below: Float32s = mean - mean.max()
     return below

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Vectors
 from dovetail.domain import Table
-from dovetail.search.dense import Vectors
 from dovetail.search.embedding_text import spelled
 from dovetail.search.headers import HeaderVectors, distinct
 

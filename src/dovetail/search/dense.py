@@ -15,11 +15,8 @@ import faiss
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Flags, Ints, Vectors
 from dovetail.catalog.files import mapped_array
-
-Vectors = npt.NDArray[np.float32]
-Places = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 # What its types do not tell: classes whose constructors it replaces for Python.
 _FAISS: Any = faiss
@@ -113,7 +110,7 @@ class Dense:
         elif exact:
             np.save(folder / _VECTORS_FILE, self.vectors(np.arange(self._index.ntotal)))
 
-    def vectors(self, places: Places) -> Vectors:
+    def vectors(self, places: Ints) -> Vectors:
         """The vectors at some places; what is no number in a damaged file becomes 0."""
         if self._whole is None:
             found: Vectors = self._index.reconstruct_batch(places)
@@ -122,7 +119,7 @@ class Dense:
 
     def nearest(
         self, vector: Vectors, count: int, allowed: Flags | None = None
-    ) -> tuple[Places, Vectors]:
+    ) -> tuple[Ints, Vectors]:
         """The places of the nearest vectors and their cosines, the nearest first, ties by place.
 
         Of allowed places alone, if given; few of them are all looked at.
@@ -137,7 +134,7 @@ class Dense:
             return self._best(vector, np.sort(places[places >= 0]), count)
         return self._nearest_whole(vector, count, allowed)
 
-    def _best(self, vector: Vectors, places: Places, count: int) -> tuple[Places, Vectors]:
+    def _best(self, vector: Vectors, places: Ints, count: int) -> tuple[Ints, Vectors]:
         """The nearest of some places, all of which are looked at."""
         cosines: Vectors = np.empty(0, np.float32)
         if len(places):
@@ -147,7 +144,7 @@ class Dense:
 
     def _nearest_whole(
         self, vector: Vectors, count: int, allowed: Flags | None
-    ) -> tuple[Places, Vectors]:
+    ) -> tuple[Ints, Vectors]:
         """The nearest as an index of whole vectors finds them."""
         total = self._index.ntotal
         wanted = min(count, total)
@@ -165,7 +162,7 @@ class Dense:
         order = np.lexsort((places, -cosines))[:wanted]
         return places[order], cosines[order]
 
-    def _search(self, vector: Vectors, count: int, allowed: Flags | None) -> tuple[Places, Vectors]:
+    def _search(self, vector: Vectors, count: int, allowed: Flags | None) -> tuple[Ints, Vectors]:
         """What FAISS finds among the allowed places, -1 for nothing more."""
         options = None
         if allowed is not None:

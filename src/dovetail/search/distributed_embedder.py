@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from dovetail.arrays import Vectors
 from dovetail.engines.workers import UNABLE, Workers
 from dovetail.errors import DovetailError
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder, Json, QuantizableEmbedder, Tick
-from dovetail.search.dense import Vectors
 
 TASK = "dovetail.search.distributed_embedder:embed_part"
 _VECTORS = "vectors.npy"

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from dovetail.arrays import Vectors
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table, TableId
 from dovetail.models.vectors import VectorStore
 from dovetail.ports import Embedder, QuantizableEmbedder
 from dovetail.search.composed_headers import ComposedHeaders, composed_headers
-from dovetail.search.dense import Vectors
 from dovetail.search.embedding_text import MARKDOWN, markdown_text, table_text
 from dovetail.search.headers import HeaderTexts, HeaderVectors, distinct, header_texts
 

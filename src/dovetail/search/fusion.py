@@ -15,15 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Flags, Float32s, Ints
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.query import QueryTerm
 from dovetail.search.top_tables import WeightedTerm, top_tables
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int32]
-Flags = npt.NDArray[np.bool_]
-Signals = Mapping[str, Floats]
+Signals = Mapping[str, Float32s]
 
 # The probability that a table is needed, by its score and by its distance from the best one's: a
 # logistic curve fitted on four corpora at once (leaving one out moves no constant by more than a
@@ -56,10 +54,10 @@ class Covered:
     `names` is the share of their own names that the query says.
     """
 
-    words: Floats
-    values: Floats
-    names: Floats
-    gain: Floats
+    words: Float32s
+    values: Float32s
+    names: Float32s
+    gain: Float32s
 
 
 class Coverage:
@@ -86,10 +84,10 @@ class Coverage:
             rankings = [np.where(allowed, ranking, np.float32(0)) for ranking in rankings]
         return [leading(ranking, pool) for ranking in rankings]
 
-    def _sum(self, terms: Sequence[tuple[float, QueryTerm]]) -> Floats:
+    def _sum(self, terms: Sequence[tuple[float, QueryTerm]]) -> Float32s:
         return _summed([(weight, term.tables, term.match) for weight, term in terms], self._count)
 
-    def _names(self) -> Floats:
+    def _names(self) -> Float32s:
         parts = [(1.0, term.tables, term.name_share) for _, term in self._words]
         return _summed(parts, self._count)
 
@@ -124,7 +122,7 @@ class Coverage:
         return Covered(single[0], single[1], single[2], gain)
 
 
-def _summed(parts: Sequence[tuple[float, Places, Floats]], count: int) -> Floats:
+def _summed(parts: Sequence[tuple[float, Places, Float32s]], count: int) -> Float32s:
     """For every table the sum of what the parts give it, each by its weight."""
     if not parts:
         return np.zeros(count, dtype=np.float32)
@@ -133,7 +131,7 @@ def _summed(parts: Sequence[tuple[float, Places, Floats]], count: int) -> Floats
     return np.bincount(tables, values, minlength=count).astype(np.float32)
 
 
-def leading(ranking: Floats, pool: int) -> Ints:
+def leading(ranking: Float32s, pool: int) -> Ints:
     """The best tables of a ranking of all tables, at most `pool` and none with a value of 0."""
     found = np.flatnonzero(ranking > 0)
     if len(found) <= pool:
@@ -155,7 +153,7 @@ def within_reach(signals: Signals, k: int, upper_bound: float) -> Ints:
 
     Two best tables count: with neighbours and without, since the latter stays first.
     """
-    total: Floats = np.asarray(sum(signals.values()), dtype=np.float32)
+    total: Float32s = np.asarray(sum(signals.values()), dtype=np.float32)
     alone = by_itself(signals)
     if len(total) <= k:
         return np.arange(len(total))
@@ -163,16 +161,16 @@ def within_reach(signals: Signals, k: int, upper_bound: float) -> Ints:
     return np.flatnonzero((total >= least) | (alone >= alone.max() - upper_bound))
 
 
-def by_itself(signals: Signals) -> Floats:
+def by_itself(signals: Signals) -> Float32s:
     """The scores without what other tables add to them."""
     others = ("neighbour", "alike")
     own = [signal for name, signal in signals.items() if name not in others]
     return np.asarray(sum(own), dtype=np.float32)
 
 
-def fuse(signals: Signals) -> Floats:
+def fuse(signals: Signals) -> Float32s:
     """The scores: the sum of the signals; the table that is best by itself stays first."""
-    total: Floats = np.asarray(sum(signals.values()), dtype=np.float32)
+    total: Float32s = np.asarray(sum(signals.values()), dtype=np.float32)
     alone = by_itself(signals)
     if len(total):
         first = int(np.argmax(alone))

@@ -10,9 +10,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Ints, Vectors
 from dovetail.catalog.files import mapped_array
 from dovetail.domain import Table
-from dovetail.search.dense import Places, Vectors, finite
+from dovetail.search.dense import finite
 from dovetail.search.embedding_text import header_text
 
 VECTORS, CODES = "headers.npy", "header_of.npy"
@@ -33,11 +34,11 @@ class HeaderVectors:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def of(self, columns: Places | slice) -> Vectors:
+    def of(self, columns: Ints | slice) -> Vectors:
         """A row for each of some columns; what is no number in a damaged file becomes 0."""
         return finite(self.vectors[self.codes[columns]])
 
-    def cosines(self, columns: Places, vector: Vectors) -> Vectors:
+    def cosines(self, columns: Ints, vector: Vectors) -> Vectors:
         """The cosine of each of some columns and a vector; 0 for those that are damaged."""
         with np.errstate(invalid="ignore"):
             found: Vectors = self.vectors[self.codes[columns]].astype(np.float32) @ vector

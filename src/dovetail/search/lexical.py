@@ -22,13 +22,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Float32s, Ints
 from dovetail.catalog.files import mapped_array
 from dovetail.domain import Table, TableId
 from dovetail.search.query import QueryTerm
 from dovetail.search.query_terms import query_words, stems
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 _IN_COLUMN, IN_COMMENT = 2 / 3, 1 / 2
 # Words of a table's comments that are searched, the first ones.
@@ -68,7 +66,7 @@ class Lexical:
     told: npt.NDArray[np.bool_]
     lengths: npt.NDArray[np.int32]
     documents: int | None = None
-    stored: tuple[Floats, Floats] | None = None
+    stored: tuple[Float32s, Float32s] | None = None
     learned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -185,31 +183,31 @@ class Lexical:
         return max(map(len, self.words), default=0)
 
     @cached_property
-    def _idf(self) -> Floats:
+    def _idf(self) -> Float32s:
         have = np.diff(self.starts)
         count = len(self.lengths) if self.documents is None else self.documents
         rare = np.log(1 + (count - have + 0.5) / (have + 0.5)) / math.log(count + 1)
         return np.minimum(rare, 1.0).astype(np.float32)
 
     @cached_property
-    def _match(self) -> Floats:
+    def _match(self) -> Float32s:
         """How well each table matches each of its words, by where the word stands."""
         if self.stored is not None:
             return self.stored[0]
         mean = float(self.lengths.mean()) if len(self.lengths) else 1.0
         softened = np.sqrt(1 - _LENGTH + _LENGTH * self.lengths / max(mean, 1e-9))
         place = np.where(self.named, 1.0, np.where(self.told, IN_COMMENT, _IN_COLUMN))
-        match: Floats = (place / softened[self.table]).astype(np.float32)
+        match: Float32s = (place / softened[self.table]).astype(np.float32)
         return match
 
     @cached_property
-    def _name_share(self) -> Floats:
+    def _name_share(self) -> Float32s:
         """Which part of its table's name a word is, by weight."""
         if self.stored is not None:
             return self.stored[1]
         idf = np.repeat(self._idf, np.diff(self.starts)) * self.named
         whole = np.bincount(self.table, idf, minlength=len(self.lengths))
-        share: Floats = (idf / np.maximum(whole[self.table], 1e-9)).astype(np.float32)
+        share: Float32s = (idf / np.maximum(whole[self.table], 1e-9)).astype(np.float32)
         return share
 
 

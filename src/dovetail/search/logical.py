@@ -13,15 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from dovetail.arrays import Flags, Ints
 from dovetail.domain import TableId
 from dovetail.families.family import Families, Role
 from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
-
-Places = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,7 @@ class LogicalTables:
     its own, since a year of tables joins by chance with whatever holds a few of the same values.
     """
 
-    stands: Places
+    stands: Ints
     copies: Flags
 
     @classmethod

@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Float32s, Ints
 from dovetail.catalog.files import mapped_array
 from dovetail.domain import JoinEdge, TableId
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 # Doubtful joins count by their score, a little; below this they do not.
 _DOUBTFUL = 0.05
@@ -31,7 +29,7 @@ class Neighbours:
 
     starts: Ints
     other: npt.NDArray[np.int32]
-    score: Floats
+    score: Float32s
 
     @classmethod
     def build(
@@ -95,14 +93,14 @@ class Neighbours:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def around(self, tables: Ints) -> tuple[Ints, Ints, Floats]:
+    def around(self, tables: Ints) -> tuple[Ints, Ints, Float32s]:
         """Where the neighbours of each table begin, then all neighbours and their scores."""
         counts = self.starts[tables + 1] - self.starts[tables]
         begins = np.cumsum(counts) - counts
         at = np.repeat(self.starts[tables] - begins, counts) + np.arange(int(counts.sum()))
         return begins, self.other[at].astype(np.int64), self.score[at]
 
-    def among(self, tables: Ints) -> Floats:
+    def among(self, tables: Ints) -> Float32s:
         """The scores between each two of some tables, as a matrix; 0 where none join."""
         found = np.zeros((len(tables), len(tables)), dtype=np.float32)
         if not len(tables):
@@ -115,7 +113,7 @@ class Neighbours:
         found[rows[inside], at[inside]] = scores[inside]
         return found
 
-    def paths(self, tables: Ints) -> Floats:
+    def paths(self, tables: Ints) -> Float32s:
         """The best product of scores along a path of up to four joins between each two tables.
 
         Such a path is two paths of two joins that end at the same table.
@@ -132,7 +130,7 @@ class Neighbours:
         np.maximum.at(reached, (rows, column), scores)
         return np.stack([(reached * one).max(axis=1) for one in reached])
 
-    def _step(self, rows: Ints, ends: Ints, scores: Floats) -> tuple[Ints, Ints, Floats]:
+    def _step(self, rows: Ints, ends: Ints, scores: Float32s) -> tuple[Ints, Ints, Float32s]:
         """One join on from the ends of some paths; each table is its own neighbour at 1."""
         begins, others, joined = self.around(ends)
         counts = np.diff(np.append(begins, len(others)))

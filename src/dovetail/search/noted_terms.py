@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from dovetail.arrays import Ints
 from dovetail.domain import TableId
 from dovetail.notes.notes import Definition, Notes
 from dovetail.search.embedding_text import spelled
@@ -20,14 +20,13 @@ from dovetail.search.query import QueryTerm
 from dovetail.search.query_terms import is_stop_word, query_words, stem
 
 _Words = tuple[str, ...]
-Places = npt.NDArray[np.int64]
 
 
 class NotedTerms:
     """The terms of questions over one catalog, with its notes."""
 
     def __init__(
-        self, notes: Notes, places: Mapping[TableId, int], stands: Places | None = None
+        self, notes: Notes, places: Mapping[TableId, int], stands: Ints | None = None
     ) -> None:
         """The numbers of tables are `places`; where families are ranked, `stands` has for each the
         number of the table that stands for it."""

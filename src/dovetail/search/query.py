@@ -13,11 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.search.dense import Vectors
+from dovetail.arrays import Float32s, Ints, Vectors
 from dovetail.search.question_spans import Span
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +31,17 @@ class QueryTerm:
     text: str
     weight: float
     tables: npt.NDArray[np.int32]
-    match: Floats
-    name_share: Floats
+    match: Float32s
+    name_share: Float32s
     expansions: tuple[tuple[str, float], ...] = ()
     note: str = ""
     defined: bool = False
 
-    def match_of(self, tables: Ints) -> Floats:
+    def match_of(self, tables: Ints) -> Float32s:
         """How well each of some tables matches; 0 for those that the term does not mean."""
         return self.look_up(tables)[0]
 
-    def look_up(self, tables: Ints) -> tuple[Floats, Floats]:
+    def look_up(self, tables: Ints) -> tuple[Float32s, Float32s]:
         """The match and the share of the name of each of some tables; 0 for others."""
         if not len(self.tables):
             nothing = np.zeros(len(tables), dtype=np.float32)

@@ -10,13 +10,14 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Float32s, Ints, Vectors
+from dovetail.arrays import spans as ranges
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.table_ids import SortedPlaces, TableIds
 from dovetail.domain import Candidate, Table, TableId
 from dovetail.errors import ModelError
 from dovetail.families.family import Families
 from dovetail.families.joins import LogicalJoinGraph
-from dovetail.joins.column_arrays import spans as ranges
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.known_edges import known_edges
 from dovetail.method_cache import method_cache
@@ -25,12 +26,10 @@ from dovetail.notes.marks import marked_families
 from dovetail.notes.notes import NO_NOTES, Notes
 from dovetail.ports import Embedder
 from dovetail.search.alike import alike, weights_for
-from dovetail.search.dense import Dense, Vectors
+from dovetail.search.dense import Dense
 from dovetail.search.embeddings import EmbedProgress
 from dovetail.search.fusion import (
     Coverage,
-    Floats,
-    Ints,
     Weights,
     by_itself,
     fuse,
@@ -254,7 +253,7 @@ class Searcher:
             for place in best.tolist()
         ]
 
-    def _signals(self, query: Query, weights: Weights, k: int) -> tuple[Ints, dict[str, Floats]]:
+    def _signals(self, query: Query, weights: Weights, k: int) -> tuple[Ints, dict[str, Float32s]]:
         """The tables that may be among the best `k`, and the signals of their scores."""
         cover = Coverage(query.terms, query.value_terms, len(self.catalog))
         leaders = cover.leaders(_POOL, self._allowed)
@@ -284,15 +283,15 @@ class Searcher:
             signals["alike"] = weights.alike * alike(vectors, by_itself(signals))
         return tables, signals
 
-    def _nearest(self, dense: Dense, vector: Vectors, count: int) -> tuple[Ints, Floats]:
+    def _nearest(self, dense: Dense, vector: Vectors, count: int) -> tuple[Ints, Float32s]:
         """The nearest of the tables that may be found, and their cosines; ties by place."""
         return dense.nearest(vector, count, self._allowed)
 
-    def _table_cosines(self, query: Query, tables: Ints) -> Floats:
+    def _table_cosines(self, query: Query, tables: Ints) -> Float32s:
         """The cosine of the query and each table's schema line."""
         if self._index.dense is None or query.vector is None or not len(tables):
             return np.zeros(len(tables), dtype=np.float32)
-        cosines: Floats = self._index.dense.vectors(tables) @ query.vector
+        cosines: Float32s = self._index.dense.vectors(tables) @ query.vector
         return cosines
 
     def usual_cosine(self, query: Query) -> float:
@@ -302,7 +301,7 @@ class Searcher:
         cosines = self._table_cosines(query, places[:: 1 + len(places) // _SAMPLED])
         return float(np.median(cosines)) if len(cosines) else 0.0
 
-    def _column_cosines(self, query: Query, tables: Ints) -> Floats:
+    def _column_cosines(self, query: Query, tables: Ints) -> Float32s:
         """The cosine of the query and each table's best header, at least 0."""
         if self._index.headers is None or query.vector is None or not len(tables):
             return np.zeros(len(tables), dtype=np.float32)
@@ -310,7 +309,7 @@ class Searcher:
         headers = self._index.headers.cosines(ranges(starts, ends), query.vector)
         cosines = np.append(headers, np.float32(0))
         best = np.maximum.reduceat(cosines, np.cumsum(ends - starts) - (ends - starts))
-        found: Floats = np.where(ends > starts, np.maximum(best, 0), np.float32(0))
+        found: Float32s = np.where(ends > starts, np.maximum(best, 0), np.float32(0))
         return found
 
     @property
@@ -337,11 +336,11 @@ class Searcher:
         for one, other, score in zip(*pairs, strict=True):
             yield ids[one], ids[other], score
 
-    def joined(self, tables: Sequence[TableId]) -> Floats:
+    def joined(self, tables: Sequence[TableId]) -> Float32s:
         """The score of the join between each two of some tables, as a matrix with 1 inside."""
         return self._index.joined.among(np.array([self.places[one] for one in tables], np.int64))
 
-    def joined_by_path(self, tables: Sequence[TableId]) -> Floats:
+    def joined_by_path(self, tables: Sequence[TableId]) -> Float32s:
         """How surely a path of up to four joins connects each two of some tables, as a matrix."""
         return self._index.joined.paths(np.array([self.places[one] for one in tables], np.int64))
 

@@ -13,12 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.joins.column_arrays import firsts
+from dovetail.arrays import Flags, Float32s, Ints, firsts
 from dovetail.search.query import QueryTerm
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
-Flags = npt.NDArray[np.bool_]
 
 # Sums of single precision may come out this much apart.
 _ROUNDING = 1e-5
@@ -40,9 +36,9 @@ class WeightedTerm:
         most = max(self.match * float(self.term.match.max()), 0.0)
         return most + float(self.term.name_share.max()) * self.name_share
 
-    def values(self, match: Floats, name_share: Floats) -> Floats:
+    def values(self, match: Float32s, name_share: Float32s) -> Float32s:
         """What the term adds, given how well it matches."""
-        found: Floats = np.float32(self.match) * match
+        found: Float32s = np.float32(self.match) * match
         return found + np.float32(self.name_share) * name_share if self.name_share else found
 
 

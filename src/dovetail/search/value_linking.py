@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dovetail.arrays import Ints, firsts, sorted_pairs
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.hashing import Comparison, Hashes, hash_values
-from dovetail.joins.column_arrays import firsts, sorted_pairs
 from dovetail.joins.value_index.postings import Postings
 from dovetail.phrases import cell_phrases
 from dovetail.search.logical import LogicalTables
@@ -25,7 +25,6 @@ from dovetail.search.query import QueryTerm, ValueLink
 from dovetail.search.question_spans import Span
 from dovetail.search.values import ValueIndex
 
-Ints = npt.NDArray[np.int64]
 _LookUp = Callable[[Sequence[str]], tuple[Ints, Ints]]
 
 _NOTHING: Ints = np.empty(0, dtype=np.int64)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from dovetail.arrays import Ints, sorted_pairs
 from dovetail.catalog.files import DAMAGE, ArrayFile, mapped_array
 from dovetail.catalog.layout import SEGMENTS
 from dovetail.catalog.reader import CatalogReader
@@ -26,10 +27,7 @@ from dovetail.catalog.segment import Segment
 from dovetail.engines.workers import UNABLE, Workers
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import sorted_pairs
 from dovetail.ports import Json, Tick
-
-Ints = npt.NDArray[np.int64]
 
 FOLDER = "values"
 _MADE_HERE = re.compile(r"\.?[0-9a-f]{20}-\d+(?:\.\d+)?")

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from dovetail.arrays import Floats
+
 Edges = Sequence[tuple[int, int, float]]
 
 # Rounds of label propagation and of springs; springs cost the square of a group's tables.

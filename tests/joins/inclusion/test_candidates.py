@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in
+from dovetail.arrays import Flags, Ints, found_in
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion import candidate_search, count_shared, grouping
 from dovetail.joins.inclusion.candidate_search import EachPair, no_bounds
 from dovetail.joins.inclusion.candidates import find_candidates

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 import dovetail
+from dovetail.arrays import Flags, found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Flags, found_in
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.candidates import find_candidates
 from dovetail.joins.keys import view_candidates
 from dovetail.joins.keys.view_candidates import SAME, KnownPairs, ViewSearch, WeighedCandidates

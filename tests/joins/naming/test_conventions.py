@@ -9,8 +9,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dovetail.arrays import Floats
 from dovetail.domain import TableId
-from dovetail.joins.column_arrays import ColumnArrays, Floats
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.naming.conventions import naming_conventions
 from dovetail.joins.naming.name_words import core, identifies, is_plural, naming_convention
 from tests.support.column_arrays import arrays_of

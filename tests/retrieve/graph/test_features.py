@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import dovetail
+from dovetail.arrays import Float32s
 from dovetail.retrieve.graph.belonging import Belonging
 from dovetail.retrieve.graph.features import FEATURES, features, newly_covered
 from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
-from dovetail.search.fusion import Floats
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from tests.support.scripted import HashEmbedder, write_shop
@@ -24,7 +24,7 @@ def drawn(seed: int) -> QueryMatch:
     rng = np.random.default_rng(seed)
     count, words, values = (int(n) for n in rng.integers((1, 0, 0), (7, 6, 4)))
 
-    def some(*shape: int) -> Floats:
+    def some(*shape: int) -> Float32s:
         return rng.random(shape).astype(np.float32)
 
     joins = np.where(some(count, count) < 0.5, some(count, count), 0)
@@ -90,7 +90,7 @@ def slowly(known: QueryMatch) -> list[list[float]]:
             found += weight[w] / total / len(equal) if one in equal else 0
         return found
 
-    def new(match: Floats, weights: list[float], one: int) -> float:
+    def new(match: Float32s, weights: list[float], one: int) -> float:
         found = 0.0
         for row, value in zip(match, weights, strict=True):
             before = max((float(row[better]) for better in range(one)), default=0.0)

@@ -13,12 +13,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from dovetail.arrays import Counts, Ints
 from dovetail.catalog.reader import CatalogReader, KeyView
 from dovetail.catalog.records import numbers
 from dovetail.catalog.segment import Segment
 from dovetail.errors import DovetailError
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Counts, Ints
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.distributed.shared_arrays import let_go_of_shared
 from dovetail.joins.row_hashes import RowReader
 from dovetail.ports import Json

@@ -14,10 +14,11 @@ from typing import Any, cast, overload
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Counts, Flags, Floats, Ints, spans
 from dovetail.catalog.reader import CatalogReader
 from dovetail.engines.workers import Done, Workers
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Counts, Flags, Floats, Ints, Values, spans
+from dovetail.joins.column_arrays import Values
 from dovetail.joins.distributed.column_values import ColumnValues, about
 from dovetail.joins.distributed.shared_arrays import write_shared
 from dovetail.joins.value_index.row_sample import mean_nats

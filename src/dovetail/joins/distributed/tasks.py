@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from dovetail.arrays import Ints
 from dovetail.engines.workers import UNABLE
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Ints
 from dovetail.joins.distributed.column_values import ColumnValues, rows_of, values_of
 from dovetail.joins.distributed.distributed_columns import PARTS
 from dovetail.joins.distributed.shared_arrays import opened_shared

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dovetail.arrays import Flags, found_in, sorted_distinct
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Flags, found_in, sorted_distinct
 
 # Bits of a value hash that say at a glance whether others can have it.
 _BITS = 22

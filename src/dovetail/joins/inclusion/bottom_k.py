@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Flags, Ints, firsts, spans
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Flags, Ints, firsts, spans
 from dovetail.joins.distributed.distributed_columns import DistributedColumns
 from dovetail.joins.inclusion.equal_sets import in_blocks
 

@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.joins.column_arrays import Flags, Ints, firsts, spans
+from dovetail.arrays import Flags, Ints, firsts, spans
 from dovetail.joins.inclusion.grouping import BLOCK, Groups, in_parts, products
 from dovetail.joins.naming.name_match import NameMatch
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints
+from dovetail.arrays import Flags, Ints
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.distributed.distributed_columns import DistributedColumns
 from dovetail.joins.inclusion.candidate_search import Bounds, CandidateSearch, no_bounds
 from dovetail.joins.inclusion.confinement import Confinement

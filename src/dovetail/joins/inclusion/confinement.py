@@ -13,8 +13,8 @@ from math import log
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
-from dovetail.joins.encoding import Encoded
+from dovetail.arrays import Encoded, Flags, Floats, Ints
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.naming.name_lookup import NameLookup
 
 # Tables that hold a value, on average, from which on the values of a column say nothing.

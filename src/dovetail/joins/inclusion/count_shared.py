@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Flags, Ints, found_in, sorted_distinct
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in, sorted_distinct
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.distributed.distributed_columns import DistributedColumns
 
 # Pairs from which on a column's are counted together with those of others, and the multiplications

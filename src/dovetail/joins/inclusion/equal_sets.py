@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.arrays import Ints
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Ints
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.distributed.distributed_columns import DistributedColumns
 
 # Values that are looked at together: a call per column would cost more than its values do.

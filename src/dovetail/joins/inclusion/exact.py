@@ -17,8 +17,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from dovetail.arrays import Flags, Ints, spans
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, spans
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.bottom_k import BucketSignatures, CandidateSupersets
 from dovetail.joins.inclusion.equal_sets import EqualSets, group_equal_sets
 from dovetail.joins.value_index.postings import Postings

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints
+from dovetail.arrays import Flags, Ints
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.candidate_search import BoundCheck
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.inclusion.count_shared import count_shared

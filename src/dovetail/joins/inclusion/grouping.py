@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.joins.column_arrays import Ints, spans
+from dovetail.arrays import Ints, spans
 
 Facts = TypeVar("Facts", bound=npt.NDArray[Any])
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from dovetail.arrays import Counts, Flags, Ints, sorted_distinct
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Counts, Flags, Ints, sorted_distinct
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.distributed.distributed_columns import DistributedColumns
 from dovetail.joins.inclusion.bottom_k import SketchIndex
 from dovetail.joins.inclusion.candidate_search import CandidateSearch

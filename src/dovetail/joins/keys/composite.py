@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dovetail.arrays import Encoded, Ints
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.column_arrays import ColumnArrays, Ints
-from dovetail.joins.encoding import Encoded
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.keys.row_checks import LEAST_SHARE, Part, RowChecks
 from dovetail.joins.keys.table_columns import HARDLY_ANY, TableColumns, probability

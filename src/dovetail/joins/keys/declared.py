@@ -16,11 +16,11 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.declared_keys import DeclaredKeys
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.column_arrays import found_in
 from dovetail.joins.edges import cardinality, in_order
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
 

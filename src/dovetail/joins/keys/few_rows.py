@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.arrays import Flags, Ints
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Flags, Ints
 from dovetail.joins.row_hashes import RowHashes, mixed_in
 
 # Rows up to which combinations are compared together, row by row.

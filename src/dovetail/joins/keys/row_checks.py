@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dovetail.arrays import Ints, sorted_distinct
 from dovetail.domain import TableId
-from dovetail.joins.column_arrays import Ints, sorted_distinct
 from dovetail.joins.keys.few_rows import FEW_ROWS, Combined
 from dovetail.joins.row_hashes import RowHashes, RowReader, combine_columns
 from dovetail.ports import Json

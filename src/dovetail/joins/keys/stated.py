@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, Table
-from dovetail.joins.column_arrays import found_in
 
 _KINDS = {(False, True): "n:1", (True, True): "1:1", (False, False): "n:m"}
 

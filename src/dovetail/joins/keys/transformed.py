@@ -14,10 +14,10 @@ from dataclasses import fields, replace
 
 import numpy as np
 
+from dovetail.arrays import Encoded, Flags, Ints, found_in, sorted_distinct
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, found_in, sorted_distinct
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.edges import edges_of
-from dovetail.joins.encoding import Encoded
 from dovetail.joins.keys.view_candidates import KnownPairs, ViewSearch, WeighedCandidates
 from dovetail.joins.keys.view_pairs import ViewPairs
 from dovetail.joins.keys.views import FAMILIES, LEAST_ROWS, FamilyViews, ViewedColumns, Views

@@ -11,13 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dovetail.joins.column_arrays import (
-    ColumnArrays,
-    Flags,
-    Floats,
-    Ints,
-    sorted_distinct,
-)
+from dovetail.arrays import Flags, Floats, Ints, sorted_distinct
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.candidate_search import EachPair
 from dovetail.joins.inclusion.candidates import Candidates, concatenate, find_candidates
 from dovetail.joins.inclusion.count_shared import count_shared

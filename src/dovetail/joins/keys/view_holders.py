@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dovetail.arrays import Flags, Floats, Ints, found_in, sorted_distinct
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Flags, Floats, Ints, found_in, sorted_distinct
 from dovetail.joins.distributed.distributed_columns import DistributedColumns, take
 from dovetail.joins.inclusion.bottom_k import SketchLookup, holders
 from dovetail.joins.keys.views import FamilyViews, Views

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.arrays import Flags, Floats, Ints, found_in, sorted_distinct, spans
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Flags, Floats, Ints, found_in, sorted_distinct, spans
 from dovetail.joins.keys.view_holders import ViewHolders
 from dovetail.joins.keys.views import FAMILIES, FamilyViews, Views
 from dovetail.joins.scoring.value_information import value_sparsity

@@ -11,18 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dovetail.arrays import Counts, Flags, Ints, sorted_distinct
 from dovetail.catalog.read_later import ReadLater
 from dovetail.catalog.reader import CatalogReader, KeyView
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import (
-    Chained,
-    ColumnArrays,
-    Counts,
-    Flags,
-    Ints,
-    Values,
-    sorted_distinct,
-)
+from dovetail.joins.column_arrays import Chained, ColumnArrays, Values
 from dovetail.joins.distributed.distributed_columns import (
     DistributedColumns,
     DistributedCounts,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Floats, Ints, spans
-from dovetail.joins.encoding import Encoded
+from dovetail.arrays import Encoded, Floats, Ints, spans
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.naming.name_words import core, identifies, is_plural, naming_convention
 
 

@@ -12,8 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Floats, Ints
-from dovetail.joins.encoding import Encoded, once
+from dovetail.arrays import Encoded, Floats, Ints, once
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.naming.markers import COPY_WORDS
 from dovetail.joins.naming.name_words import unqualified
 

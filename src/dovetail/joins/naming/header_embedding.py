@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Floats, Ints
-from dovetail.joins.encoding import Encoded
+from dovetail.arrays import Encoded, Floats, Ints
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.ports import Embedder
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")

@@ -7,7 +7,8 @@ from collections import Counter
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.joins.column_arrays import ColumnArrays, Floats, Ints
+from dovetail.arrays import Floats, Ints
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.naming.name_words import words
 
 # The most frequent words: each has a bit of its own.

@@ -9,8 +9,8 @@ from functools import cache, cached_property
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints
-from dovetail.joins.encoding import Encoded, encode_by
+from dovetail.arrays import Encoded, Flags, Ints, encode_by
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.naming.name_words import Words, core, entity, initials_of, word_likeness
 from dovetail.joins.naming.persons import PEOPLE_WORD, is_people, is_role
 

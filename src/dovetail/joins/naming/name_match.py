@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints, firsts, sorted_distinct
-from dovetail.joins.encoding import Encoded, encode_by
+from dovetail.arrays import Encoded, Flags, Ints, encode_by, firsts, sorted_distinct
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.naming.name_lookup import SimilarWords, asked_by, known_by
 from dovetail.joins.naming.name_words import Words, core, entity
 

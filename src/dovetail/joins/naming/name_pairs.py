@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.joins.column_arrays import Flags, Floats, Ints
+from dovetail.arrays import Flags, Floats, Ints
 from dovetail.joins.naming.name_words import (
     Words,
     head_places,

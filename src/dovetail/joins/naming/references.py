@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
-from dovetail.joins.encoding import Encoded, encode_by, once
+from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by, once
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.naming.name_pairs import NamePairs
 from dovetail.joins.naming.name_words import core, entity
 from dovetail.joins.naming.persons import ROLE, is_people, is_role

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.joins.column_arrays import ColumnArrays, Floats, Ints, firsts
+from dovetail.arrays import Floats, Ints, firsts
+from dovetail.joins.column_arrays import ColumnArrays
 
 # Pairs of tables up to which each has a place in an array, of 16 bytes.
 _DENSE = 1 << 25

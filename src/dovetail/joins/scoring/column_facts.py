@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats
-from dovetail.joins.encoding import Encoded
+from dovetail.arrays import Encoded, Flags, Floats
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.grouping import Groups
 from dovetail.joins.naming.name_words import counts, identifies
 from dovetail.joins.naming.references import References

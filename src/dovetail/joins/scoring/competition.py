@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints, sorted_distinct
-from dovetail.joins.encoding import Encoded
+from dovetail.arrays import Encoded, Flags, Floats, Ints, sorted_distinct
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.naming.name_words import entity, words
 from dovetail.joins.scoring.features import Features, ranks

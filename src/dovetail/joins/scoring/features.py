@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints
-from dovetail.joins.encoding import Encoded, once
+from dovetail.arrays import Encoded, Flags, Floats, Ints, once
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.naming.conventions import naming_conventions
 from dovetail.joins.naming.copies import Copies

@@ -20,7 +20,8 @@ from dataclasses import fields
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Ints
+from dovetail.arrays import Flags, Ints
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.candidates import concatenate, find_candidates
 from dovetail.joins.inclusion.confinement import confinement
 from dovetail.joins.inclusion.fresh_candidates import find_fresh_candidates

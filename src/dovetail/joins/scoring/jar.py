@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Floats, Ints, firsts
+from dovetail.arrays import Floats, Ints, firsts
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
 from dovetail.joins.naming.header_tokens import HeaderTokens

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dovetail.joins.column_arrays import Flags, Ints
-from dovetail.joins.encoding import Encoded
+from dovetail.arrays import Encoded, Flags, Ints
 
 
 class LatentDatabases:

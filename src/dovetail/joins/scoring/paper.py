@@ -7,7 +7,8 @@ compatible as their best pair.
 
 from __future__ import annotations
 
-from dovetail.joins.column_arrays import ColumnArrays, Floats, Ints
+from dovetail.arrays import Floats, Ints
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.inclusion.exact import pairs, pairs_of_fresh
 from dovetail.joins.naming.header_embedding import HeaderSimilarity

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.joins.column_arrays import Flags, Floats
+from dovetail.arrays import Flags, Floats
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
 from dovetail.joins.value_index.postings import Postings

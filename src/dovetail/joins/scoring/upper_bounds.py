@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dovetail.joins.column_arrays import Flags, Ints
+from dovetail.arrays import Flags, Ints
 from dovetail.joins.inclusion.grouping import Groups
 from dovetail.joins.scoring.column_facts import ColumnFacts
 from dovetail.joins.scoring.features import PairFeatures, local_logits

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats
+from dovetail.arrays import Flags, Floats
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.distributed.distributed_columns import DistributedColumns
 from dovetail.joins.scoring.weights import Weights
 from dovetail.joins.value_index.postings import Postings

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from dovetail.arrays import Flags, Ints, found_in, spans
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Flags, Ints, found_in, spans
 from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.signatures import BitWords, as_words
 

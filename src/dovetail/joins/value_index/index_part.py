@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.arrays import Ints, firsts
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Ints, firsts
 from dovetail.joins.value_index.index_segment import Columns, count_tables
 from dovetail.joins.value_index.signatures import Bitmaps
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Flags, Ints, firsts, sorted_distinct, spans
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Flags, Ints, firsts, sorted_distinct, spans
 from dovetail.joins.value_index.row_sample import RowSample
 from dovetail.joins.value_index.signatures import Bitmaps, Signatures
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Counts, Ints
 from dovetail.catalog.files import ArrayFile, mapped_array, one_of_each_mapping, release_pages
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Counts, Ints
 from dovetail.joins.value_index.index_part import IndexPart, index_part
 from dovetail.joins.value_index.index_segment import Columns, IndexSegment
 from dovetail.joins.value_index.row_sample import RowSample, sample_columns

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+from dovetail.arrays import Ints
 from dovetail.catalog.files import DAMAGE, mapped_array
 from dovetail.catalog.reader import CatalogReader
-from dovetail.joins.column_arrays import Ints
 from dovetail.joins.value_index.index_segment import IndexSegment
 
 _FOLDER = "numbers"

@@ -13,9 +13,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Flags, Floats, Ints, sorted_pairs, spans
 from dovetail.catalog.reader import CatalogReader
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, Flags, Floats, Ints, sorted_pairs, spans
+from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.value_index.containment import supersets_and_subsets
 from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.make_segment import make_segment

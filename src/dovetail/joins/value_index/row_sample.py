@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Counts, Floats, Ints
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Counts, Floats, Ints
 
 # Values sampled from a column.
 SAMPLE_SIZE = 32

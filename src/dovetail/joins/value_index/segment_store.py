@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.arrays import Ints, spans
 from dovetail.catalog.files import DAMAGE, release_pages
 from dovetail.catalog.reader import CatalogReader
-from dovetail.joins.column_arrays import Ints, spans
 from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.make_segment import make_segment
 from dovetail.joins.value_index.numbered_segments import keep_numbers, numbered_segments

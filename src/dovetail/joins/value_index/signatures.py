@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Flags, Ints
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import Flags, Ints
 
 # The smallest hashes of a column that its signature holds.
 _SMALLEST = 8

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from dovetail.arrays import Floats
+
 Pair = tuple[int, int]
 
 _NEVER = -float("inf")

@@ -21,10 +21,11 @@ from itertools import combinations, permutations
 
 import numpy as np
 
+from dovetail.arrays import Floats
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.ports import LLM
 from dovetail.prompts import read_prompt
-from dovetail.retrieve.baselines.connected import Floats, Pair, Problem, Weights
+from dovetail.retrieve.baselines.connected import Pair, Problem, Weights
 from dovetail.retrieve.baselines.mip import Limits, Solution, solve
 from dovetail.retrieve.baselines.prompting import strings_in
 from dovetail.retrieve.opening import SelectorContext

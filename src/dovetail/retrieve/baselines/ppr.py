@@ -14,13 +14,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Floats
 from dovetail.domain import Candidate, Chosen, TableSet
 from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.registry import factory_with
 from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.searcher import Searcher
 
-Floats = npt.NDArray[np.float64]
 _MOST_STEPS = 100
 _STILL = 1e-10
 

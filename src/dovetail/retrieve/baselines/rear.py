@@ -20,16 +20,14 @@ from importlib import import_module
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from dovetail.arrays import Floats
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import MissingExtraError
 from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.trace import Stage, clipped, cosine, require_positive, table_set
 from dovetail.search.embedding_text import table_text
 from dovetail.search.searcher import Searcher
-
-Floats = npt.NDArray[np.float64]
 
 
 class PairScorer(Protocol):

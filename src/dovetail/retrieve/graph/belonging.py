@@ -16,9 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
+from dovetail.arrays import Float32s
 from dovetail.domain import TableId
 from dovetail.method_cache import method_cache
-from dovetail.search.fusion import Floats
 from dovetail.search.searcher import Searcher
 
 # What a unit of each piece of evidence adds to the logit that two tables belong together. Fitted by
@@ -42,11 +42,11 @@ class Pairs:
     to itself at 1.
     """
 
-    joins: Floats
-    paths: Floats
-    apart: Floats
-    same_name: Floats
-    together: Floats
+    joins: Float32s
+    paths: Float32s
+    apart: Float32s
+    same_name: Float32s
+    together: Float32s
 
     def among(self, places: Sequence[int]) -> Pairs:
         """The same for some of the candidates."""
@@ -82,11 +82,11 @@ class Belonging:
         """Where a table is kept, as far as that may be used: at least what its name says."""
         return place_of(table) if self._use_sources else qualifier(table.name)
 
-    def _by_place(self, tables: Sequence[TableId]) -> Floats:
+    def _by_place(self, tables: Sequence[TableId]) -> Float32s:
         """What sources and schemas add to the logit of each two tables."""
         places = np.array([self._place(table) for table in tables])
         same, other = self._place_evidence
-        found: Floats = np.where(places[:, None] == places[None], same, other).astype(np.float32)
+        found: Float32s = np.where(places[:, None] == places[None], same, other).astype(np.float32)
         return found
 
     @cached_property
@@ -102,11 +102,13 @@ class Belonging:
         return math.log(_SAME_PLACE / chance), math.log((1 - _SAME_PLACE) / (1 - chance))
 
 
-def belonging(paths: Floats, apart: Floats, same_name: Floats, more: Floats | float = 0) -> Floats:
+def belonging(
+    paths: Float32s, apart: Float32s, same_name: Float32s, more: Float32s | float = 0
+) -> Float32s:
     """The probability that each two tables belong together; `more` adds to its logit."""
     logit = BIAS + more + WEIGHTS["path"] * paths
     logit = logit + WEIGHTS["spelling"] * apart + WEIGHTS["same_name"] * same_name
-    together: Floats = (1 / (1 + np.exp(-logit))).astype(np.float32)
+    together: Float32s = (1 / (1 + np.exp(-logit))).astype(np.float32)
     np.fill_diagonal(together, 1)
     return together
 

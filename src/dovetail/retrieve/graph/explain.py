@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.arrays import Float32s
 from dovetail.domain import TableId, TableSet
 from dovetail.ports import Json
 from dovetail.retrieve.column_relevance import by_relevance
@@ -23,7 +24,6 @@ from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.graph.set_features import PAIR_FEATURES, SET_FEATURES, SetInput
 from dovetail.retrieve.graph.set_scorer import SetScorer, shipped
 from dovetail.retrieve.trace import EXPLANATION
-from dovetail.search.fusion import Floats
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
@@ -95,7 +95,7 @@ def _rescored(
     given: SetInput,
     place: int,
     thing: str,
-    values: Floats,
+    values: Float32s,
     *,
     lacks_pairs: bool,
 ) -> float:
@@ -258,7 +258,7 @@ class _Words:
         return f"it holds {', '.join(map(repr, held))}" if held else "it holds none of the values"
 
     @property
-    def _held(self) -> Sequence[Floats]:
+    def _held(self) -> Sequence[Float32s]:
         match = self.scored.match
         return [] if match is None else list(match.values)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.arrays import Float32s
 from dovetail.retrieve.graph.query_match import QueryMatch
-from dovetail.search.fusion import Floats
 
 FEATURES = (
     "gap",
@@ -29,7 +29,7 @@ _STEEP, _RARE = 5, 5
 _LEAST_MATCH = 0.1
 
 
-def features(query: QueryMatch) -> Floats:
+def features(query: QueryMatch) -> Float32s:
     """A row for each candidate, a column for each of `FEATURES`."""
     shares = query.word_weights / max(1e-6, float(query.word_weights.sum()))
     terms = np.vstack([query.words, query.values])
@@ -37,7 +37,7 @@ def features(query: QueryMatch) -> Floats:
     group = _groups(weights, terms, query.joins)
     # A table that covers all that a question says leaves nothing for the neighbours of others.
     left = max(0.0, 1 - float((weights @ terms).max(initial=0)))
-    found: Floats = np.stack(
+    found: Float32s = np.stack(
         [
             query.scores - query.scores[0],
             np.log1p(_STEEP * newly_covered(query.word_weights, query.words)),
@@ -55,26 +55,26 @@ def features(query: QueryMatch) -> Floats:
     return found
 
 
-def newly_covered(weights: Floats, match: Floats) -> Floats:
+def newly_covered(weights: Float32s, match: Float32s) -> Float32s:
     """The weight of the terms that each candidate covers beyond all better ranked ones."""
     better = np.maximum.accumulate(match, axis=1)
     before = np.hstack([np.zeros((len(match), 1), dtype=match.dtype), better[:, :-1]])
-    covered: Floats = weights @ np.maximum(0, match - before)
+    covered: Float32s = weights @ np.maximum(0, match - before)
     return covered
 
 
-def _best(shares: Floats, match: Floats) -> Floats:
+def _best(shares: Float32s, match: Float32s) -> Float32s:
     """The share of the words for which no other candidate is a better match, ties divided."""
     best = (match >= match.max(axis=1, keepdims=True) - 1e-6) & (match > _LEAST_MATCH)
-    shared: Floats = shares @ (best / np.maximum(1, best.sum(axis=1, keepdims=True)))
+    shared: Float32s = shares @ (best / np.maximum(1, best.sum(axis=1, keepdims=True)))
     return shared
 
 
-def _groups(weights: Floats, terms: Floats, joins: Floats) -> Floats:
+def _groups(weights: Float32s, terms: Float32s, joins: Float32s) -> Float32s:
     """The share of the question that each candidate and those within two joins of it cover."""
     # A path of two joins is as sure as the weaker one.
     near = np.minimum(joins[:, :, None], joins[None]).max(axis=1)
     matched = terms.any(axis=1)
     reached = (terms[matched][:, None, :] * near[None]).max(axis=2, initial=0)
-    covered: Floats = weights[matched] @ reached
+    covered: Float32s = weights[matched] @ reached
     return covered

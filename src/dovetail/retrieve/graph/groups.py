@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.arrays import Float32s
 from dovetail.retrieve.graph.belonging import Pairs
 from dovetail.retrieve.graph.query_match import WHOLE_WORD, QueryMatch
-from dovetail.search.fusion import Floats
 
 # Below this probability of belonging together two candidates are of different groups. It is small,
 # since a table without rows joins nothing: tables that only seem apart must not be torn apart.
@@ -38,7 +38,7 @@ class Group:
     meant: bool
 
 
-def groups(probabilities: Floats, pairs: Pairs, query: QueryMatch) -> list[Group]:
+def groups(probabilities: Float32s, pairs: Pairs, query: QueryMatch) -> list[Group]:
     """The groups of the candidates, the likeliest first; ties as the candidates come."""
     ranked: list[int] = np.argsort(-probabilities, kind="stable").tolist()
     found = members(ranked, pairs.together)
@@ -57,7 +57,7 @@ def groups(probabilities: Floats, pairs: Pairs, query: QueryMatch) -> list[Group
     ]
 
 
-def members(order: Iterable[int], together: Floats) -> list[list[int]]:
+def members(order: Iterable[int], together: Float32s) -> list[list[int]]:
     """Candidates by group: each group is what belongs to the first candidate left in an order."""
     left = list(order)
     found = []
@@ -68,7 +68,7 @@ def members(order: Iterable[int], together: Floats) -> list[list[int]]:
     return found
 
 
-def _covered(query: QueryMatch, places: Sequence[int]) -> Floats:
+def _covered(query: QueryMatch, places: Sequence[int]) -> Float32s:
     """The weight of each word that some candidates cover, as shares of the question.
 
     A word in a column's name is covered in full: that another group has a table of that name adds
@@ -76,11 +76,11 @@ def _covered(query: QueryMatch, places: Sequence[int]) -> Floats:
     """
     shares = query.word_weights / max(1e-6, float(query.word_weights.sum()))
     words = np.minimum(1, query.covers[:, list(places)] / WHOLE_WORD)
-    found: Floats = shares * words.max(axis=1, initial=0)
+    found: Float32s = shares * words.max(axis=1, initial=0)
     return found
 
 
-def _needs_both(first: Floats, other: Floats) -> bool:
+def _needs_both(first: Float32s, other: Float32s) -> bool:
     """Whether each of two covers a part of the question that the other does not."""
     adds = np.maximum(0, other - first).sum()
     lacks = np.maximum(0, first - other).sum()

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from dovetail.arrays import Float32s
 from dovetail.domain import TableId
-from dovetail.search.fusion import Floats
 
 # A word in a table's name is covered in full.
 _NAMED = 1.0
@@ -33,7 +33,7 @@ def system_of(table: TableId) -> str:
 
 
 def stay_home(
-    chosen: Sequence[int], systems: Sequence[str], covers: Floats, probabilities: Floats
+    chosen: Sequence[int], systems: Sequence[str], covers: Float32s, probabilities: Float32s
 ) -> list[int]:
     """The chosen candidates without those of other systems that add nothing, in their order.
 
@@ -62,7 +62,7 @@ def stay_home(
 
 
 def apart(
-    places: Sequence[int], systems: Sequence[str], covers: Floats, probabilities: Floats
+    places: Sequence[int], systems: Sequence[str], covers: Float32s, probabilities: Float32s
 ) -> Iterator[tuple[list[int], float]]:
     """Candidates as sets that stay with a system each, and the share of probability of each."""
     left, whole = list(places), max(1e-9, float(probabilities[list(places)].sum()))

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dovetail.arrays import Float32s
 from dovetail.domain import Candidate, TableId
 from dovetail.joins.naming.name_words import identifies, unqualified
 from dovetail.method_cache import method_cache
-from dovetail.search.fusion import DEFAULT, Floats
+from dovetail.search.fusion import DEFAULT
 from dovetail.search.lexical import IN_COMMENT, comment_words
 from dovetail.search.query import Query, QueryTerm, ValueLink
 from dovetail.search.query_terms import query_words, stems
@@ -43,23 +44,23 @@ class QueryMatch:
     weigh. `joins` has the score of the join between each two candidates, each with itself at 1.
     """
 
-    scores: Floats
-    names: Floats  # the share of its own name that is said
-    columns: Floats  # the same of the column of which the most is said, keys left out
-    headers: Floats  # the cosine of its best header
-    gains: Floats  # what its neighbours cover beyond it, as a share of the mass
-    words: Floats
-    word_weights: Floats
+    scores: Float32s
+    names: Float32s  # the share of its own name that is said
+    columns: Float32s  # the same of the column of which the most is said, keys left out
+    headers: Float32s  # the cosine of its best header
+    gains: Float32s  # what its neighbours cover beyond it, as a share of the mass
+    words: Float32s
+    word_weights: Float32s
     mass: float
-    values: Floats
-    value_weights: Floats
-    plain: Floats  # of each value, how likely it is a plain word of speech that no name says
-    covers: Floats  # how far each covers each word, by a name or a value; numbers are left out
-    defined: Floats  # 1 for those that a person's notes say a word means
-    joins: Floats
-    dense: Floats  # the search's signals of each: by schema line,
-    held: Floats  # by linked values,
-    neighbours: Floats  # and by neighbours
+    values: Float32s
+    value_weights: Float32s
+    plain: Float32s  # of each value, how likely it is a plain word of speech that no name says
+    covers: Float32s  # how far each covers each word, by a name or a value; numbers are left out
+    defined: Float32s  # 1 for those that a person's notes say a word means
+    joins: Float32s
+    dense: Float32s  # the search's signals of each: by schema line,
+    held: Float32s  # by linked values,
+    neighbours: Float32s  # and by neighbours
 
     def among(self, places: Sequence[int]) -> QueryMatch:
         """The same for some of the candidates, the first of them still with the highest score."""
@@ -127,7 +128,7 @@ class QueryMatcher:
 
     def _match(
         self, terms: Sequence[QueryTerm], tables: Sequence[TableId]
-    ) -> tuple[Floats, Floats]:
+    ) -> tuple[Float32s, Float32s]:
         """How well each word matches each table, and the share of each one's best column."""
         meant: dict[str, list[tuple[int, float]]] = {}
         for row, term in enumerate(terms):
@@ -148,7 +149,7 @@ class QueryMatcher:
             columns[place] = max(_said(vocabulary.columns, said), default=0.0)
         return match, columns
 
-    def _held(self, links: Sequence[ValueLink], tables: Sequence[TableId]) -> Floats:
+    def _held(self, links: Sequence[ValueLink], tables: Sequence[TableId]) -> Float32s:
         """Which tables hold each linked value."""
         places = [self._searcher.places[table] for table in tables]
         held = np.zeros((len(links), len(tables)), dtype=np.float32)
@@ -178,7 +179,7 @@ class QueryMatcher:
         return _Vocabulary(level, tuple(plain))
 
 
-def _covers(query: Query, words: Floats, held: Floats) -> Floats:
+def _covers(query: Query, words: Float32s, held: Float32s) -> Float32s:
     """How far each candidate covers each word: by its names, or by a value that has the word."""
     found = words.copy()
     rows = {term.text: row for row, term in enumerate(query.terms)}
@@ -192,10 +193,10 @@ def _covers(query: Query, words: Floats, held: Floats) -> Floats:
     return found
 
 
-def _defined(terms: Sequence[QueryTerm], words: Floats) -> Floats:
+def _defined(terms: Sequence[QueryTerm], words: Float32s) -> Float32s:
     """Which candidates a defined term means."""
     rows = [row for row, term in enumerate(terms) if term.defined]
-    found: Floats = (words[rows].max(axis=0, initial=0) > 0).astype(np.float32)
+    found: Float32s = (words[rows].max(axis=0, initial=0) > 0).astype(np.float32)
     return found
 
 
@@ -209,7 +210,7 @@ def _inside_names(links: Sequence[ValueLink]) -> set[str]:
     }
 
 
-def _plain(links: Sequence[ValueLink], best: Mapping[str, float]) -> Floats:
+def _plain(links: Sequence[ValueLink], best: Mapping[str, float]) -> Float32s:
     """How far each linked value is a plain word that no name says, given the names' best match."""
     found = []
     for link in links:
@@ -229,17 +230,17 @@ def _said(columns: Sequence[Sequence[Weighted]], said: Mapping[str, float]) -> I
             yield found / sum(idf for _, idf in column)
 
 
-def _scores(candidates: Sequence[Candidate]) -> Floats:
+def _scores(candidates: Sequence[Candidate]) -> Float32s:
     """The scores of the search, of which the first is the highest."""
     scores = _floats([sum(one.signals.values()) for one in candidates])
     scores[0] = scores.max()
     return scores
 
 
-def _signal(candidates: Sequence[Candidate], name: str, weight: float) -> Floats:
+def _signal(candidates: Sequence[Candidate], name: str, weight: float) -> Float32s:
     """A signal of the search as it was before it was weighted."""
     return _floats([one.signals[name] / weight for one in candidates])
 
 
-def _floats(values: Sequence[float]) -> Floats:
+def _floats(values: Sequence[float]) -> Float32s:
     return np.array(values, dtype=np.float32)

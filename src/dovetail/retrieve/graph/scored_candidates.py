@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dovetail.arrays import Float32s
 from dovetail.domain import Candidate, TableId
 from dovetail.retrieve.graph.belonging import Pairs
 from dovetail.retrieve.graph.features import FEATURES
@@ -18,7 +19,6 @@ from dovetail.retrieve.graph.groups import Group, groups
 from dovetail.retrieve.graph.query_match import QueryMatch
 from dovetail.retrieve.graph.set_features import SetInput
 from dovetail.retrieve.graph.set_scorer import SetScorer
-from dovetail.search.fusion import Floats
 
 # What a unit of each feature adds to the logit, the log-odds that a candidate is needed. Fitted by
 # logistic regression on the 2,884 questions of MMQA over databases that are not in Spider's dev
@@ -50,15 +50,15 @@ class ScoredCandidates:
     """
 
     candidates: Sequence[Candidate]
-    features: Floats
-    probabilities: Floats
+    features: Float32s
+    probabilities: Float32s
     match: QueryMatch | None = None
     pairs: Pairs | None = None
     given: SetInput | None = None
     groups: tuple[Group, ...] = ()
 
     @property
-    def first(self) -> Floats:
+    def first(self) -> Float32s:
         """The first probability of each candidate, by itself."""
         return predict(self.features)
 
@@ -87,8 +87,8 @@ class ScoredCandidates:
         return dict(zip(self.tables, self.probabilities.tolist(), strict=True))
 
 
-def predict(rows: Floats, coefficients: Sequence[float] = COEFFICIENTS) -> Floats:
+def predict(rows: Float32s, coefficients: Sequence[float] = COEFFICIENTS) -> Float32s:
     """The probability that each candidate is needed, from its row of features."""
     logit = rows @ np.array(coefficients[:-1]) + coefficients[-1]
-    probabilities: Floats = (1 / (1 + np.exp(-logit))).astype(np.float32)
+    probabilities: Float32s = (1 / (1 + np.exp(-logit))).astype(np.float32)
     return probabilities

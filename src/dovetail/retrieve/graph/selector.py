@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dovetail.arrays import Float32s
 from dovetail.domain import (
     NEAREST,
     NOTHING_FITS,
@@ -50,7 +51,6 @@ from dovetail.retrieve.graph.word_meaning import WordMeaning
 from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.registry import factory_with
 from dovetail.retrieve.trace import Stage, require_positive, table_set
-from dovetail.search.fusion import Floats
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 
@@ -68,7 +68,7 @@ def cut(breadth: float) -> float:
     return (1 - breadth) ** 2
 
 
-def pick(probabilities: Floats, breadth: float) -> list[int]:
+def pick(probabilities: Float32s, breadth: float) -> list[int]:
     """The places of the candidates above the cut, the most probable first, ties as they come.
 
     >>> pick(np.array([0.4, 0.8, 0.1]), breadth=0.5)
@@ -79,7 +79,7 @@ def pick(probabilities: Floats, breadth: float) -> list[int]:
     return [place for place in order if probabilities[place] >= least]
 
 
-def confidence(chosen: Sequence[float], probabilities: Floats) -> float:
+def confidence(chosen: Sequence[float], probabilities: Float32s) -> float:
     """The expected F1 of a set, from the probabilities of its tables and of all candidates.
 
     F1 is twice the number of right tables, over the number chosen and the number needed; the
@@ -329,6 +329,6 @@ def open_graph(context: SelectorContext, argument: str = "") -> GraphRetriever:
     )
 
 
-def _named(row: Floats) -> dict[str, float]:
+def _named(row: Float32s) -> dict[str, float]:
     named = {name: round(value, 4) for name, value in zip(FEATURES, row.tolist(), strict=True)}
     return named | {former: named[name] for name, former in _FORMER_NAMES.items()}

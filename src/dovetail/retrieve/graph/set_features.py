@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.arrays import Float32s
 from dovetail.retrieve.graph.belonging import Pairs
 from dovetail.retrieve.graph.features import FEATURES, features
 from dovetail.retrieve.graph.query_match import QueryMatch
-from dovetail.search.fusion import Floats
 
 SET_FEATURES = (
     *FEATURES,
@@ -39,11 +39,11 @@ PAIR_FEATURES = ("join", "path", "together", "same_name", "adds", "lacks")
 class SetInput:
     """The input of the set scorer: a row per candidate, and a matrix per feature of two."""
 
-    rows: Floats  # by candidate and by SET_FEATURES
-    pairs: Floats  # by two candidates and by PAIR_FEATURES
+    rows: Float32s  # by candidate and by SET_FEATURES
+    pairs: Float32s  # by two candidates and by PAIR_FEATURES
 
 
-def set_input(query: QueryMatch, pairs: Pairs, first: Floats) -> SetInput:
+def set_input(query: QueryMatch, pairs: Pairs, first: Float32s) -> SetInput:
     """What the set scorer sees of some candidates; `first` are their first probabilities."""
     shares = query.word_weights / max(1e-6, float(query.word_weights.sum()))
     terms = np.vstack([query.words, query.values])

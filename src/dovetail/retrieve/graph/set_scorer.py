@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dovetail.arrays import Float32s
 from dovetail.retrieve.graph.set_features import PAIR_FEATURES, SET_FEATURES, SetInput
-from dovetail.search.fusion import Floats
 
 FILE = "set_scorer.json"
 
@@ -28,11 +28,11 @@ FILE = "set_scorer.json"
 class Linear:
     """A linear map: a row of weights for each input, and what is added."""
 
-    weights: Floats
-    bias: Floats
+    weights: Float32s
+    bias: Float32s
 
-    def __call__(self, values: Floats) -> Floats:
-        found: Floats = values @ self.weights + self.bias
+    def __call__(self, values: Float32s) -> Float32s:
+        found: Float32s = values @ self.weights + self.bias
         return found
 
 
@@ -47,7 +47,7 @@ class Attention:
     pair: Linear
     mix: Linear
 
-    def __call__(self, hidden: Floats, pairs: Floats) -> Floats:
+    def __call__(self, hidden: Float32s, pairs: Float32s) -> Float32s:
         query, key, value = (
             part(hidden).reshape(len(hidden), self.heads, -1).transpose(1, 0, 2)
             for part in (self.query, self.key, self.value)
@@ -57,7 +57,7 @@ class Attention:
         weights = np.exp(scores - scores.max(axis=2, keepdims=True))
         weights /= weights.sum(axis=2, keepdims=True)
         heard = (weights @ value).transpose(1, 0, 2).reshape(len(hidden), -1)
-        found: Floats = np.maximum(0, self.mix(np.hstack([hidden, heard]))) + hidden
+        found: Float32s = np.maximum(0, self.mix(np.hstack([hidden, heard]))) + hidden
         return found
 
 
@@ -70,12 +70,12 @@ class Network:
     last: Linear
     direct: Linear
 
-    def logits(self, rows: Floats, pairs: Floats) -> Floats:
+    def logits(self, rows: Float32s, pairs: Float32s) -> Float32s:
         """The logit of each candidate, from standardised features."""
-        hidden: Floats = np.maximum(0, self.first(rows))
+        hidden: Float32s = np.maximum(0, self.first(rows))
         for layer in self.layers:
             hidden = layer(hidden, pairs)
-        found: Floats = (self.last(hidden) + self.direct(rows))[:, 0]
+        found: Float32s = (self.last(hidden) + self.direct(rows))[:, 0]
         return found
 
 
@@ -83,15 +83,15 @@ class Network:
 class SetScorer:
     """The networks, and the mean and spread that features are standardised by."""
 
-    mean: Floats
-    spread: Floats
+    mean: Float32s
+    spread: Float32s
     networks: tuple[Network, ...]
 
-    def probabilities(self, given: SetInput) -> Floats:
+    def probabilities(self, given: SetInput) -> Float32s:
         """The probability that each candidate is needed: the mean of the networks' votes."""
         rows = (given.rows - self.mean) / self.spread
         votes = [1 / (1 + np.exp(-net.logits(rows, given.pairs))) for net in self.networks]
-        found: Floats = np.mean(votes, axis=0).astype(np.float32)
+        found: Float32s = np.mean(votes, axis=0).astype(np.float32)
         return found
 
     @classmethod

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dovetail.arrays import Vectors
 from dovetail.domain import TableId
-from dovetail.search.dense import Vectors
 from dovetail.search.embedding_text import spelled
 from dovetail.search.searcher import Searcher
 
