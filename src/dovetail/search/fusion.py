@@ -18,7 +18,6 @@ import numpy.typing as npt
 from dovetail.arrays import Flags, Float32s, Ints
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.query import QueryTerm
-from dovetail.search.top_tables import WeightedTerm, top_tables
 
 Places = npt.NDArray[np.int32]
 Signals = Mapping[str, Float32s]
@@ -27,8 +26,6 @@ Signals = Mapping[str, Float32s]
 # logistic curve fitted on four corpora at once (leaving one out moves no constant by more than a
 # tenth).
 _BY_SCORE, _BY_DISTANCE, _OFFSET = 1.8, 3.6, -2.2
-# Tables up to which a sum for each of them is the quickest way to those that lead.
-_MOST_SUMMED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +67,8 @@ class Coverage:
         self._words, self._values = weighted[: len(words)], weighted[len(words) :]
         self._count = count
 
-    def leaders(self, pool: int, allowed: Flags | None, most: int = _MOST_SUMMED) -> list[Ints]:
-        """The allowed tables that cover the words best, and those that cover the values best.
-
-        In a catalog of more than `most` tables they come by way of the rarest terms.
-        """
-        if self._count > most:
-            words = [WeightedTerm(term, weight, 1.0) for weight, term in self._words]
-            values = [WeightedTerm(term, weight, 0.0) for weight, term in self._values]
-            return [top_tables(each, pool, self._count, allowed) for each in (words, values)]
+    def leaders(self, pool: int, allowed: Flags | None) -> list[Ints]:
+        """The allowed tables that cover the words best, and those that cover the values best."""
         rankings = [self._sum(self._words) + self._names(), self._sum(self._values)]
         if allowed is not None:
             rankings = [np.where(allowed, ranking, np.float32(0)) for ranking in rankings]
