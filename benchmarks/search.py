@@ -97,7 +97,7 @@ def make(count: int, path: Path) -> None:
     step("values indexed")
     lexical = Lexical.build(lake.tables(), {})
     step("words indexed")
-    dense = Dense.build(lines)
+    dense = Dense(lines)
     step("vectors indexed")
     clones = Index(lexical, lake.neighbours(index.joined), values, dense, headers)
     save_index(clones, catalog, IndexInputs(embedder))

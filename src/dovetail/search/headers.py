@@ -13,7 +13,6 @@ import numpy.typing as npt
 from dovetail.arrays import Ints, Vectors
 from dovetail.catalog.files import mapped_array
 from dovetail.domain import Table
-from dovetail.search.dense import finite
 from dovetail.search.embedding_text import header_text
 
 VECTORS, CODES = "headers.npy", "header_of.npy"
@@ -36,7 +35,8 @@ class HeaderVectors:
 
     def of(self, columns: Ints | slice) -> Vectors:
         """A row for each of some columns; what is no number in a damaged file becomes 0."""
-        return finite(self.vectors[self.codes[columns]])
+        found: Vectors = self.vectors[self.codes[columns]].astype(np.float32)
+        return np.nan_to_num(found, copy=False, posinf=0.0, neginf=0.0)
 
     def cosines(self, columns: Ints, vector: Vectors) -> Vectors:
         """The cosine of each of some columns and a vector; 0 for those that are damaged."""

@@ -178,7 +178,7 @@ def make_index(
         lexical=learned_words(Lexical.build(tables, inputs.purposes), tables, edges),
         joined=Neighbours.build(places, edges, name_links(tables)),
         values=ValueIndex.of(catalog, workers),
-        dense=Dense.build(embeddings.tables) if embeddings else None,
+        dense=Dense(embeddings.tables) if embeddings else None,
         headers=embeddings.headers if embeddings else None,
     )
 

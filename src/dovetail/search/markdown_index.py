@@ -25,7 +25,7 @@ class MarkdownIndex:
         tables, purposes = searcher.tables, searcher.purposes
         texts = [markdown_text(table, purposes.get(table.id, "")) for table in tables]
         store = VectorStore(searcher.catalog.folder / FOLDER, searcher.embedder)
-        self._dense = Dense.build(store.documents(texts))
+        self._dense = Dense(store.documents(texts))
         self._ids = [table.id for table in tables]
         self._searcher = searcher
 

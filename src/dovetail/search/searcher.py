@@ -391,7 +391,7 @@ class Searcher:
     def _columns(self) -> Dense:
         if self._index.headers is None:
             raise ModelError(NO_EMBEDDER)
-        return Dense.build(self._index.headers.of(slice(None)))
+        return Dense(self._index.headers.of(slice(None)))
 
 
 def _embedded(embedder: Embedder | None, question: str) -> Vectors:
