@@ -19,7 +19,7 @@ import pytest
 import dovetail
 from dovetail import Progress, Settings
 from dovetail.catalog.writer import writing
-from dovetail.errors import CatalogError, LockedError
+from dovetail.errors import CatalogError, LockedError, NotFoundError
 from tests.support.contents import contents
 
 # Enough tables for several jobs, and so for several segments; small, for there are many runs.
@@ -123,28 +123,61 @@ def kill_again_and_again(folder: Path, kills: int, seed: int) -> None:
 
 
 @pytest.mark.slow
-def test_killed_before_any_change_to_its_files_the_catalog_is_old_or_new(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", [False, True], ids=["update", "first"])
+def test_killed_before_any_change_to_its_files_the_catalog_is_old_or_new(
+    tmp_path: Path, first: bool
+) -> None:
     lake, into = tmp_path / "lake", tmp_path / "catalog"
     write_lake(lake, 2, tables=12)
-    old = contents(dovetail.build(f"lake={lake}", into=into))
+    old = None if first else state(dovetail.build(f"lake={lake}", into=into, settings=WORDS))
     write_lake(lake, 3, tables=12)
-    new = scratch(lake, tmp_path / "scratch")
+    new = state(dovetail.build(f"lake={lake}", into=tmp_path / "scratch", settings=WORDS))
+    killed = copied_before_each_change(tmp_path, f"lake={lake}", into)
+    found = [state_at(path) for path in killed]
+    turn = found.index(new)
+    assert found == [old] * turn + [new] * (len(found) - turn)
+    for path in killed[::8]:
+        dovetail.build(f"lake={lake}", into=path, settings=WORDS)
+        assert state_at(path) == new
+        assert list((path / "staging").iterdir()) == []
+
+
+WORDS = Settings(embedder="none")
+
+
+def state(catalog: dovetail.Catalog) -> dict[str, Any]:
+    """All that a catalog answers with: tables, values, joins, families and search."""
+    return {
+        "contents": contents(catalog),
+        "joins": [edge.to_dict() for edge in catalog.joins(least=-1)],
+        "families": catalog.families().to_list(),
+        "search": [
+            repr(one)
+            for question in ("id of t05", "which word is v3")
+            for one in catalog.search(question)
+        ],
+    }
+
+
+def state_at(path: Path) -> dict[str, Any] | None:
+    try:
+        return state(dovetail.open(path, WORDS))
+    except NotFoundError:
+        return None
+
+
+def copied_before_each_change(folder: Path, source: str, into: Path) -> list[Path]:
+    """A catalog as a kill before each change to its files would leave it, in order."""
     done = subprocess.run(
-        [sys.executable, "-c", COPIED_BEFORE, lake, into, tmp_path / "killed"],
+        [sys.executable, "-c", COPIED_BEFORE, source, into, folder / "killed"],
         capture_output=True,
         text=True,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    killed = sorted((tmp_path / "killed").iterdir(), key=lambda path: int(path.name))
+    killed = sorted((folder / "killed").iterdir(), key=lambda path: int(path.name))
     assert len(killed) == int(done.stdout) > 30
-    found = [contents(dovetail.open(path)) for path in killed]
-    turn = found.index(new)
-    assert found == [old] * turn + [new] * (len(found) - turn)
-    for path in killed[::4]:
-        dovetail.build(f"lake={lake}", into=path)
-        assert contents(dovetail.open(path)) == new
-        assert list((path / "staging").iterdir()) == []
+    return killed
 
 
 # What a kill leaves is what is on disk at that instant, so a copy made just before each change is
@@ -152,14 +185,17 @@ def test_killed_before_any_change_to_its_files_the_catalog_is_old_or_new(tmp_pat
 COPIED_BEFORE = """
 import os, shutil, sys
 import dovetail.offline.pipeline
-lake, into, killed = sys.argv[1:]
-changes = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate"}
+source, into, killed = sys.argv[1:]
+changes = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.link"}
 number, copying = 0, False
 
 def copy():
     global number, copying
     number, copying = number + 1, True
-    shutil.copytree(into, os.path.join(killed, str(number)))
+    if os.path.isdir(into):
+        shutil.copytree(into, os.path.join(killed, str(number)))
+    else:
+        os.mkdir(os.path.join(killed, str(number)))
     copying = False
 
 def hook(event, arguments):
@@ -171,31 +207,43 @@ def hook(event, arguments):
 
 os.mkdir(killed)
 sys.addaudithook(hook)
-dovetail.offline.pipeline.update([f"lake={lake}"], into=into)
+settings = dovetail.Settings(embedder="none", workers=1)
+dovetail.offline.pipeline.update([source], into=into, settings=settings)
 copy()
 print(number)
 """
 
 
-@pytest.mark.slow
 def test_what_a_killed_run_finished_is_not_read_again(tmp_path: Path) -> None:
     lake, into = tmp_path / "lake", tmp_path / "catalog"
     write_lake(lake, 2)
     before = contents(dovetail.build(f"lake={lake}", into=into))
-    kept = set((into / "segments").iterdir())
     write_lake(lake, 3)
-    # Three in four are to be read, in three jobs, the last of which takes longest.
-    rows = "".join(f"{row},{row},x{row}\n" for row in range(500_000))
-    (lake / "t31.csv").write_text("id,number,word\n" + rows)
-    with index(lake, into) as run:
-        while len(set((into / "segments").iterdir()) - kept) < 2:
-            assert run.poll() is None
-            time.sleep(0.002)
-        run.kill()
+    # Three in four are to be read, in three jobs.
+    run = [sys.executable, "-c", KILLED_AT_THE_THIRD_SEGMENT, f"lake={lake}", into]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
     assert contents(dovetail.open(into)) == before
     last_job = {f"lake::t{table}" for table in range(22, TABLES) if table % 4}
     assert reading(lake, into) == last_job
     assert contents(dovetail.open(into)) == scratch(lake, tmp_path / "scratch")
+
+
+KILLED_AT_THE_THIRD_SEGMENT = """
+import os, signal, sys
+import dovetail
+from dovetail.catalog.writer import CatalogWriter
+adopt, adopted = CatalogWriter.adopt, []
+
+def counted(writer, staged, name):
+    if len(adopted) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    adopted.append(name)
+    return adopt(writer, staged, name)
+
+CatalogWriter.adopt = counted
+dovetail.build(sys.argv[1], into=sys.argv[2], settings=dovetail.Settings(workers=1))
+"""
 
 
 def test_orphaned_workers_end(tmp_path: Path) -> None:

@@ -211,7 +211,7 @@ class CatalogWriter:
 def _refuse_foreign(path: Path) -> None:
     """Keep out of folders that are somebody else's: what a catalog does not need, it removes."""
     present = {entry.name for entry in path.iterdir() if not entry.name.startswith(".")}
-    made_here = {LOCK, SEGMENTS, GENERATIONS, STAGING, MEMORY}
+    made_here = {LOCK, SEGMENTS, GENERATIONS, STAGING, MEMORY, f"{FILE}.new"}
     if FILE not in present and not present <= made_here:
         raise CatalogError(f"{path} holds other files and no catalog; choose a new folder for it")
 
