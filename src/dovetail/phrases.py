@@ -3,7 +3,7 @@
 They let a question's `new york` match the cell `New York`. A cell of few words is a phrase; longer
 cells are prose, which no question quotes whole. Words inside cells were tried as well, and found no
 table that whole cells did not. Text that begins and ends with a digit (numbers, dates, codes) is
-no phrase: it is looked up as it is written, by its value hash.
+looked up as it is written: its value hash stands in place of a phrase.
 """
 
 from __future__ import annotations

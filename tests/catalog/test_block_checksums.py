@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from pathlib import Path
 
@@ -13,10 +12,9 @@ from hypothesis import strategies as st
 
 import dovetail
 from dovetail.catalog.block_checksums import BLOCK, BlockChecksums, CheckedBlocks, blocks_of
-from dovetail.catalog.manifest import VERSION
 from dovetail.catalog.segment import CHECKSUMS_FILE, Segment
 from dovetail.errors import DamagedError
-from tests.support.files import edit_manifest, one, put, rewrite, update
+from tests.support.files import one, put, rewrite, update
 
 PIECES = st.lists(st.binary(max_size=40), max_size=12)
 
@@ -103,40 +101,3 @@ def test_damaged_checksums_are_refused(tall: Path) -> None:
     catalog = dovetail.open(tall)
     with pytest.raises(DamagedError, match=r"checksums.npy is damaged: its checksum"):
         catalog.hashes(catalog.ids[0], 0)
-
-
-def as_before(folder: Path) -> None:
-    """Make the catalog one of the format before, with a checksum for each file as a whole."""
-    (segment,) = (folder / "segments").iterdir()
-    about = json.loads((segment / "segment.json").read_text())
-    del about["files"][CHECKSUMS_FILE]
-    (segment / CHECKSUMS_FILE).unlink()
-    for name, said in about["files"].items():
-        said["crc32"] = zlib.crc32((segment / name).read_bytes()[128:])
-    (segment / "segment.json").write_text(json.dumps(about))
-    edit_manifest(folder, version=VERSION - 1, segments={segment.name: about["files"]})
-
-
-def test_a_catalog_of_the_format_before_is_read_and_updated(tall: Path, tmp_path: Path) -> None:
-    catalog = dovetail.open(tall)
-    expected = [catalog.hashes(table, 0).tolist() for table in catalog.ids]
-    as_before(tall)
-    catalog = dovetail.open(tall)
-    assert [catalog.hashes(table, 0).tolist() for table in catalog.ids] == expected
-    put(tmp_path / "lake" / "more.csv", "code\nb\nc\n")
-    report = update(into=tall)
-    assert [table.name for table in report.added] == ["more"]
-    catalog = dovetail.open(tall)
-    kept = [table for table in catalog.ids if table.name != "more"]
-    assert [catalog.hashes(table, 0).tolist() for table in kept] == expected
-    files = catalog.manifest.segments.values()
-    assert sorted(CHECKSUMS_FILE in said for said in files) == [False, True]
-
-
-def test_a_damaged_file_of_the_format_before_is_refused(tall: Path) -> None:
-    as_before(tall)
-    rewrite(one(tall, "hashes.npy"), lambda b: b[:200] + bytes([b[200] ^ 1]) + b[201:])
-    catalog = dovetail.open(tall)
-    for table in catalog.ids:
-        with pytest.raises(DamagedError, match=r"hashes.npy is damaged: its checksum"):
-            catalog.hashes(table, 0)

@@ -11,21 +11,26 @@ import pytest
 
 import dovetail
 from dovetail.catalog.reader import CatalogReader
+from dovetail.hashing import Comparison
 from dovetail.phrases import cell_phrases
 from dovetail.search import values
+from dovetail.search.value_linking import readings
 from dovetail.search.values import FOLDER, ValueIndex, forget_others
 
 TOWNS = ["Riverside", "New York", "São Paulo", "Lake Forest", "Oslo", "Bern", "York"]
 
 
-def look(catalog: CatalogReader, phrase: int) -> list[int]:
-    """The columns that hold a phrase, slowly."""
-    vectors = catalog.phrases(list(range(len(catalog.records.columns))))
-    return [number for number, vector in enumerate(vectors) if phrase in vector.tolist()]
+def look(catalog: CatalogReader, value: int) -> list[int]:
+    """The columns that hold a phrase, or a value that is none, slowly."""
+    every = list(range(len(catalog.records.columns)))
+    pairs = zip(catalog.phrases(every), *catalog.value_hashes(every)[:1], strict=True)
+    return [n for n, both in enumerate(pairs) if any(value in each.tolist() for each in both)]
 
 
 def check(catalog: CatalogReader) -> None:
-    asked = cell_phrases([*TOWNS, "x3", "nowhere"])
+    comparison = Comparison(catalog.manifest.profile["comparison"])
+    numbers = [hashes for _, hashes in readings(["3", "2024-05-01"], comparison)]
+    asked = np.concatenate([cell_phrases([*TOWNS, "x3", "nowhere"]), *numbers])
     places, columns = ValueIndex.of(catalog).columns_holding(asked)
     found = [columns[places == place].tolist() for place in range(len(asked))]
     assert found == [look(catalog, int(phrase)) for phrase in asked]
@@ -33,8 +38,10 @@ def check(catalog: CatalogReader) -> None:
 
 
 def write(folder: Path, name: str, drawn: random.Random) -> None:
-    rows = [f"{n},{drawn.choice(TOWNS)},x{drawn.randrange(9)}" for n in range(40)]
-    (folder / f"{name}.csv").write_text("\n".join(["id,town,code", *rows]) + "\n", "utf-8")
+    rows = [
+        f"{n},{drawn.choice(TOWNS)},x{drawn.randrange(9)},2024-05-0{n % 9 + 1}" for n in range(40)
+    ]
+    (folder / f"{name}.csv").write_text("\n".join(["id,town,code,day", *rows]) + "\n", "utf-8")
 
 
 def test_equal_to_a_look_through_every_column_across_updates(tmp_path: Path) -> None:

@@ -16,9 +16,7 @@ from dovetail.ports import Json, SourceSpec
 
 FILE = "manifest.json"
 FORMAT = "dovetail catalog"
-VERSION = 3
-# Formats that are read; a catalog is written in the newest. The second checks whole files.
-_READ = (2, VERSION)
+VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise DamagedError(f"{path} is damaged: {error}; remove {folder} and index again") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DamagedError(f"{path} is not a dovetail catalog; choose another folder")
-    if content.get("version") not in _READ:
+    if content.get("version") != VERSION:
         raise VersionError(
             f"{folder} is a catalog of format {content.get('version')}, and this dovetail reads "
             f"format {VERSION}; upgrade dovetail, or remove the folder and index again"

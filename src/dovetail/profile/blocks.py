@@ -121,7 +121,7 @@ def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[HashedCol
     found: Sequence[HashCounts | None] = [None] * len(pieces)
     if is_text(values.type):
         once = list(map(_once, once, distinct))
-        found = _phrases([each for each, _ in once])
+        found = _phrases([each for each, _ in once], comparison)
     for column, each in enumerate(encoded):
         piece, rows = pieces[column], of_rows[column]
         yield HashedColumn(
@@ -226,15 +226,21 @@ def _lengths(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Range | No
     return _ranges(lengths, bounds)
 
 
-def _phrases(pieces: Sequence[pa.Array]) -> Sequence[HashCounts | None]:
-    """The distinct phrases of each column of a block."""
+def _phrases(pieces: Sequence[pa.Array], comparison: Comparison) -> Sequence[HashCounts | None]:
+    """The distinct phrases of each column of a block; the value hash of what is none."""
     whole = pa.concat_arrays(pieces) if len(pieces) > 1 else pieces[0]
     ends = np.cumsum([0, *(len(piece) for piece in pieces)])
     worth = phrase_mask(whole)
-    if not worth.all():
-        whole = whole.filter(pa.array(worth))
-        ends = np.append(0, np.cumsum(worth))[ends]
-    return [count_distinct(found) if len(found) else None for found in phrases(whole, ends)]
+    if worth.all():
+        return [_counted(found) for found in phrases(whole, ends)]
+    said = phrases(whole.filter(pa.array(worth)), np.append(0, np.cumsum(worth))[ends])
+    as_written = hash_values(whole.filter(pa.array(~worth)), comparison)
+    others = np.split(as_written, np.append(0, np.cumsum(~worth))[ends][1:-1])
+    return [_counted(np.concatenate(both)) for both in zip(said, others, strict=True)]
+
+
+def _counted(hashes: Hashes) -> HashCounts | None:
+    return count_distinct(hashes) if len(hashes) else None
 
 
 def _ranges(numbers: npt.NDArray[Any], bounds: npt.NDArray[np.int64]) -> list[Range | None]:

@@ -17,7 +17,6 @@ from dovetail.arrays import Ints, firsts, sorted_pairs
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.hashing import Comparison, Hashes, hash_values
-from dovetail.joins.value_index.postings import Postings
 from dovetail.phrases import cell_phrases
 from dovetail.search.logical import LogicalTables
 from dovetail.search.number_columns import NumberColumns
@@ -47,7 +46,6 @@ class ValueLinker:
         self._values = values
         self._numbers = NumberColumns(catalog)
         self._stands = None if logical is None else logical.stands
-        self._postings = Postings.of(catalog)
         self._comparison = Comparison(catalog.manifest.profile["comparison"])
         widths = np.diff(catalog.records.bounds)
         self._table_of = np.repeat(np.arange(len(catalog), dtype=np.int32), widths)
@@ -145,7 +143,7 @@ class ValueLinker:
         held = [
             (places[place], column)
             for places, hashes in readings(texts, self._comparison)
-            for place, column in [self._postings.columns_holding(hashes)]
+            for place, column in [self._values.columns_holding(hashes)]
         ]
         place, column = (np.concatenate(part) for part in zip(*held, strict=True))
         return sorted_pairs(place, column)

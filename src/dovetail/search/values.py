@@ -1,7 +1,8 @@
-"""The inverted index from phrases to columns: which columns hold a cell that reads like a span?
+"""The inverted index from values to columns: which columns hold a cell that reads like a span?
 
-There are postings for each segment of the catalog. A segment never changes, so neither do its
-postings: an update makes only those of the segments that it wrote.
+Text is looked up by its phrases, other values by their hashes. There are postings for each segment
+of the catalog. A segment never changes, so neither do its postings: an update makes only those of
+the segments that it wrote.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dovetail.catalog.layout import SEGMENTS
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.catalog.segment import Segment
+from dovetail.domain import Kind
 from dovetail.engines.workers import UNABLE, Workers
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes
@@ -32,21 +34,21 @@ from dovetail.ports import Json, Tick
 FOLDER = "values"
 _MADE_HERE = re.compile(r"\.?[0-9a-f]{20}-\d+(?:\.\d+)?")
 # Raised whenever the same segment would be written differently.
-_VERSION = 1
+_VERSION = 2
 _HASHES, _COLUMNS, _STARTS = "hashes.npy", "columns.npy", "starts.npy"
-# Phrases in a segment from which on a worker sorts them, the task, and what it is given besides.
-_FEW, _TASK, _LENGTHS = 1 << 20, "dovetail.search.values:sort_phrases", "lengths.npy"
+# Values in a segment from which on a worker sorts them, the task, and what it is given besides.
+_FEW, _TASK, _GIVEN = 1 << 20, "dovetail.search.values:sort_values", "given.npy"
 # Postings below this size are merged and searched as one.
 _SMALL = 1 << 18
-# Phrases that one step of the sort may hold in memory.
+# Values that one step of the sort may hold in memory.
 _MOST_SORTED = 1 << 23
-# Columns of fewer phrases on average are taken together, and so many of them at a time.
+# Columns of fewer values on average are taken together, and so many of them at a time.
 _SHORT, _TOGETHER = 256, 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class _Postings:
-    """Sorted phrase hashes, beside each the place of a column; `starts` names the columns."""
+    """Sorted hashes, beside each the place of a column; `starts` names the columns."""
 
     hashes: Hashes
     column: npt.NDArray[np.uint32]
@@ -54,7 +56,7 @@ class _Postings:
 
 
 class ValueIndex:
-    """The columns of a catalog by the phrases in them, numbered through the tables in order."""
+    """The columns of a catalog by the values in them, numbered through the tables in order."""
 
     def __init__(self, postings: Sequence[tuple[_Postings, Ints]]) -> None:
         self._postings = postings
@@ -69,14 +71,14 @@ class ValueIndex:
             with suppress(OSError):
                 _have_made(catalog, workers)
         found = []
-        for name, number, starts in _by_segment(catalog):
-            path = _path(catalog, name)
+        for name, number, listed in _by_segment(catalog):
+            path, starts = _path(catalog, name), listed[0]
             postings = _load(path, starts)
             if postings is None:
-                phrase_hashes = catalog.phrases(number.tolist())
+                searched = _searched_by(catalog.segment(name), listed)
                 with suppress(OSError):  # a catalog that cannot be written to is read all the same
-                    _write(path, phrase_hashes, starts)
-                postings = _load(path, starts) or _in_memory(phrase_hashes, starts)
+                    _write(path, searched, starts)
+                postings = _load(path, starts) or _in_memory(searched, starts)
             column = np.full(len(postings.starts), -1, dtype=np.int64)
             column[np.searchsorted(postings.starts, starts)] = number
             found.append((postings, column))
@@ -128,22 +130,39 @@ def _path(catalog: CatalogReader, segment: str) -> Path:
 
 
 def _by_segment(catalog: CatalogReader) -> Iterator[tuple[str, Ints, Ints]]:
-    """The columns with phrases in each segment: their numbers, and where their phrases begin."""
+    """The columns of each segment that hold values: their numbers, and where to read them.
+
+    The latter has a row each for where the values of a column begin, which names the column; where
+    what it is searched by begins; how many of these there are; and whether they are phrases.
+    """
     records = catalog.records
-    counts = numbers(records.columns["phrases"])
-    starts = numbers(records.columns["phrases_at"])
+    columns = ("distinct", "hashes_at", "phrases", "phrases_at")
+    distinct, hashes_at, phrases, phrases_at = (numbers(records.columns[name]) for name in columns)
+    kinds = records.columns["kind"].combine_chunks().dictionary_encode()
+    of_kind = numbers(pa.chunked_array([kinds.indices]))
+    text = np.array([kind == Kind.TEXT for kind in kinds.dictionary.to_pylist()] or [False])[
+        of_kind
+    ]
+    length = np.where(text, phrases, distinct)
+    listed = np.stack([hashes_at, np.where(text, phrases_at, hashes_at), length, text])
     segments = records.tables["segment"].combine_chunks().dictionary_encode()
     of_table = numbers(pa.chunked_array([segments.indices]))
     of_column = np.repeat(of_table, np.diff(records.bounds))
     for name, place in sorted(
         (name, at) for at, name in enumerate(segments.dictionary.to_pylist())
     ):
-        number = np.flatnonzero((of_column == place) & (counts > 0))
-        begin = starts[number]
-        if (begin[1:] < begin[:-1]).any():
-            number = number[np.argsort(begin)]
-            begin = starts[number]
-        yield name, number, begin
+        number = np.flatnonzero((of_column == place) & (length > 0))
+        number = number[np.argsort(hashes_at[number])]
+        yield name, number, listed[:, number]
+
+
+def _searched_by(segment: Segment, listed: Ints) -> list[Hashes]:
+    """What columns of a segment are searched by, read as `_by_segment` lists them."""
+    places = zip(*listed[1:].tolist(), strict=True)
+    return [
+        segment.phrases(at, length) if text else segment.hashes(at, length)
+        for at, length, text in places
+    ]
 
 
 def _load(path: Path, starts: Ints) -> _Postings | None:
@@ -159,44 +178,42 @@ def _load(path: Path, starts: Ints) -> _Postings | None:
     return None
 
 
-def _write(path: Path, phrase_hashes: Sequence[Hashes], starts: Ints) -> None:
-    """Write the sorted phrases of a segment's columns to a folder, as a whole or not at all."""
+def _write(path: Path, value_hashes: Sequence[Hashes], starts: Ints) -> None:
+    """Write the sorted values of a segment's columns to a folder, as a whole or not at all."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.mkdir(parents=True)
-        _write_into(beside, phrase_hashes, starts)
+        _write_into(beside, value_hashes, starts)
         shutil.rmtree(path, ignore_errors=True)
         beside.rename(path)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _write_into(folder: Path, phrase_hashes: Sequence[Hashes], starts: Ints) -> None:
+def _write_into(folder: Path, value_hashes: Sequence[Hashes], starts: Ints) -> None:
     with (
         ArrayFile(folder / _HASHES, "<u8") as hashes,
         ArrayFile(folder / _COLUMNS, "<u4") as columns,
     ):
-        for values, places in _sorted(phrase_hashes):
+        for values, places in _sorted(value_hashes):
             hashes.append(values)
             columns.append(places)
     np.save(folder / _STARTS, starts)
 
 
 def _have_made(catalog: CatalogReader, workers: Workers) -> None:
-    """Have workers make the postings that are missing of segments with many phrases."""
-    lengths = numbers(catalog.records.columns["phrases"])
+    """Have workers make the postings that are missing of segments with many values."""
     scratch = catalog.folder.absolute() / FOLDER / f".{'0' * 20}-{_VERSION}.{os.getpid()}"
     paths: list[Path] = []
     jobs: list[Json] = []
     try:
-        for name, number, starts in _by_segment(catalog):
+        for name, _, listed in _by_segment(catalog):
             path = _path(catalog, name)
-            if int(lengths[number].sum()) < _FEW or _load(path, starts) is not None:
+            if int(listed[2].sum()) < _FEW or _load(path, listed[0]) is not None:
                 continue
             given = scratch / f"given{len(jobs)}"
             given.mkdir(parents=True)
-            np.save(given / _STARTS, starts)
-            np.save(given / _LENGTHS, lengths[number])
+            np.save(given / _GIVEN, listed)
             folder = catalog.folder.absolute() / SEGMENTS / name
             files = catalog.segment(name).files
             jobs.append({"given": str(given), "segment": str(folder), "files": files})
@@ -208,26 +225,25 @@ def _have_made(catalog: CatalogReader, workers: Workers) -> None:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def sort_phrases(job: Json, folder: Path, tick: Tick) -> Json:
-    """The task: write the postings of a segment whose columns' phrases begin at given places."""
+def sort_values(job: Json, folder: Path, tick: Tick) -> Json:
+    """The task: write the postings of some columns of a segment."""
     del tick
     given = Path(job["given"])
     if not given.is_dir() or not Path(job["segment"]).is_dir():
         return UNABLE
-    starts, lengths = (np.load(given / name, allow_pickle=False) for name in (_STARTS, _LENGTHS))
+    listed = np.load(given / _GIVEN, allow_pickle=False)
     segment = Segment(Path(job["segment"]), job["files"])
-    places = zip(starts.tolist(), lengths.tolist(), strict=True)
-    _write_into(folder, [segment.phrases(at, length) for at, length in places], starts)
-    return {"columns": len(starts)}
+    _write_into(folder, _searched_by(segment, listed), listed[0])
+    return {"columns": listed.shape[1]}
 
 
-def _in_memory(phrase_hashes: Sequence[Hashes], starts: Ints) -> _Postings:
-    hashes, columns = zip(*_sorted(phrase_hashes), strict=True)
+def _in_memory(value_hashes: Sequence[Hashes], starts: Ints) -> _Postings:
+    hashes, columns = zip(*_sorted(value_hashes), strict=True)
     return _Postings(np.concatenate(hashes), np.concatenate(columns), starts)
 
 
 def _sorted(columns: Sequence[Hashes]) -> Iterator[tuple[Hashes, npt.NDArray[np.uint32]]]:
-    """All phrases in order, each with the place of its column, in pieces that fit into memory."""
+    """All values in order, each with the place of its column, in pieces that fit into memory."""
     # Hashes are evenly spread, so equal ranges of them hold about equally many.
     total = sum(map(len, columns))
     pieces = 1 + total // _MOST_SORTED
