@@ -148,9 +148,6 @@ def main() -> None:
         if not options.json:
             report(lake, results[lake.name])
     if options.json:
-        for result in results.values():
-            if "lower_bound" in result:
-                result["floor"] = result["lower_bound"]  # its name before
         print(json.dumps(results, indent=1))
 
 

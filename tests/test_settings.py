@@ -1,4 +1,4 @@
-"""Settings: where each comes from, and the old names that are still accepted."""
+"""Settings: where each comes from, and what is refused."""
 
 from __future__ import annotations
 
@@ -15,29 +15,6 @@ def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("breadth = 0.2\nask_below = 0.3\n")
     found = load_settings(tmp_path, {"DOVETAIL_ASK_BELOW": "0.5"})
     assert (found.breadth, found.ask_below) == (0.2, 0.5)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"), [("recall", "breadth"), ("unsure", "ask_below")], ids=["recall", "unsure"]
-)
-def test_old_names_are_accepted_with_a_warning(tmp_path: Path, old: str, new: str) -> None:
-    (tmp_path / FILE).write_text(f"{old} = 0.25\n")
-    with pytest.warns(FutureWarning, match=rf"dovetail\.toml: {old} is now called {new}$"):
-        assert getattr(load_settings(tmp_path, {}), new) == 0.25
-    variable = {f"DOVETAIL_{old.upper()}": "0.75"}
-    with pytest.warns(
-        FutureWarning,
-        match=f"^the environment: DOVETAIL_{old.upper()} is now called DOVETAIL_{new.upper()}$",
-    ):
-        assert getattr(load_settings(tmp_path / "none", variable), new) == 0.75
-    with pytest.warns(FutureWarning, match=f"{old} is now called {new}"):
-        assert getattr(Settings().but(**{old: 0.5}), new) == 0.5
-
-
-def test_the_new_name_counts_where_both_are_given(tmp_path: Path) -> None:
-    both = {"DOVETAIL_RECALL": "0.1", "DOVETAIL_BREADTH": "0.9"}
-    with pytest.warns(FutureWarning):
-        assert load_settings(tmp_path, both).breadth == 0.9
 
 
 def test_unknown_settings_are_refused(tmp_path: Path) -> None:

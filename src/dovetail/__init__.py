@@ -94,17 +94,7 @@ _HOMES = {
 }
 
 
-# Names of earlier versions, and what they are called now.
-_DEPRECATED = {"FoundSet": "AskResult", "Report": "UpdateSummary"}
-
-
 def __getattr__(name: str) -> Any:
-    if name in _DEPRECATED:
-        import warnings
-
-        now = _DEPRECATED[name]
-        warnings.warn(f"dovetail.{name} is now dovetail.{now}", DeprecationWarning, stacklevel=2)
-        name = now
     for home, names in _HOMES.items():
         if name in names:
             return getattr(importlib.import_module(home), name)

@@ -1,15 +1,13 @@
 """Settings come from `dovetail.toml`, then `DOVETAIL_*` variables, then the call or command.
 
-Each of the three overrides the one before it. A setting that was renamed is still accepted under
-its old name, with a warning that names the new one.
+Each of the three overrides the one before it.
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +16,6 @@ from dovetail.errors import UsageError
 
 FILE = "dovetail.toml"
 PREFIX = "DOVETAIL_"
-# Old names of settings that are still accepted.
-RENAMED = {"recall": "breadth", "unsure": "ask_below"}
 # The least and the greatest value of settings that are numbers.
 BOUNDS: Mapping[str, tuple[float, float]] = {
     "sample": (0, 1 << 40), "max_scan_bytes": (1, 1 << 60),
@@ -102,8 +98,7 @@ class Settings:
 
     def but(self, **given: Any) -> Settings:
         """Return these settings with every given value that is not None in place of its own."""
-        wanted = {name: value for name, value in given.items() if value is not None}
-        return replace(self, **_with_new_names(wanted, where="settings"))
+        return replace(self, **{name: value for name, value in given.items() if value is not None})
 
 
 def load_settings(folder: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
@@ -123,30 +118,14 @@ def load_settings(folder: Path | None = None, environ: Mapping[str, str] | None 
             raise UsageError(f"{file} is nested too deeply to be settings") from None
         except OSError as error:
             raise UsageError(f"cannot read {file}: {error.strerror}") from None
-        settings = _merge(settings, _with_new_names(values, str(file)), where=str(file))
+        settings = _merge(settings, values, where=str(file))
     variables = os.environ if environ is None else environ
-    names = (*(field.name for field in fields(Settings)), *RENAMED)
-    given = {name: variables[key] for name in names if (key := PREFIX + name.upper()) in variables}
-    texts = _with_new_names(given, "the environment", shown=lambda name: PREFIX + name.upper())
-    values = {name: _parse(name, text) for name, text in texts.items()}
+    values = {
+        field.name: _parse(field.name, variables[key])
+        for field in fields(Settings)
+        if (key := PREFIX + field.name.upper()) in variables
+    }
     return _merge(settings, values, where="the environment")
-
-
-def deprecated(old: str, new: str, where: str) -> None:
-    """Warn that a name was renamed; `where` says where the old name was found."""
-    warnings.warn(f"{where}: {old} is now called {new}", FutureWarning, stacklevel=4)
-
-
-def _with_new_names(
-    values: Mapping[str, Any], where: str, shown: Callable[[str], str] = str
-) -> dict[str, Any]:
-    """Replace old names by new ones; where both are given, the new one counts."""
-    renamed = {}
-    for old, new in RENAMED.items():
-        if old in values:
-            deprecated(shown(old), shown(new), where)
-            renamed[new] = values[old]
-    return renamed | {name: value for name, value in values.items() if name not in RENAMED}
 
 
 def _merge(settings: Settings, values: Mapping[str, Any], *, where: str) -> Settings:

@@ -368,10 +368,6 @@ def test_rows_as_a_data_frame(
     told = frame.itertuples(index=False) if library == "pandas" else frame.iter_rows()
     assert [tuple(row) for row in told] == rows
     assert [tuple(row.values()) for row in found.to_arrow().to_pylist()] == rows
-    if library == "polars":
-        monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.warns(DeprecationWarning, match=r"use to_pandas\(\), to_polars\(\)"):
-        assert type(found.df()) is type(frame)
 
 
 def test_a_data_frame_needs_a_library(

@@ -1,4 +1,4 @@
-"""The Python API as a user writes it: results, frames as sources, refresh, settings, old names."""
+"""The Python API as a user writes it: results, frames as sources, refresh, settings."""
 
 from __future__ import annotations
 
@@ -134,7 +134,6 @@ def test_joins_paths_and_sql(catalog: dovetail.Catalog) -> None:
     assert (edge.left.name, edge.right.name) == ("orders", "customers")
     assert catalog.joins() == [edge]
     assert catalog.path("customers", "orders") == [edge]
-    assert catalog.join_path("customers", "orders") == [edge]
     sql = "SELECT city, count(*) AS n FROM orders JOIN customers USING (customer_id) GROUP BY ALL"
     with dovetail.open(catalog.folder, WORDS) as opened:
         answer = opened.sql(sql)
@@ -235,22 +234,6 @@ def test_settings_of_the_folder_are_honoured(here: Path) -> None:
     assert (here / "mine" / "manifest.json").exists()
     assert repr(dovetail.open()) == "<Catalog mine: 1 table of 1 source>"
     assert dovetail.open("mine", Settings()).settings == Settings()
-
-
-def test_old_names_are_still_there(tmp_path: Path, catalog: dovetail.Catalog) -> None:
-    with pytest.warns(DeprecationWarning, match="now dovetail.AskResult"):
-        assert dovetail.FoundSet is dovetail.AskResult
-    with pytest.warns(DeprecationWarning, match="now dovetail.UpdateSummary"):
-        assert dovetail.Report is dovetail.UpdateSummary
-    found = catalog.ask(QUESTION)
-    with pytest.warns(DeprecationWarning, match="table_set"):
-        assert found.set is found.table_set
-    with pytest.warns(DeprecationWarning, match="warnings"):
-        assert found.warning == ""
-    seen: list[object] = []
-    with pytest.warns(DeprecationWarning, match="on_progress"):
-        dovetail.build(write_shop(tmp_path), into=tmp_path / "c", settings=WORDS, watch=seen.append)
-    assert seen
 
 
 def test_competing_groups_are_alternatives(sample: dovetail.Catalog) -> None:

@@ -38,7 +38,7 @@ def test_bench_retrieval_of_dense_and_search(tmp_path: Path) -> None:
         assert rows["search", k]["pr"] > rows["dense", k]["pr"] + 0.15
         assert (rows["search", k]["avg_tables"], rows["search", k]["llm_calls"]) == (k, 0)
     parts = run(
-        "bench", "parts", "sample", "--k", "10", "--limit", "40", "--json",
+        "bench", "ablation", "sample", "--k", "10", "--limit", "40", "--json",
         cwd=tmp_path, XDG_CACHE_HOME=str(tmp_path),
     )  # fmt: skip
     assert parts.returncode == 0
@@ -50,7 +50,7 @@ def test_bench_retrieval_of_dense_and_search(tmp_path: Path) -> None:
     assert by_name["only value"]["pr"] < by_name["only dense"]["pr"] < by_name["all"]["pr"]
     assert by_name["only value"]["p"] < 0.05
     shown = run(
-        "bench", "parts", "sample", "--k", "5,10", "--limit", "10",
+        "bench", "ablation", "sample", "--k", "5,10", "--limit", "10",
         cwd=tmp_path, XDG_CACHE_HOME=str(tmp_path),
     )  # fmt: skip
     assert shown.stdout.startswith("sample: 10 questions over 77 tables\n")

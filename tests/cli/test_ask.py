@@ -204,21 +204,6 @@ def test_without_a_model_the_graph_chooses(shop: Path) -> None:
     assert set(names(found)) < set(names(every))
 
 
-def test_breadth_is_accepted_by_its_old_name(shop: Path) -> None:
-    catalog = dovetail.open(shop, WORDS)
-    with pytest.warns(FutureWarning, match=r"ask\(\): recall is now called breadth"):
-        every = catalog.ask(QUESTION, recall=1.0)
-    assert names(every) == names(catalog.ask(QUESTION, breadth=1.0))
-    old, new = ask(shop, "--recall", "1", "--json"), ask(shop, "--breadth", "1", "--json")
-    assert old.stderr == "dovetail: --recall is now called --breadth\n"
-    assert (old.stdout, new.stderr) == (new.stdout, "")
-    variable = ask(shop, "--json", DOVETAIL_RECALL="1")
-    assert variable.stdout == new.stdout
-    assert variable.stderr == (
-        "dovetail: the environment: DOVETAIL_RECALL is now called DOVETAIL_BREADTH\n"
-    )
-
-
 def test_hybrid_asks_a_model_where_the_graph_is_unsure(shop: Path) -> None:
     catalog = dovetail.open(shop, WORDS)
     with endpoint(says(json.dumps({"tables": [1]}))) as server:

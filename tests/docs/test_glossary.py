@@ -140,7 +140,7 @@ def prose(source: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def uses() -> Iterator[Use]:
-    """Every use of a retired word, allowed or not."""
+    """Every use of a retired word."""
     for path in modules():
         where, source = str(path.relative_to(ROOT)), path.read_text("utf-8")
         tree = ast.parse(source)
@@ -169,22 +169,6 @@ def _said(where: str, lines: Iterable[tuple[int, str]]) -> Iterator[Use]:
         for old in looked_for:
             if old.prose and old.prose.search(line):
                 yield Use(where, number, old.word, line.strip())
-
-
-@cache
-def sorted_uses() -> tuple[tuple[Use, ...], tuple[tuple[str, str], ...]]:
-    """The uses that nothing allows, and the allowances (file, word) that nothing needs."""
-    allowed = {
-        (where, word)
-        for entry in listed()["allow"]
-        for where in entry["where"]
-        for word in entry["words"]
-    }
-    found = sorted(uses(), key=lambda use: (use.path, use.line, use.word))
-    needed = {(use.path, use.word) for use in found}
-    wrong = tuple(use for use in found if (use.path, use.word) not in allowed)
-    idle = (pair for pair in allowed - needed if (ROOT / pair[0]).exists())
-    return wrong, tuple(sorted(idle))
 
 
 def test_the_terms_stand_in_order_each_once() -> None:
@@ -225,14 +209,8 @@ def test_what_the_glossary_replaced_is_what_is_retired() -> None:
 
 
 def test_retired_words_do_not_come_back() -> None:
-    wrong, _ = sorted_uses()
+    wrong = sorted(uses(), key=lambda use: (use.path, use.line, use.word))
     assert not wrong, "\n" + "\n".join(map(str, wrong))
-
-
-def test_no_word_is_allowed_where_it_is_not_used() -> None:
-    _, idle = sorted_uses()
-    assert not idle
-    assert all(entry["reason"] for entry in listed()["allow"])
 
 
 @pytest.mark.parametrize(

@@ -67,9 +67,8 @@ def test_an_edge_carries_its_evidence(graph: JoinGraph) -> None:
     assert edge.evidence["name"] == 1.0
     assert str(edge).endswith("hospital.db::patients.patient_id  (1.00)")
     written = edge.to_dict()
-    assert written["survive"] == written["match_rate"] == 0.97  # the name before stays beside
-    assert isinstance(written["evidence"], dict)
-    assert written["evidence"]["odds"] == written["evidence"]["logit"] == edge.evidence["logit"]
+    assert written["match_rate"] == 0.97
+    assert written["evidence"] == dict(edge.evidence)
     (profile, *_) = graph.between("school_profile", "schools")
     assert profile.cardinality == "1:1"
 
@@ -136,12 +135,3 @@ def test_rows_multiply_as_they_were_counted(tmp_path: Path) -> None:
     assert path_notes([edge], edge.left) == []
     said = ["the join of depots with trips multiplies rows by about 40"]
     assert path_notes([edge], edge.right) == said
-
-
-def test_old_names_still_work_and_warn(graph: JoinGraph) -> None:
-    with pytest.warns(DeprecationWarning, match="now components"):
-        assert graph.groups() == graph.components()
-    with pytest.warns(DeprecationWarning, match="now junction_tables"):
-        assert graph.bridges() == graph.junction_tables()
-    with pytest.warns(DeprecationWarning, match="now match_rate"):
-        assert graph.edges[0].survive == graph.edges[0].match_rate

@@ -60,8 +60,8 @@ def test_python_and_the_command_line_build_the_same(
         done = run("index", shop, "-C", str(tmp_path / "indexed"), "--llm", "openai:tiny", "--json")
     told = json.loads(done.stdout)
     assert [stage["stage"] for stage in told["stages"]] == STAGES
-    assert told["retained"] == told["kept"] == []
-    assert told["purposes"]["reused"] == told["purposes"]["kept"] == 0
+    assert told["retained"] == []
+    assert told["purposes"]["reused"] == 0
     indexed = dovetail.open(tmp_path / "indexed")
     assert purposes(built) == purposes(indexed)
     assert built.contents == indexed.contents
@@ -75,14 +75,3 @@ def test_no_model_is_asked_unless_one_is_set(shop: str, tmp_path: Path) -> None:
     assert again.purposes is None
     with pytest.raises(UsageError, match="purposes asks a language model and none is set"):
         dovetail.build(shop, into=tmp_path / "catalog", purposes=True)
-
-
-def test_names_of_earlier_versions(shop: str, tmp_path: Path) -> None:
-    seen: list[dovetail.Progress] = []
-    with pytest.warns(DeprecationWarning, match="watch= is now on_progress="):
-        summary = dovetail.update([shop], into=tmp_path / "catalog", watch=seen.append)
-    assert seen
-    with pytest.warns(DeprecationWarning, match="kept is now retained"):
-        assert summary.kept == summary.retained == ()
-    with pytest.warns(DeprecationWarning, match=r"dovetail\.Report is now"):
-        assert dovetail.Report is dovetail.UpdateSummary

@@ -325,7 +325,7 @@ def test_the_command_writes_purposes_and_says_what_they_took(catalog: dovetail.C
     assert json.loads(run("show", "empty_", *where, "--json").stdout)["purpose"] is None
     assert "No purpose for a.sqlite::empty_: tiny at 127.0.0.1" in said
     told = document["purposes"]
-    assert (told["model"], told["kept"], told["written"]) == ("openai:tiny", 4, 0)
+    assert (told["model"], told["reused"], told["written"]) == ("openai:tiny", 4, 0)
     assert [skip["table"] for skip in told["failed"]] == ["empty_"]
     assert "purposes" not in json.loads(run("index", *where, "--json").stdout)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -88,17 +87,6 @@ class Answer:
         import polars
 
         return polars.from_arrow(self.to_arrow())
-
-    def df(self) -> Any:
-        """Deprecated: the type it returns depends on what is installed."""
-        warnings.warn(
-            "Answer.df() is deprecated: use to_pandas(), to_polars() or to_arrow()",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        if not _installed("pandas") and _installed("polars"):
-            return self.to_polars()
-        return self.to_pandas()
 
     def __repr__(self) -> str:
         sql = cut(" ".join(self.sql.split()), _WIDTH)

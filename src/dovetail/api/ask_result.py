@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -205,18 +204,6 @@ class AskResult:
             )
             parts.append(notebook.table(["or did you mean", "probability", "why"], others))
         return notebook.block(self.question, *parts)
-
-    @property
-    def set(self) -> TableSet:
-        """Deprecated: the name of `table_set` in earlier versions."""
-        warnings.warn("AskResult.set is now table_set", DeprecationWarning, stacklevel=2)
-        return self.table_set
-
-    @property
-    def warning(self) -> str:
-        """Deprecated: `warnings` as one text."""
-        warnings.warn("AskResult.warning is now warnings", DeprecationWarning, stacklevel=2)
-        return "; ".join(self.warnings)
 
 
 def why(chosen: Chosen) -> str:

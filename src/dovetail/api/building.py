@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -39,7 +38,6 @@ def build(
     settings: Settings | None = None,
     purposes: bool | None = None,
     on_progress: ProgressCallback | None = None,
-    watch: ProgressCallback | None = None,
 ) -> Catalog:
     """Bring the catalog at `into` up to date with sources, and open it.
 
@@ -65,9 +63,9 @@ def build(
     >>> catalog["order_items"].rows, str(catalog["rates"].id)
     (1288, 'memory::rates')
     """
-    heard = on_progress or _renamed(watch)
-    done = update(sources, into=into, settings=settings, purposes=purposes, on_progress=heard)
-    return done.catalog
+    return update(
+        sources, into=into, settings=settings, purposes=purposes, on_progress=on_progress
+    ).catalog
 
 
 def update(
@@ -77,7 +75,6 @@ def update(
     settings: Settings | None = None,
     purposes: bool | None = None,
     on_progress: ProgressCallback | None = None,
-    watch: ProgressCallback | None = None,
     **options: Unpack[UpdateOptions],
 ) -> UpdateSummary:
     """Do what `build` does, and say what it came to.
@@ -100,7 +97,7 @@ def update(
         into=folder,
         settings=chosen,
         llm=_purpose_model(folder, chosen, purposes),
-        on_progress=on_progress or _renamed(watch),
+        on_progress=on_progress,
         **options,
     )
     if LABEL in options.get("forget", ()):
@@ -142,10 +139,3 @@ def _purpose_model(folder: Path, settings: Settings, purposes: bool | None) -> L
     if purposes and model is None:
         raise MissingModelError("writing purposes")
     return model
-
-
-def _renamed(watch: ProgressCallback | None) -> ProgressCallback | None:
-    """The callback given by the keyword of earlier versions, with a word about its new name."""
-    if watch is not None:
-        warnings.warn("watch= is now on_progress=", DeprecationWarning, stacklevel=3)
-    return watch

@@ -30,7 +30,7 @@ from dovetail.retrieve.opening import open_model
 from dovetail.retrieve.registry import GROUPED, open_selector
 from dovetail.search.opening import open_searcher
 from dovetail.search.searcher import Searcher
-from dovetail.settings import Settings, deprecated, load_settings
+from dovetail.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
@@ -173,7 +173,6 @@ class Catalog(CatalogReader):
         breadth: float | None = None,
         sources: str | Iterable[str] | None = None,
         explain: bool = False,
-        recall: float | None = None,
     ) -> AskResult:
         """The set of tables that a question needs, and how they join.
 
@@ -183,7 +182,7 @@ class Catalog(CatalogReader):
         or `full`, `hybrid` asks it where `graph` is not confident, `search` takes them all, and
         `auto` is `llm` if there is a model (`llm`, or the one that the settings name), else
         `graph`. Any other retriever goes by the name it has in `bench`, a plug-in's too. `breadth`,
-        from 0 to 1, is for `graph`: how many tables it takes (`recall` is its old name). `sources`
+        from 0 to 1, is for `graph`: how many tables it takes. `sources`
         names the sources, by label or by a folder of them, whose tables are considered; without it
         all are. The set may be empty: a model may say that no table answers the question.
         With `explain`, the result's `explanation` says what decided, where `graph` chose.
@@ -197,9 +196,6 @@ class Catalog(CatalogReader):
         if not question.strip():
             raise UsageError("the question is empty; ask one")
         model = chosen_model(self.folder, self.settings, llm)
-        if recall is not None:
-            deprecated("recall", "breadth", "ask()")
-            breadth = recall if breadth is None else breadth
         settings = self.settings.but(breadth=breadth)
         searcher = self.searcher
         if sources is not None:
@@ -339,8 +335,6 @@ class Catalog(CatalogReader):
         shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)
         """
         return self._graph.path(self._table(start).id, self._table(end).id, least=least)
-
-    join_path = path  # its former name
 
     def join_graph(self, scoring: str = DEFAULT_SCORING) -> JoinGraph:
         """All joins of the catalog as a graph, by some scoring."""

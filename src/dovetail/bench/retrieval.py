@@ -29,7 +29,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageError
 from dovetail.ports import Json
 from dovetail.retrieve.registry import full_name, open_retriever, ranks, retriever_names, takes
-from dovetail.settings import PREFIX, RENAMED, Settings
+from dovetail.settings import PREFIX, Settings
 
 ALL, TREC = "all", "trec:"
 # Settings that the dataset decides, where it does.
@@ -274,7 +274,6 @@ class Experiment:
                 **decisive,
                 "evidence": self.question_filter.evidence,
                 "share": str(self.question_filter.share),
-                **{old: decisive[new] for old, new in RENAMED.items()},
             },
             **measured,
             **{name: value and round(value, 6) for name, value in sets.items()},

@@ -68,7 +68,6 @@ def ask(
             help="graph: how many tables it takes, from 0 (the best one) to 1 (all) [0.65].",
         ),
     ] = None,
-    recall: Annotated[float | None, typer.Option(min=0, max=1, hidden=True)] = None,
     source: SourceOption = None,
     sql: Annotated[bool, typer.Option("--sql", help="Have a language model write SQL.")] = False,
     run: Annotated[bool, typer.Option("--run", help="Run that SQL; it can only read.")] = False,
@@ -100,9 +99,6 @@ def ask(
     opened = Catalog.open(settings.catalog, settings)
     for line in opened.notes.warnings:
         note(line)
-    if recall is not None:
-        note("--recall is now called --breadth")
-        breadth = recall if breadth is None else breadth
     found = opened.ask(
         question,
         k=k,
@@ -146,10 +142,8 @@ def _print_found(
         write(found.ddl())
     else:
         if trace:
-            from dovetail.retrieve.trace import without_former_keys
-
             for entry in found.trace:
-                _print_stage(without_former_keys(entry))
+                _print_stage(entry)
         print_set(found)
     if explain:
         print_explanation(found)

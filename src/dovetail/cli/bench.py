@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.bench_ablation import ablation, parts
+from dovetail.cli.bench_ablation import ablation
 from dovetail.cli.bench_data import data, export, import_release
 from dovetail.cli.bench_marks import mark_notes, marked_name
 from dovetail.cli.bench_options import (
@@ -173,7 +173,6 @@ def _cells(row: Json, *, paid: bool) -> list[str]:
 
 
 bench.command("ablation")(ablation)
-bench.command("parts", hidden=True)(parts)
 bench.command("sql")(bench_sql)
 bench.command("data")(data)
 bench.command("import")(import_release)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -45,13 +44,6 @@ def ablation(
         print_json(result)
     else:
         _print(result)
-
-
-@wraps(ablation)
-def parts(**options: Any) -> None:
-    """What `dovetail bench ablation` was called before."""
-    note("dovetail bench parts is now called dovetail bench ablation")
-    ablation(**options)
 
 
 def _print(result: Json) -> None:

@@ -329,7 +329,6 @@ def _summary_json(summary: UpdateSummary) -> dict[str, Any]:
         "changed": [str(table) for table in summary.changed],
         "dropped": [str(table) for table in summary.dropped],
         "retained": [str(table) for table in summary.retained],
-        "kept": [str(table) for table in summary.retained],  # the older name of `retained`
         "unchanged": summary.unchanged,
         "redeclared": [str(table) for table in summary.redeclared],
         "skipped": [asdict(skip) for skip in summary.skipped],
@@ -344,6 +343,5 @@ def _summary_json(summary: UpdateSummary) -> dict[str, Any]:
             }
             for stage in summary.stages
         ],
-        # `kept` is the older name of `reused`.
-        **({"purposes": asdict(purposes) | {"kept": purposes.reused}} if purposes else {}),
+        **({"purposes": asdict(purposes)} if purposes else {}),
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -67,22 +65,7 @@ def settings_for(catalog: Path | None, **given: Any) -> Settings:
     """The settings in force, with what the command line gives."""
     from dovetail.settings import load_settings
 
-    with _warnings_noted():
-        return load_settings().but(catalog=str(catalog) if catalog else None, **given)
-
-
-@contextmanager
-def _warnings_noted() -> Iterator[None]:
-    """Print warnings about renamed settings as one line each, without Python's source line."""
-    import warnings
-
-    from dovetail.cli.output import note
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FutureWarning)
-        yield
-    for each in caught:
-        note(str(each.message))
+    return load_settings().but(catalog=str(catalog) if catalog else None, **given)
 
 
 def open_catalog(catalog: Path | None) -> CatalogReader:

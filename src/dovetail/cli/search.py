@@ -57,12 +57,10 @@ def search(
             "name": one.table.name,
             "source": one.table.source,
             "relevance": round(one.relevance, 4),
-            "signals": signals,
-            "parts": signals,  # the former name
+            "signals": {name: round(value, 4) for name, value in one.signals.items()},
             "reasons": why,
         }
         for one, why in zip(found, reasons, strict=True)
-        for signals in [{name: round(value, 4) for name, value in one.signals.items()}]
     ]
     if as_json:
         print_json({"question": question, "embedder": _embedder(searcher), "tables": rows})

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dovetail.domain.tables import TableId
 from dovetail.transforms import said
-
-# What evidence was called before; JSON has both names for a version.
-_OLD_EVIDENCE = {
-    "convention": "habit",
-    "logit": "odds",
-    "competitors": "rivals",
-    "junction": "bridge",
-}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -59,12 +50,6 @@ class JoinEdge:
         side = "fan_in" if table == self.left else "fan_out"
         return self.evidence.get(side, 1.0)
 
-    @property
-    def survive(self) -> float:
-        """Deprecated: the name of `match_rate` before."""
-        warnings.warn("survive is now match_rate", DeprecationWarning, stacklevel=2)
-        return self.match_rate
-
     def to_dict(self) -> dict[str, object]:
         """The edge as JSON has it."""
         return {
@@ -74,13 +59,7 @@ class JoinEdge:
             "score": self.score,
             "cardinality": self.cardinality,
             "match_rate": self.match_rate,
-            "survive": self.match_rate,  # its name before
-            "evidence": {**self.evidence, **self._renamed_evidence()},
+            "evidence": dict(self.evidence),
             "transform": self.transform or None,
             "after": said(self.transform) or None,
         }
-
-    def _renamed_evidence(self) -> dict[str, float]:
-        """Evidence under the names it had before, for readers of the JSON."""
-        said = self.evidence
-        return {old: said[new] for new, old in _OLD_EVIDENCE.items() if new in said}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
 from dovetail.catalog.lookup import find_table
@@ -108,16 +107,6 @@ class JoinGraph:
             if "junction" in edge.evidence:
                 found.setdefault(edge.left, []).append(edge)
         return found
-
-    def groups(self, *, least: float = JOINABLE) -> list[list[TableId]]:
-        """Deprecated: the name of `components` before."""
-        warnings.warn("groups() is now components()", DeprecationWarning, stacklevel=2)
-        return self.components(least=least)
-
-    def bridges(self) -> dict[TableId, list[JoinEdge]]:
-        """Deprecated: the name of `junction_tables` before."""
-        warnings.warn("bridges() is now junction_tables()", DeprecationWarning, stacklevel=2)
-        return self.junction_tables()
 
     def _find(self, table: TableId | str) -> TableId:
         if isinstance(table, TableId) and table in self._at:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,12 +53,6 @@ class UpdateSummary:
     def seconds(self) -> float:
         """The seconds of all stages."""
         return sum(stage.seconds for stage in self.stages)
-
-    @property
-    def kept(self) -> tuple[TableId, ...]:
-        """The name of `retained` in earlier versions."""
-        warnings.warn("kept is now retained", DeprecationWarning, stacklevel=2)
-        return self.retained
 
 
 class StageClock:

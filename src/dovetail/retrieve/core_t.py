@@ -162,11 +162,9 @@ def _search_stage(index: str, candidates: Sequence[Candidate]) -> Stage:
             "number": number,
             "table": str(candidate.table),
             "relevance": round(candidate.relevance, 4),
-            "signals": signals,
-            "parts": signals,  # the former name
+            "signals": {name: round(value, 4) for name, value in candidate.signals.items()},
         }
         for number, candidate in enumerate(candidates, start=1)
-        for signals in [{name: round(value, 4) for name, value in candidate.signals.items()}]
     ]
     return Stage("search", facts={"index": index, "candidates": listed})
 

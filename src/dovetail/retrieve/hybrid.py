@@ -36,7 +36,6 @@ class HybridRetriever:
             "stage": "hybrid",
             "confidence": confidence,
             "ask_below": self.ask_below,
-            "unsure": self.ask_below,  # the old name of the key
             "asked": asked,
         }
         chosen = self.other.retrieve(question) if asked else found

@@ -15,10 +15,6 @@ from dovetail.ports import LLM, Completion, Json, Message
 _LONGEST = 4_000
 # The key under which the stage of `graph` says what decided, where that was asked for.
 EXPLANATION = "explanation"
-# Keys of a trace that have a new name; for one version they stand beside it.
-_FORMER_KEYS = frozenset(
-    {"belief", "bridges", "recall", "unsure", "parts", "new_literals", "lone_literals"}
-)
 
 
 @dataclass(slots=True)
@@ -115,21 +111,6 @@ def clipped(question: str) -> str:
     4000
     """
     return question[:_LONGEST]
-
-
-def without_former_keys(entry: Mapping[str, object]) -> dict[str, object]:
-    """An entry of a trace without the keys that only repeat others under a former name.
-
-    >>> without_former_keys({"stage": "select", "breadth": 0.6, "recall": 0.6})
-    {'stage': 'select', 'breadth': 0.6}
-    """
-    return {key: _cleaned(value) for key, value in entry.items() if key not in _FORMER_KEYS}
-
-
-def _cleaned(value: object) -> object:
-    if isinstance(value, Mapping):
-        return without_former_keys(value)
-    return [_cleaned(item) for item in value] if isinstance(value, list) else value
 
 
 def require_positive(**options: int) -> None:

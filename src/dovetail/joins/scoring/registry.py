@@ -47,14 +47,12 @@ SCORINGS = (
     Scoring("jar", 3, pairwise=True),
 )
 DEFAULT_SCORING = SCORINGS[0].name
-# Names that a scoring had before; they are accepted wherever one is named.
-_ALIASES = {"keylike": "foreign_key"}
 
 
 def scoring(name: str) -> Scoring:
     """A scoring by name."""
     for known in SCORINGS:
-        if known.name == _ALIASES.get(name, name):
+        if known.name == name:
             return known
     there = ", ".join(known.name for known in SCORINGS)
     raise UsageError(f"scoring {name!r} is not known; there are: {there}")

@@ -55,8 +55,8 @@ class SteinerRetriever:
                 added += 1
                 why = f"leads to {candidate.table}"
                 chosen[connector] = Chosen(connector, relevance.get(connector, 0.0), "connect", why)
-        facts = {"terminals": len(chosen) - added, "connectors": added}
-        stage = Stage("connect", facts={**facts, "bridges": added})  # the old name of the key
+        facts: dict[str, object] = {"terminals": len(chosen) - added, "connectors": added}
+        stage = Stage("connect", facts=facts)
         return table_set(question, self.searcher.joins, chosen.values(), [stage])
 
     def _path(self, terminal: TableId, chosen: Collection[TableId]) -> list[JoinEdge]:

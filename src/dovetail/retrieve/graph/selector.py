@@ -59,8 +59,6 @@ BREADTH, CANDIDATES = 0.65, 16
 _CONNECTED = 2.0
 # Tables that are named as the nearest where a question is refused.
 _NEAREST = 3
-# Features under the names that traces had before.
-_FORMER_NAMES = {"new_values": "new_literals", "plain_values": "lone_literals"}
 
 
 def cut(breadth: float) -> float:
@@ -286,28 +284,24 @@ class GraphRetriever:
         return f"joins {first}" if first else ""
 
     def _stage(self, scored: ScoredCandidates, found: ConnectedSet) -> Stage:
-        """The line of the trace; the keys `recall`, `belief` and `bridges` are the former names."""
+        """The line of the trace."""
         probabilities = [round(one, 4) for one in scored.probabilities.tolist()]
         candidates = [
             {
                 "table": str(table),
                 "probability": probability,
-                "belief": probability,
                 "features": _named(row),
             }
             for table, probability, row in zip(
                 scored.tables, probabilities, scored.features, strict=True
             )
         ]
-        connectors = [str(connector.table) for connector in found.connectors]
         facts = {
             "breadth": self._breadth,
-            "recall": self._breadth,
             "cut": round(cut(self._breadth) * max(probabilities, default=0.0), 4),
             "confidence": round(self.confidence(scored, found), 4),
             "candidates": candidates,
-            "connectors": connectors,
-            "bridges": connectors,
+            "connectors": [str(connector.table) for connector in found.connectors],
             "left_out": [str(table) for table in found.left_out],
         }
         return Stage("select", facts=facts)
@@ -330,5 +324,4 @@ def open_graph(context: SelectorContext, argument: str = "") -> GraphRetriever:
 
 
 def _named(row: Float32s) -> dict[str, float]:
-    named = {name: round(value, 4) for name, value in zip(FEATURES, row.tolist(), strict=True)}
-    return named | {former: named[name] for name, former in _FORMER_NAMES.items()}
+    return {name: round(value, 4) for name, value in zip(FEATURES, row.tolist(), strict=True)}
