@@ -255,7 +255,7 @@ def _hash_many_digits(
 
 
 def _hash_reals(values: pa.Array, comparison: Comparison) -> Hashes:
-    numbers = values.to_numpy(zero_copy_only=False).astype(np.float64)
+    numbers = _as_numpy(values).astype(np.float64)
     numbers += 0.0  # -0.0 becomes 0.0
     if comparison is Comparison.STRING:
         return hash_text(pa.array([repr(number) for number in numbers.tolist()], pa.string()))
@@ -316,14 +316,27 @@ def _hash_coerced_text(values: pa.Array) -> Hashes:
     if not whole.any() and not decimal.any():
         return hash_text(values)
     if whole.all():
-        return _hash_whole(values.cast(pa.int64()).to_numpy())
+        return _hash_whole(_as_numpy(values.cast(pa.int64())))
     hashes = np.empty(len(values), dtype=np.uint64)
-    hashes[whole] = _hash_whole(values.filter(pa.array(whole)).cast(pa.int64()).to_numpy())
-    reals = values.filter(pa.array(decimal)).cast(pa.float64())
+    hashes[whole] = _hash_whole(_as_numpy(values.filter(_as_arrow(whole)).cast(pa.int64())))
+    reals = values.filter(_as_arrow(decimal)).cast(pa.float64())
     hashes[decimal] = _hash_reals(reals, Comparison.COERCED)
     other = ~(whole | decimal)
-    hashes[other] = hash_text(values.filter(pa.array(other)))
+    hashes[other] = hash_text(values.filter(_as_arrow(other)))
     return hashes
+
+
+def _as_numpy(numbers: pa.Array) -> npt.NDArray[Any]:
+    """Numbers without nulls as NumPy has them; Arrow's own conversion loads pandas."""
+    dtype = np.dtype(numbers.type.to_pandas_dtype())
+    offset = numbers.offset * dtype.itemsize
+    return np.frombuffer(numbers.buffers()[1], dtype, len(numbers), offset)
+
+
+def _as_arrow(flags: npt.NDArray[np.bool_]) -> pa.Array:
+    """Flags as Arrow has them; its own conversion loads pandas where that is installed."""
+    bits = pa.py_buffer(np.packbits(flags, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), len(flags), [None, bits])
 
 
 def _strip(values: pa.Array) -> pa.Array:

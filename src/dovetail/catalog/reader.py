@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dovetail.arrays import Counts
 from dovetail.catalog.declarations import digest_of, without_declarations
@@ -122,7 +121,7 @@ class CatalogReader:
             for name, files in manifest.segments.items()
         }
         records = Records.read(stored[TABLES_FILE], stored[COLUMNS_FILE])
-        if missing := set(records.tables["segment"].unique().to_pylist()) - set(segments):
+        if missing := set(records.tables["segment"].to_pylist()) - set(segments):
             raise KeyError(*sorted(missing))
         return cls(folder, manifest, records, segments)
 
@@ -158,12 +157,8 @@ class CatalogReader:
         """A digest of all that the catalog holds: the name of what is derived from it."""
         digest = hashlib.sha256()
         for column in ("source", "name", "digest"):
-            # The texts with a zero byte behind each, as they stand in one buffer.
-            texts = self.records.tables[column]
-            ended = pc.binary_join_element_wise(texts, pa.scalar(""), pa.scalar("\0"))
-            for chunk in ended.chunks:
-                end = np.frombuffer(chunk.buffers()[1], np.int32)[len(chunk)]
-                digest.update(memoryview(chunk.buffers()[2] or b"")[:end])
+            texts = self.records.tables[column].to_pylist()
+            digest.update("".join(f"{text}\0" for text in texts).encode())
         return digest.hexdigest()[:16]
 
     @cached_property

@@ -6,10 +6,11 @@ ten thousand orders one has the number 2022 in any case.
 
 from __future__ import annotations
 
+from itertools import compress
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
@@ -55,10 +56,10 @@ class NumberColumns:
             return columns
         names = ["kind", "unique", "minimum", "maximum"]
         found = self._columns.select(names).take(_arrow(columns[many]))
-        whole = pc.and_(pc.equal(found["kind"], pa.scalar("integer")), found["unique"])
-        many = many[np.flatnonzero(np.array(whole.to_pylist(), dtype=np.bool_))]
-        found = found.filter(whole)
-        low, high = (np.array(found[name].to_pylist(), np.float64) for name in names[2:])
+        kinds, *facts = (found[name].to_pylist() for name in names)
+        whole = [kind == "integer" and unique for kind, unique in zip(kinds, facts[0], strict=True)]
+        many = many[np.flatnonzero(np.array(whole, dtype=np.bool_))]
+        low, high = (np.array(list(compress(each, whole)), np.float64) for each in facts[1:])
         counted = many[held[many] >= _DENSE * (high - low + 1)]
         return np.delete(columns, counted)
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from dovetail.arrays import Ints, firsts, sorted_pairs
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
-from dovetail.hashing import Comparison, Hashes, hash_values
+from dovetail.hashing import Comparison, Hashes, hash_values, text_array
 from dovetail.phrases import cell_phrases
 from dovetail.search.logical import LogicalTables
 from dovetail.search.number_columns import NumberColumns
@@ -179,7 +179,7 @@ def readings(texts: Sequence[str], comparison: Comparison) -> Iterator[tuple[Int
 
     Where values equal only values of their own type, a text is read as each type that it can be.
     """
-    yield np.arange(len(texts)), hash_values(pa.array(texts, pa.string()), comparison)
+    yield np.arange(len(texts)), hash_values(text_array(texts), comparison)
     if comparison is Comparison.TYPED:
         for kind, read in _TYPES:
             values = {

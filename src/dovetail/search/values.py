@@ -17,7 +17,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from dovetail.arrays import Ints, sorted_pairs
 from dovetail.catalog.files import DAMAGE, ArrayFile, mapped_array
@@ -28,7 +27,7 @@ from dovetail.catalog.segment import Segment
 from dovetail.domain import Kind
 from dovetail.engines.workers import UNABLE, Workers
 from dovetail.errors import DamagedError
-from dovetail.hashing import Hashes
+from dovetail.hashing import Hashes, hash_text, text_array
 from dovetail.ports import Json, Tick
 
 FOLDER = "values"
@@ -138,19 +137,15 @@ def _by_segment(catalog: CatalogReader) -> Iterator[tuple[str, Ints, Ints]]:
     records = catalog.records
     columns = ("distinct", "hashes_at", "phrases", "phrases_at")
     distinct, hashes_at, phrases, phrases_at = (numbers(records.columns[name]) for name in columns)
-    kinds = records.columns["kind"].combine_chunks().dictionary_encode()
-    of_kind = numbers(pa.chunked_array([kinds.indices]))
-    text = np.array([kind == Kind.TEXT for kind in kinds.dictionary.to_pylist()] or [False])[
-        of_kind
-    ]
+    kinds = hash_text(records.columns["kind"].combine_chunks())
+    text = kinds == hash_text(text_array([Kind.TEXT]))
     length = np.where(text, phrases, distinct)
     listed = np.stack([hashes_at, np.where(text, phrases_at, hashes_at), length, text])
-    segments = records.tables["segment"].combine_chunks().dictionary_encode()
-    of_table = numbers(pa.chunked_array([segments.indices]))
+    segments = records.tables["segment"].to_pylist()
+    number_of = {name: at for at, name in enumerate(sorted(set(segments)))}
+    of_table = np.array([number_of[name] for name in segments], dtype=np.int32)
     of_column = np.repeat(of_table, np.diff(records.bounds))
-    for name, place in sorted(
-        (name, at) for at, name in enumerate(segments.dictionary.to_pylist())
-    ):
+    for name, place in number_of.items():
         number = np.flatnonzero((of_column == place) & (length > 0))
         number = number[np.argsort(hashes_at[number])]
         yield name, number, listed[:, number]

@@ -154,7 +154,7 @@ class QueryMatcher:
         places = [self._searcher.places[table] for table in tables]
         held = np.zeros((len(links), len(tables)), dtype=np.float32)
         for row, link in zip(held, links, strict=True):
-            row[:] = np.isin(places, link.term.tables)
+            row[:] = np.isin(places, link.term.tables, assume_unique=True)
         return held
 
     def _read(self, table: TableId) -> _Vocabulary:
