@@ -10,13 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-<<<<<<< HEAD
 from dovetail.arrays import Vectors
-from dovetail.search import dense
 from dovetail.search.dense import Dense
-=======
-from dovetail.search.dense import Dense, Vectors
->>>>>>> 9cef454 (Nearest vectors are searched exactly, by one flat index that is loaded when it is needed)
 
 
 def brute(vectors: Vectors, asked: Vectors, count: int) -> list[int]:
