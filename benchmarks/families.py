@@ -61,7 +61,7 @@ def measure(made: Pile, found: Families) -> dict[str, object]:
     }
     role = {table: role for family in made.families for table, role in family.items()}
     told = {
-        (m.table.source, m.table.name): m.role.value
+        (m.id.source, m.id.name): m.role.value
         for f in found
         for m in f.members
         if m.role is not Role.TWIN

@@ -25,13 +25,11 @@ UNASKED = 2
 
 def crowded(found: TableSet, family_of: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """The families with too many members in a set: all, and those that nothing names."""
-    count = Counter(
-        family_of[one.table.name] for one in found.tables if one.table.name in family_of
-    )
+    count = Counter(family_of[one.id.name] for one in found.tables if one.id.name in family_of)
     unnamed = Counter(
-        family_of[one.table.name]
+        family_of[one.id.name]
         for one in found.tables
-        if one.table.name in family_of and not one.part_of
+        if one.id.name in family_of and not one.part_of
     )
     return (
         [name for name in sorted(count) if count[name] > UNASKED],

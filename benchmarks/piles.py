@@ -58,7 +58,7 @@ def measure(catalog: dovetail.Catalog, questions: Sequence[Asked], **options: An
 
 def best_score(catalog: dovetail.Catalog, row: Asked, **options: Any) -> Score:
     """The score of the set found, against the nearest of the sets that are accepted."""
-    found = {str(one.table) for one in catalog.ask(row["question"], **options).tables}
+    found = {str(one.id) for one in catalog.ask(row["question"], **options).tables}
     if not row["tables"]:
         right = float(not found)
         return Score(right, right, right, not found, len(found))

@@ -55,7 +55,7 @@ class Pool:
             gold = tuple(sorted(set(map(canonical, question.gold))))
             query = self._searcher.analyse(question.text)
             candidates = self._searcher.search(query, CANDIDATES)
-            tables = tuple(one.table for one in candidates)
+            tables = tuple(one.id for one in candidates)
             if not set(tables).isdisjoint(gold):
                 match, pairs = self._matcher.match(query, candidates), self._belonging.pairs(tables)
                 found = Example(question, tables, match, pairs, kind, gold)

@@ -41,7 +41,7 @@ def measure(data: Path, file: Path | None, k: int, share: Fraction) -> Json:
     spent: list[float] = []
     for question in stratified(every, share, 42):
         found = searcher.dense(question.text, CANDIDATES)
-        tables = [candidate.table for candidate in found]
+        tables = [candidate.id for candidate in found]
         problem = Problem(
             relevance=np.array([candidate.relevance for candidate in found]),
             fit=fit(searcher, given.get(question.text, (question.text,)), tables),

@@ -99,7 +99,7 @@ def asked_of(dataset: Dataset, form: str, k: int, limit: int) -> list[Asked]:
     found = []
     for question in spaced(dataset.questions(), limit):
         retriever.retrieve(question.text)
-        ranked = [one.table for one in searcher.search(question.text, k)]
+        ranked = [one.id for one in searcher.search(question.text, k)]
         right = [ranked.index(table) + 1 for table in question.gold if table in ranked]
         found.append(Asked(listener.asked[-1], reply(form, right)))
     return found

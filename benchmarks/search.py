@@ -208,7 +208,7 @@ def ask(path: Path) -> dict[str, Any]:
     times["numpy"] = spent(brute, questions)
     ids = catalog.ids
     right = sum(
-        len({ids[at] for at in nearest[question]} & {c.table for c in searcher.dense(question, K)})
+        len({ids[at] for at in nearest[question]} & {c.id for c in searcher.dense(question, K)})
         for question in questions
     )
     return {

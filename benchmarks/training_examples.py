@@ -103,7 +103,7 @@ def examples(dataset: Dataset) -> Iterator[Example]:
         query = searcher.analyse(question.text)
         candidates = searcher.search(query, CANDIDATES)
         if candidates:
-            tables = tuple(one.table for one in candidates)
+            tables = tuple(one.id for one in candidates)
             match = matcher.match(query, candidates)
             yield Example(question, tables, match, together.pairs(tables))
 

@@ -378,7 +378,7 @@ class Hesitant(Words):
             raise PendingError("later")
         found = super().retrieve(question)
         cost = {"stage": "select", "tokens_in": 100, "tokens_out": 10, "llm_calls": 1}
-        chosen = tuple(Chosen(each.table, 1.0, "select", "") for each in found.tables)
+        chosen = tuple(Chosen(each.id, 1.0, "select", "") for each in found.tables)
         return TableSet(question, chosen, (), (cost,))
 
 

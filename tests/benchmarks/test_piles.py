@@ -29,7 +29,7 @@ def test_a_pile_is_asked_and_scored(name: str, tmp_path: Path) -> None:
 def test_the_nearest_accepted_set_counts_and_a_refusal_is_right(sample: dovetail.Catalog) -> None:
     question = "Which patients have allergies?"
     row = {"question": question, "tables": ["x::y"]}
-    found = [str(one.table) for one in sample.ask(question).tables]
+    found = [str(one.id) for one in sample.ask(question).tables]
     assert best_score(sample, row).f1 == 0
     assert best_score(sample, {**row, "accepted": [found]}).f1 == 1
     assert best_score(sample, {**row, "tables": []}).f1 == float(not found)

@@ -70,15 +70,15 @@ def test_a_part_that_is_left_out_is_nothing_and_the_others_are_as_they_were(
     question = "Which orders of 2023 went to customers in Lund?"
     query = searcher.analyse(question)
     found = searcher.rank(variant.restrict(query), variant.weights(searcher.weights), 30)
-    usual = {one.table: one.signals for one in searcher.search(question, 77)}
+    usual = {one.id: one.signals for one in searcher.search(question, 77)}
     assert found
     for one in found:
         assert set(one.signals) == set(SIGNALS)
         for part in set(SIGNALS) - variant.signals:
             assert one.signals[part] == 0
         for part in variant.signals - {"neighbour"}:
-            if one.table in usual:
-                assert one.signals[part] == pytest.approx(usual[one.table][part], abs=1e-5)
+            if one.id in usual:
+                assert one.signals[part] == pytest.approx(usual[one.id][part], abs=1e-5)
 
 
 def test_the_first_variant_is_search_itself(searcher: Searcher) -> None:

@@ -220,7 +220,7 @@ def test_what_a_killed_run_finished_is_not_read_again(tmp_path: Path) -> None:
     before = contents(dovetail.build(f"lake={lake}", into=into))
     write_lake(lake, 3)
     # Three in four are to be read, in three jobs.
-    run = [sys.executable, "-c", KILLED_AT_THE_THIRD_SEGMENT, f"lake={lake}", into]
+    run = [sys.executable, "-c", KILLED_AT_THE_THIRD_SEGMENT, f"lake={lake}", str(into)]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (-signal.SIGKILL, "")
     assert contents(dovetail.open(into)) == before

@@ -41,12 +41,12 @@ def ask(shop: Path, *arguments: str, **environ: str) -> Any:
 
 
 def names(found: dovetail.AskResult) -> list[str]:
-    return [chosen.table.name for chosen in found.tables]
+    return [chosen.id.name for chosen in found.tables]
 
 
 def test_a_catalog_is_asked(shop: Path) -> None:
     catalog = dovetail.open(shop, WORDS)
-    ranked = [candidate.table.name for candidate in catalog.search(QUESTION, 5)]
+    ranked = [candidate.id.name for candidate in catalog.search(QUESTION, 5)]
     assert names(catalog.ask(QUESTION, k=5, selector="search")) == ranked
     chosen = [ranked.index("products") + 1, ranked.index("orders") + 1]
     with endpoint(says(json.dumps({"tables": chosen}))) as server:
@@ -84,7 +84,7 @@ def test_nothing_fits_is_an_answer(shop: Path) -> None:
             catalog.answer(found, llm=llm)
     assert (shown.returncode, shown.stderr, told.returncode) == (1, "", 1)
     first = catalog.search(QUESTION, 3)
-    nearest = ", ".join(str(candidate.table) for candidate in first)
+    nearest = ", ".join(str(candidate.id) for candidate in first)
     assert shown.stdout == f"Nothing here seems to answer this; nearest: {nearest}.\n"
     document = json.loads(told.stdout)
     assert (document["tables"], document["joins"], document["nothing_fits"]) == ([], [], True)

@@ -29,7 +29,7 @@ def test_families_are_listed_with_their_evidence(folder: str) -> None:
     document = json.loads(run("families", "people_bak", "-C", folder, "--json").stdout)
     (family,) = document["families"]
     assert family["canonical"] == "crm::people"
-    assert [(one["table"], one["role"]) for one in family["members"]] == [
+    assert [(one["id"], one["role"]) for one in family["members"]] == [
         ("crm::people", "table"),
         ("crm::people_bak", "copy"),
     ]

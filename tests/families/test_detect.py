@@ -18,8 +18,8 @@ def roles(catalog: dovetail.Catalog) -> dict[str, str]:
     found = {}
     for family in catalog.families():
         for member in family.members:
-            if family.role(member.table) is not dovetail.Role.TWIN:
-                found[str(member.table)] = member.role.value
+            if family.role(member.id) is not dovetail.Role.TWIN:
+                found[str(member.id)] = member.role.value
     return found
 
 
@@ -85,8 +85,8 @@ def test_a_backup_is_of_the_slice_that_it_names(tmp_path: Path) -> None:
     pile = {name: (PEOPLE, rows) for name, rows in (slices | backups).items()}
     (family,) = catalog_of(tmp_path, erp=pile).families()
     for one in family.members:
-        own = one.table.name.removesuffix("_bak")
-        if one.table.name in backups:
+        own = one.id.name.removesuffix("_bak")
+        if one.id.name in backups:
             assert one.role is dovetail.Role.COPY
             assert one.evidence.endswith(f"values of email are in {own}")
         else:

@@ -35,7 +35,7 @@ def test_where_a_file_lies_says_nothing_of_its_tables(tmp_path: Path, folder: st
     place.mkdir(parents=True)
     (family,) = build(place / "pos.sqlite").families()
     assert family.canonical.name == "receipts"
-    assert [(one.table.name, one.role.value, one.label) for one in family.members] == [
+    assert [(one.id.name, one.role.value, one.label) for one in family.members] == [
         ("receipts", "table", ""),
         ("receipts_arch_2022", "partition", "2022"),
     ]

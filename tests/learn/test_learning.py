@@ -173,7 +173,7 @@ def test_used_tables_are_found_first_where_the_question_says_as_much_of_others(
     assert all("use" not in candidate.signals for candidate in plain)
     (here / "log.sql").write_text("SELECT * FROM ledger;" * 9, "utf-8")
     books.learn("log.sql")
-    used = {each.table.name: each.signals["use"] for each in books.search("nr ref id", k=4)}
+    used = {each.id.name: each.signals["use"] for each in books.search("nr ref id", k=4)}
     assert used["ledger"] == pytest.approx(0.08)
     assert used["invoice"] == 0
 

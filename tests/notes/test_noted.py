@@ -101,19 +101,19 @@ def test_a_synonym_is_the_other_word(shop: dovetail.Catalog) -> None:
 def test_a_term_that_is_a_stop_word_must_be_written_as_noted(shop: dovetail.Catalog) -> None:
     write(shop, '[terms]\nIT = "systems: ledger"\n')
     assert shop.search("What does it cost?") == []
-    assert [found.table.name for found in shop.search("What does IT cost?")][:1] == ["ledger"]
+    assert [found.id.name for found in shop.search("What does IT cost?")][:1] == ["ledger"]
 
 
 def test_a_remark_is_searched_and_quoted(shop: dovetail.Catalog) -> None:
     write(shop, '[about]\nledger = "bookings of freight"\n"ledger.amt" = "in krone"\n')
     (first, *_) = shop.ask("How much freight?")
     assert (first.name, first.reason) == ("ledger", "your note says 'bookings of freight'")
-    assert [found.table.name for found in shop.search("How many krone?")] == ["ledger"]
+    assert [found.id.name for found in shop.search("How many krone?")] == ["ledger"]
 
 
 def test_an_ignored_table_is_not_found_and_joins_nothing(shop: dovetail.Catalog) -> None:
     write(shop, '[tables]\nclient = "ignore"\n')
-    assert "client" not in [found.table.name for found in shop.search("client of an invoice")]
+    assert "client" not in [found.id.name for found in shop.search("client of an invoice")]
     assert shop.searcher.joins.joins(TableId("erp", "invoice")) == []
 
 
@@ -157,7 +157,7 @@ def test_notes_can_be_left_out_and_kept_elsewhere(shop: dovetail.Catalog, tmp_pa
     other = tmp_path / "ours.toml"
     other.write_text('[terms]\nDSO = ": ledger"\n')
     chosen = dovetail.open(shop.folder, SETTINGS.but(notes=str(other)))
-    assert [found.table.name for found in chosen.search("DSO")] == ["ledger"]
+    assert [found.id.name for found in chosen.search("DSO")] == ["ledger"]
 
 
 def test_nothing_is_written_that_says_nothing(shop: dovetail.Catalog) -> None:

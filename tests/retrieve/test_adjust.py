@@ -120,7 +120,7 @@ def test_only_candidates_no_seed_twice_every_expansion_gains(
     names = [a.table for a in added]
     assert len(set(names)) == len(names)
     assert not set(names) & {table(s) for s in seeds}
-    assert set(names) <= {one.table for one in ranked}
+    assert set(names) <= {one.id for one in ranked}
     group = [table(s) for s in seeds]
     for addition in added:
         assert addition.of in group
@@ -138,7 +138,7 @@ def test_only_candidates_no_seed_twice_every_expansion_gains(
 
 def worth(group: list[TableId], ranked: list[Candidate], compatibility: Compatibility) -> float:
     """Equations 5 and 6, added with equal weights."""
-    relevance = {one.table: one.relevance for one in ranked}
+    relevance = {one.id: one.relevance for one in ranked}
     pairs = [compatibility(a, b) for n, a in enumerate(group) for b in group[:n]]
     mean = sum(pairs) / len(pairs) if pairs else 0.0
     return (mean + sum(relevance[t] for t in group) / len(group)) / 2

@@ -205,7 +205,7 @@ def test_worked_by_hand(name: str, catalog: dovetail.Catalog) -> None:
     with endpoint(says(case.reply)) as server:
         found = CoreTRetriever(searcher, model(server), case.options).retrieve("which letters?")
     assert len(server.asked) == 1
-    assert "".join(chosen.table.name for chosen in found.tables) == case.found
+    assert "".join(chosen.id.name for chosen in found.tables) == case.found
     trace = stages(found)
     assert [c["relevance"] for c in trace["search"]["candidates"]] == case.relevances
     assert {tuple(e["tables"]): e["score"] for e in trace["select"]["joins"]} == {
@@ -277,7 +277,7 @@ def test_nothing_to_choose_costs_nothing(catalog: dovetail.Catalog) -> None:
         one = CoreTRetriever(Ranked(catalog, [0.9], {}), model(server)).retrieve("?")
         none = CoreTRetriever(Ranked(catalog, [], {}), model(server)).retrieve("?")
     assert server.asked == []
-    assert [chosen.table.name for chosen in one.tables] == ["a"]
+    assert [chosen.id.name for chosen in one.tables] == ["a"]
     assert none.tables == ()
 
 

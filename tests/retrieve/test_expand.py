@@ -78,7 +78,7 @@ def test_a_table_that_holds_the_time_stands_before_its_archive(catalog: dovetail
 
 def test_copies_are_told_beside_the_table_and_take_no_place(catalog: dovetail.Catalog) -> None:
     found = catalog.ask("people and their email", selector="search", k=2)
-    assert [str(one.table) for one in found] == ["acquired::people", "crm::people"]
+    assert [str(one.id) for one in found] == ["acquired::people", "crm::people"]
     assert [table.name for table in found[1].also] == ["people_bak", "stg_people"]
     assert found[0].also == (), "a twin is a table of its own"
     assert found.to_dict()["tables"][1]["also"] == ["crm::people_bak", "crm::stg_people"]
@@ -94,7 +94,7 @@ def test_without_the_setting_every_table_stands_for_itself(catalog: dovetail.Cat
 
 def test_among_some_sources_the_first_member_there_stands(catalog: dovetail.Catalog) -> None:
     found = catalog.ask("people", selector="search", k=3, sources="acquired")
-    assert [str(one.table) for one in found] == ["acquired::people"]
+    assert [str(one.id) for one in found] == ["acquired::people"]
 
 
 @pytest.mark.parametrize(

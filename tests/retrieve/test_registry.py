@@ -81,7 +81,7 @@ def alphabet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def names(found: dovetail.AskResult) -> list[str]:
-    return [chosen.table.name for chosen in found.tables]
+    return [chosen.id.name for chosen in found.tables]
 
 
 def test_a_plug_in_is_asked_like_a_built_in(shop: dovetail.Catalog, alphabet: None) -> None:

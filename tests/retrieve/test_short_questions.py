@@ -47,7 +47,7 @@ def test_a_short_question_takes_no_neighbour_in(searcher: Searcher, question: st
     names = [table.name for table in found.ids]
     assert QUESTIONS[question] in names
     for chosen in found.tables:
-        assert chosen.stage == "connect" or says(searcher, chosen.table, question), names
+        assert chosen.stage == "connect" or says(searcher, chosen.id, question), names
 
 
 def says(searcher: Searcher, table: TableId, question: str) -> bool:

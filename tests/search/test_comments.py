@@ -39,7 +39,7 @@ def build(source: Path, into: Path, *, comments: bool = True) -> dovetail.Catalo
 
 def test_the_words_of_a_comment_find_its_table(tmp_path: Path) -> None:
     catalog = build(customers(tmp_path / "erp.duckdb"), tmp_path / "catalog")
-    assert [found.table.name for found in catalog.search(QUESTION)] == ["kunde"]
+    assert [found.id.name for found in catalog.search(QUESTION)] == ["kunde"]
     (chosen,) = catalog.ask(QUESTION)
     assert chosen.reason == "the comment on kz_ls says 'J = buyer is blocked for delivery'"
 
@@ -52,7 +52,7 @@ def test_without_comments_nothing_is_found_and_no_source_is_read(tmp_path: Path)
     assert off.search(QUESTION) == []
     assert off["kunde"].column("kz_ls").comment == ""
     on = dovetail.open(catalog.folder, dovetail.Settings(embedder="none"))
-    assert [found.table.name for found in on.search(QUESTION)] == ["kunde"]
+    assert [found.id.name for found in on.search(QUESTION)] == ["kunde"]
 
 
 def test_a_comment_that_changes_is_searched_by_its_new_words(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_comment_that_changes_is_searched_by_its_new_words(tmp_path: Path) -> 
     after = build(customers(source, "credit rating"), tmp_path / "catalog")
     assert after.contents == before.contents
     assert after.search(QUESTION) == []
-    assert [found.table.name for found in after.search("rating?")] == ["kunde"]
+    assert [found.id.name for found in after.search("rating?")] == ["kunde"]
     assert list(after) == list(build(source, tmp_path / "rebuilt"))
 
 

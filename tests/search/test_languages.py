@@ -93,7 +93,7 @@ def found_all(searcher: Searcher, questions: Mapping[str, Sequence[str]], k: int
     return [
         question
         for question, gold in questions.items()
-        if set(gold) <= {one.table.name for one in searcher.search(question, k)}
+        if set(gold) <= {one.id.name for one in searcher.search(question, k)}
     ]
 
 

@@ -72,7 +72,7 @@ def test_two_columns_that_join_teach_an_abbreviation(catalog: dovetail.Catalog) 
 
 def test_an_abbreviation_counts_for_tables_that_taught_nothing(searcher: Searcher) -> None:
     """The budget's name has the short word, and neither a join nor a comment."""
-    ranked = [one.table.name for one in searcher.search("budget of each department", 3)]
+    ranked = [one.id.name for one in searcher.search("budget of each department", 3)]
     assert ranked[0] == "dept_budget_2024"
     term = next(one for one in searcher.analyse("each department").terms if one.text == "depart")
     assert ("dept", 0.45) in term.expansions

@@ -109,7 +109,7 @@ def test_a_query_and_its_text_find_the_same(shop: Searcher) -> None:
     found = shop.search(query, 5)
     assert found == shop.search(QUESTION, 5)
     assert shop.dense(query, 5) == shop.dense(QUESTION, 5)
-    tables = [one.table for one in found]
+    tables = [one.id for one in found]
     assert shop.reasons(query, tables) == shop.reasons(QUESTION, tables)
     graph = GraphRetriever(shop)
     one, two = graph.score(query), graph.score(QUESTION)

@@ -46,10 +46,10 @@ def test_no_question_no_tables(searcher: Searcher, question: str) -> None:
 )
 def test_strange_questions_are_only_text(searcher: Searcher, question: str) -> None:
     found = searcher.search(question, 5)
-    assert len({one.table for one in found}) == len(found) == 5
+    assert len({one.id for one in found}) == len(found) == 5
     assert all(0 <= one.relevance <= 1 for one in found)
     assert [one.relevance for one in found] == sorted((c.relevance for c in found), reverse=True)
-    assert len(searcher.reasons(question, [one.table for one in found])) == 5
+    assert len(searcher.reasons(question, [one.id for one in found])) == 5
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_what_names_and_cells_say_is_data(tmp_path: Path) -> None:
         db.execute(f'INSERT INTO "{ORDER}" VALUES (?)', [INJECTION])
     catalog = update([str(file)], into=tmp_path / "catalog", search=False).catalog
     searcher = Searcher(catalog, IndexInputs(HashEmbedder()))
-    assert searcher.search("customers and their orders", 2)[0].table.name in ("customers", "orders")
-    assert searcher.search(f"where is {INJECTION}", 1)[0].table.name in (hostile, ORDER)
-    assert searcher.search("weather", 1)[0].table.name == "weather"
+    assert searcher.search("customers and their orders", 2)[0].id.name in ("customers", "orders")
+    assert searcher.search(f"where is {INJECTION}", 1)[0].id.name in (hostile, ORDER)
+    assert searcher.search("weather", 1)[0].id.name == "weather"
     with closing(sqlite3.connect(file)) as db:
         assert db.execute("SELECT count(*) FROM orders").fetchone() == (120,)
 
@@ -97,19 +97,19 @@ def test_lone_surrogates(tmp_path: Path) -> None:
     file = write_shop(tmp_path / "shop.sqlite")
     catalog = update([str(file)], into=tmp_path / "catalog", search=False).catalog
     found = Searcher(catalog, IndexInputs(None)).search("orders \ud800 of \udfff customers", 2)
-    assert {one.table.name for one in found} == {"customers", "orders"}
+    assert {one.id.name for one in found} == {"customers", "orders"}
 
 
 def test_a_k_beyond_all_tables(searcher: Searcher) -> None:
     every = searcher.search("orders", 1_000)
-    assert len({one.table for one in every}) == len(every) <= 77
+    assert len({one.id for one in every}) == len(every) <= 77
 
 
 def test_the_best_of_fewer_are_the_first_of_more(searcher: Searcher) -> None:
     for row in questions()[::10]:
-        every = [one.table for one in searcher.search(row["question"], 20)]
+        every = [one.id for one in searcher.search(row["question"], 20)]
         for k in (1, 3, 10):
-            assert [one.table for one in searcher.search(row["question"], k)] == every[:k]
+            assert [one.id for one in searcher.search(row["question"], k)] == every[:k]
 
 
 def test_the_same_in_every_thread(searcher: Searcher) -> None:
@@ -140,10 +140,10 @@ def test_the_same_in_every_process(tmp_path: Path) -> None:
 
 def test_reasons_are_in_words(searcher: Searcher) -> None:
     found = searcher.search("Which orders went to Oslo?", 3)
-    reasons = searcher.reasons("Which orders went to Oslo?", [one.table for one in found])
+    reasons = searcher.reasons("Which orders went to Oslo?", [one.id for one in found])
     said = [line for lines in reasons for line in lines]
     assert "its names say orders" in said
-    assert searcher.reasons("🦆", [found[0].table]) == [[]]
+    assert searcher.reasons("🦆", [found[0].id]) == [[]]
 
 
 def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -224,15 +224,15 @@ def test_search_among_some_tables_ranks_them_as_search_among_all(sample: dovetai
     some = [table for table in sample.ids if table.source in ("shop.sqlite", "exports")]
     narrow = searcher.among(some)
     for question in ("customers and their orders", "late deliveries", "books on loan", "zzz"):
-        every = [one.table for one in searcher.search(question, len(sample))]
-        found = [one.table for one in narrow.search(question, len(sample))]
+        every = [one.id for one in searcher.search(question, len(sample))]
+        found = [one.id for one in narrow.search(question, len(sample))]
         assert set(found) <= set(some)
         # The table that leads without its neighbours is put first, which may be another here; and
         # tables that no ranking of all puts forward are found only where fewer compete.
         both = (set(every) & set(found)) - {*every[:1], *found[:1]}
         assert [t for t in found if t in both] == [t for t in every if t in both]
-        near = [one.table for one in searcher.dense(question, len(sample)) if one.table in some]
-        assert [one.table for one in narrow.dense(question, 5)] == near[:5]
+        near = [one.id for one in searcher.dense(question, len(sample)) if one.id in some]
+        assert [one.id for one in narrow.dense(question, 5)] == near[:5]
     assert {table.id for table in narrow.tables} == set(some)
     assert all(edge.left in some and edge.right in some for edge in narrow.joins.edges)
     assert all(one in some and other in some for one, other, _ in narrow.partners())

@@ -222,21 +222,21 @@ def test_search_is_the_whole_score_of_every_table(
         found = searcher.search(row["question"], 8)
         scores = [sum(one.signals.values()) for one in found]
         assert scores[1:] == pytest.approx([score for _, score in expected[1:]], abs=1e-2)
-        assert found[0].table == expected[0][0]
+        assert found[0].id == expected[0][0]
         surely = [
             place
             for place in range(1, 7)
             if expected[place - 1][1] - expected[place][1] > 0.02
             and expected[place][1] - expected[place + 1][1] > 0.02
         ]
-        assert [found[at].table for at in surely] == [expected[at][0] for at in surely]
+        assert [found[at].id for at in surely] == [expected[at][0] for at in surely]
 
 
 def test_a_pool_of_fifty_finds_what_no_pool_finds(
     searcher: Searcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = [row["question"] for row in questions()]
-    usual = [[one.table for one in searcher.search(text, 10)] for text in texts]
+    usual = [[one.id for one in searcher.search(text, 10)] for text in texts]
     monkeypatch.setattr(searching, "_POOL", 1_000)
-    every = [[one.table for one in searcher.search(text, 10)] for text in texts]
+    every = [[one.id for one in searcher.search(text, 10)] for text in texts]
     assert sum(one == two for one, two in zip(usual, every, strict=True)) >= 118

@@ -34,7 +34,7 @@ Found = list[list[tuple[TableId, float, dict[str, float]]]]
 
 def results(searcher: Searcher) -> Found:
     return [
-        [(one.table, one.relevance, dict(one.signals)) for one in searcher.search(question, 5)]
+        [(one.id, one.relevance, dict(one.signals)) for one in searcher.search(question, 5)]
         for question in QUESTIONS
     ]
 
@@ -137,7 +137,7 @@ def test_an_update_gives_what_a_rebuild_gives(tmp_path: Path) -> None:
 def test_without_an_embedder_words_values_and_joins_remain(shop: CatalogReader) -> None:
     searcher = Searcher(shop, IndexInputs(None))
     found = searcher.search("customers in 'Oslo' and what they ordered", 3)
-    assert [one.table.name for one in found][:2] == ["customers", "orders"]
+    assert [one.id.name for one in found][:2] == ["customers", "orders"]
     assert all(one.signals["dense"] == one.signals["column"] == 0 for one in found)
     assert searcher.search("🦆", 3) == []
     for ask in (lambda: searcher.dense("x", 3), lambda: searcher.column_vectors(shop.ids[0])):
@@ -192,7 +192,7 @@ def test_without_weights_search_goes_by_words_and_says_so(
     )
     searcher = open_searcher(done.catalog, Settings())
     assert searcher.embedder is None
-    assert searcher.search("suppliers", 1)[0].table.name == "suppliers"
+    assert searcher.search("suppliers", 1)[0].id.name == "suppliers"
     with pytest.raises(ModelError, match="weights of st:x are missing"):
         open_searcher(done.catalog, Settings(embedder="st:x"))
 
@@ -211,13 +211,13 @@ def test_purposes_are_searched(shop: CatalogReader) -> None:
     plain = Searcher(shop, IndexInputs(None))
     assert plain.search("meteorological precipitation", 3) == []
     told = Searcher(shop, IndexInputs(None, purposes))
-    assert told.search("meteorological precipitation", 1)[0].table.name == "weather"
+    assert told.search("meteorological precipitation", 1)[0].id.name == "weather"
     dense = Searcher(build_again(shop), IndexInputs(HashEmbedder(), purposes))
     (before, after) = (
         one.dense("How much precipitation fell, by meteorological site.", 1)[0]
         for one in (Searcher(build_again(shop), IndexInputs(HashEmbedder())), dense)
     )
-    assert after.table.name == "weather"
+    assert after.id.name == "weather"
     assert after.relevance > before.relevance
 
 

@@ -186,7 +186,7 @@ class AskResult:
             notebook.join_graph([table.name for table in self.ids], edges, connectors),
             notebook.table(
                 ["table", "source", "score", "stage", "why"],
-                ((t.name, t.table.source, f"{t.relevance:.2f}", t.stage, why(t)) for t in self),
+                ((t.name, t.id.source, f"{t.relevance:.2f}", t.stage, why(t)) for t in self),
             ),
         ]
         if self.joins:

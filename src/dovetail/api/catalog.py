@@ -157,7 +157,7 @@ class Catalog(CatalogReader):
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
-        >>> [candidate.table.name for candidate in catalog.search("products in orders", k=2)]
+        >>> [candidate.name for candidate in catalog.search("products in orders", k=2)]
         ['order_items', 'products']
         """
         return self.searcher.search(question, k)

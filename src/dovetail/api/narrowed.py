@@ -70,9 +70,9 @@ class NarrowedCatalog(Catalog):
         left = set(self.ids)
         found = []
         for family in self._whole.families():
-            members = tuple(one for one in family.members if one.table in left)
+            members = tuple(one for one in family.members if one.id in left)
             if len(members) > 1:
-                canonical = family.canonical if family.canonical in left else members[0].table
+                canonical = family.canonical if family.canonical in left else members[0].id
                 found.append(Family(family.name, canonical, members))
         return Families(found)
 

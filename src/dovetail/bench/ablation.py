@@ -105,7 +105,7 @@ def _ranked(searcher: Searcher, question: str, k: int) -> list[list[TableId]]:
     query = searcher.analyse(question)
     usual = searcher.weights
     return [
-        [one.table for one in searcher.rank(variant.restrict(query), variant.weights(usual), k)]
+        [one.id for one in searcher.rank(variant.restrict(query), variant.weights(usual), k)]
         for variant in VARIANTS
     ]
 

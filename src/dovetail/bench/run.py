@@ -89,7 +89,7 @@ def record_of(question: str, found: TableSet, seconds: float) -> Record:
     return Record(
         question=question,
         tables=tuple(
-            Found(each.table.source, each.table.name, each.stage, round(float(each.relevance), 6))
+            Found(each.id.source, each.id.name, each.stage, round(float(each.relevance), 6))
             for each in found.tables
         ),
         tokens_in=total("tokens_in"),

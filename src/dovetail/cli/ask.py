@@ -184,7 +184,7 @@ def print_set(found: AskResult) -> None:
     screen = console()
     tables = rich_table("table", "score", "stage", "why")
     for chosen in found.tables:
-        cells = [str(chosen.table), f"{chosen.relevance:.2f}", chosen.stage, why(chosen)]
+        cells = [str(chosen.id), f"{chosen.relevance:.2f}", chosen.stage, why(chosen)]
         tables.add_row(*map(printable, cells))
     if found.tables:
         screen.print(tables)

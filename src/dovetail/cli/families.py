@@ -45,7 +45,7 @@ def families(
         for place, member in enumerate(family.members):
             name = family.name if place == 0 else ""
             role = f"{member.role.value} *" if place == 0 else member.role.value
-            cells = [name, str(member.table), role, member.label, member.evidence]
+            cells = [name, str(member.id), role, member.label, member.evidence]
             listing.add_row(*map(printable, cells))
     screen.print(listing)
     members = sum(len(family.tables) for family in wanted)
@@ -91,6 +91,6 @@ def family_json(known: Families, table: TableId) -> dict[str, Any] | None:
     family = known.of(table)
     if family is None:
         return None
-    member = next(one for one in family.members if one.table == table)
-    more = {"name": family.name, "canonical": str(family.canonical)}
-    return more | {key: value for key, value in member.to_dict().items() if key != "table"}
+    member = next(one for one in family.members if one.id == table)
+    more = {key: member.to_dict()[key] for key in ("role", "label", "evidence")}
+    return {"name": family.name, "canonical": str(family.canonical), **more}

@@ -50,12 +50,12 @@ def search(
     searcher = open_searcher(open_catalog(catalog), settings)
     query = searcher.analyse(question)
     found = searcher.dense(query, k) if dense else searcher.search(query, k)
-    reasons = searcher.reasons(query, [one.table for one in found])
+    reasons = searcher.reasons(query, [one.id for one in found])
     rows = [
         {
-            "id": str(one.table),
-            "name": one.table.name,
-            "source": one.table.source,
+            "id": str(one.id),
+            "name": one.id.name,
+            "source": one.id.source,
             "relevance": round(one.relevance, 4),
             "signals": {name: round(value, 4) for name, value in one.signals.items()},
             "reasons": why,
@@ -70,7 +70,7 @@ def search(
         return
     listing = rich_table("table", "relevance", "why")
     for one, why in zip(found, reasons, strict=True):
-        listing.add_row(*map(printable, [str(one.table), f"{one.relevance:.2f}", "; ".join(why)]))
+        listing.add_row(*map(printable, [str(one.id), f"{one.relevance:.2f}", "; ".join(why)]))
     console().print(listing)
 
 
@@ -79,7 +79,7 @@ def _print_explained(found: Sequence[Candidate], reasons: Sequence[Sequence[str]
     for rank, (one, why) in enumerate(zip(found, reasons, strict=True), start=1):
         signals = ", ".join(f"{name} {value:.2f}" for name, value in one.signals.items())
         lines = [
-            f"{rank}. {one.table}  {one.relevance:.2f}",
+            f"{rank}. {one.id}  {one.relevance:.2f}",
             f"   {signals}",
             *(f"   {w}" for w in why),
         ]

@@ -16,16 +16,26 @@ class Candidate:
     `relevance` is in [0, 1]: the probability that the question needs the table. `signals` are the
     parts of its score, by name: words, values, vectors, names, neighbours.
 
-    >>> Candidate(TableId("shop.sqlite", "orders"), 0.75, {"dense": 0.5}).table.name
+    >>> Candidate(TableId("shop.sqlite", "orders"), 0.75, {"dense": 0.5}).name
     'orders'
     """
 
-    table: TableId
+    id: TableId
     relevance: float
     signals: Mapping[str, float]
 
     def __repr__(self) -> str:
-        return f"<Candidate {self.table}  ({self.relevance:.2f})>"
+        return f"<Candidate {self.id}  ({self.relevance:.2f})>"
+
+    @property
+    def name(self) -> str:
+        """The table's name in its source."""
+        return self.id.name
+
+    @property
+    def source(self) -> str:
+        """The label of the table's source."""
+        return self.id.source
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -41,7 +51,7 @@ class Chosen:
     ('orders', 'select', 'its names say orders')
     """
 
-    table: TableId
+    id: TableId
     relevance: float
     stage: str
     reason: str
@@ -49,12 +59,17 @@ class Chosen:
     part_of: str = ""
 
     def __repr__(self) -> str:
-        return f"<Chosen {self.table}  ({self.relevance:.2f}) {self.stage}: {self.reason}>"
+        return f"<Chosen {self.id}  ({self.relevance:.2f}) {self.stage}: {self.reason}>"
 
     @property
     def name(self) -> str:
-        """The table's name."""
-        return self.table.name
+        """The table's name in its source."""
+        return self.id.name
+
+    @property
+    def source(self) -> str:
+        """The label of the table's source."""
+        return self.id.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +131,7 @@ class TableSet:
 
     @property
     def ids(self) -> tuple[TableId, ...]:
-        return tuple(chosen.table for chosen in self.tables)
+        return tuple(chosen.id for chosen in self.tables)
 
     @property
     def components(self) -> tuple[tuple[TableId, ...], ...]:
@@ -127,9 +142,7 @@ class TableSet:
         component = {table: place for place, table in enumerate(self.ids)}
         first: dict[str, TableId] = {}
         slices = (
-            (first.setdefault(one.part_of, one.table), one.table)
-            for one in self.tables
-            if one.part_of
+            (first.setdefault(one.part_of, one.id), one.id) for one in self.tables if one.part_of
         )
         for left, right in (*slices, *((edge.left, edge.right) for edge in self.joins)):
             low, high = sorted((component[left], component[right]))
@@ -181,9 +194,9 @@ class TableSet:
             "question": self.question,
             "tables": [
                 {
-                    "id": str(chosen.table),
-                    "name": chosen.table.name,
-                    "source": chosen.table.source,
+                    "id": str(chosen.id),
+                    "name": chosen.id.name,
+                    "source": chosen.id.source,
                     "score": round(chosen.relevance, 6),
                     "stage": chosen.stage,
                     "reason": chosen.reason,

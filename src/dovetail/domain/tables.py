@@ -27,6 +27,11 @@ class TableId:
     source: str
     name: str
 
+    @property
+    def id(self) -> TableId:
+        """Itself: whatever gives a table back has `.id`, `.name` and `.source`."""
+        return self
+
     def __str__(self) -> str:
         return f"{self.source}::{self.name}"
 
@@ -154,6 +159,11 @@ class Table:
     def name(self) -> str:
         """The table's name in its source."""
         return self.id.name
+
+    @property
+    def source(self) -> str:
+        """The label of the table's source."""
+        return self.id.source
 
     def column(self, name: str) -> Column:
         """The column of this name; ColumnNotFoundError, a KeyError, if there is none."""

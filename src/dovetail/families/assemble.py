@@ -56,7 +56,7 @@ def assemble(links: Iterable[Link], use: Use) -> Families:
 def _family(group: Sequence[_Placed], use: Use) -> Family:
     canonical = _canonical(group, use)
     members = [_member(one, canonical) for one in group]
-    members.sort(key=lambda m: (m.table != canonical.table.id, _ORDER[m.role], m.label, m.table))
+    members.sort(key=lambda m: (m.id != canonical.table.id, _ORDER[m.role], m.label, m.id))
     return Family(_name(canonical), canonical.table.id, tuple(members))
 
 

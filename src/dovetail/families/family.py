@@ -40,15 +40,27 @@ class FamilyMember:
     '2022'
     """
 
-    table: TableId
+    id: TableId
     role: Role
     label: str = ""
     evidence: str = ""
 
+    @property
+    def name(self) -> str:
+        """The table's name in its source."""
+        return self.id.name
+
+    @property
+    def source(self) -> str:
+        """The label of the table's source."""
+        return self.id.source
+
     def to_dict(self) -> Json:
         """The member as JSON has it."""
         return {
-            "table": str(self.table),
+            "id": str(self.id),
+            "name": self.name,
+            "source": self.source,
             "role": self.role.value,
             "label": self.label,
             "evidence": self.evidence,
@@ -76,12 +88,12 @@ class Family:
     @property
     def tables(self) -> tuple[TableId, ...]:
         """The tables that are this logical table; twins are others."""
-        return tuple(one.table for one in self.members if one.role is not Role.TWIN)
+        return tuple(one.id for one in self.members if one.role is not Role.TWIN)
 
     @property
     def twins(self) -> tuple[TableId, ...]:
         """Tables of the same shape that are logical tables of their own."""
-        return tuple(one.table for one in self.members if one.role is Role.TWIN)
+        return tuple(one.id for one in self.members if one.role is Role.TWIN)
 
     @property
     def partitions(self) -> tuple[FamilyMember, ...]:
@@ -91,7 +103,7 @@ class Family:
     def role(self, table: TableId) -> Role:
         """The role of a table in this family; KeyError where it is none of its members."""
         for one in self.members:
-            if one.table == table:
+            if one.id == table:
                 return one.role
         raise KeyError(str(table))
 

@@ -30,7 +30,7 @@ def by_lineage(families: Families, project: DbtProject) -> Families:
 
 
 def _delivered(family: Family, project: DbtProject) -> TableId | None:
-    whole = [one.table for one in family.members if one.role in _WHOLE]
+    whole = [one.id for one in family.members if one.role in _WHOLE]
     known = [table for table in whole if table in project.tables]
     if len(known) < 2 or family.partitions:
         return None
@@ -57,9 +57,9 @@ def stand_for(found: dict[TableId, Family], table: TableId, why: str) -> None:
         return
     first = FamilyMember(table, Role.TABLE, evidence=why)
     others = [
-        replace(one, role=Role.COPY, evidence=why) if one.table == family.canonical else one
+        replace(one, role=Role.COPY, evidence=why) if one.id == family.canonical else one
         for one in family.members
-        if one.table != table
+        if one.id != table
     ]
     del found[family.canonical]
     found[table] = Family(family.name, table, (first, *others))

@@ -86,13 +86,13 @@ def _file(catalog: CatalogReader, thresholds: Thresholds) -> Path:
 
 def _write(path: Path, families: Families) -> None:
     """Write families; tables are numbered by their place in a list of their own."""
-    tables = sorted({member.table for family in families for member in family.members})
+    tables = sorted({member.id for family in families for member in family.members})
     number = {table: place for place, table in enumerate(tables)}
     listed = [
         [
             family.name,
             number[family.canonical],
-            [[number[m.table], m.role.value, m.label, m.evidence] for m in family.members],
+            [[number[m.id], m.role.value, m.label, m.evidence] for m in family.members],
         ]
         for family in families
     ]

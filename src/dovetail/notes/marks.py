@@ -35,11 +35,11 @@ def _copy_of(found: dict[TableId, Family], table: TableId, of: TableId) -> None:
     old = family_with(found, table)
     if old is not None:
         del found[old.canonical]
-        left = tuple(one for one in old.members if one.table != table)
+        left = tuple(one for one in old.members if one.id != table)
         if len([one for one in left if one.role is not Role.TWIN]) > 1 and old.canonical != table:
             found[old.canonical] = replace(old, members=left)
         elif old.canonical == table and len(left) > 1:
-            found[left[0].table] = Family(old.name, left[0].table, left)
+            found[left[0].id] = Family(old.name, left[0].id, left)
     family = family_with(found, of)
     if family is None:
         family = Family(of.name, of, (FamilyMember(of, Role.TABLE),))

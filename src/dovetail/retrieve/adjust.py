@@ -50,7 +50,7 @@ def adjust(
     """Return what is added to the seeds, in order; all additions are candidates."""
     chosen = options or AdjustOptions()
     # Ties go to the more relevant, then to the smaller id: the first in this order wins.
-    ranked = sorted(candidates, key=lambda one: (-one.relevance, one.table))
+    ranked = sorted(candidates, key=lambda one: (-one.relevance, one.id))
     group = list(dict.fromkeys(seeds))
     added = _partners(group, ranked, compatibility, chosen.threshold)
     group += [addition.table for addition in added]
@@ -72,14 +72,14 @@ def _partners(
     """The strongest partner of each seed, if it is strong enough and not a seed itself."""
     found: dict[TableId, Addition] = {}
     for seed in seeds:
-        others = [one.table for one in ranked if one.table != seed]
+        others = [one.id for one in ranked if one.id != seed]
         if not others:
             continue
         partner = max(others, key=lambda other: compatibility(seed, other))
         strength = compatibility(seed, partner)
         if strength > threshold and partner not in seeds and partner not in found:
             found[partner] = Addition(partner, "partner", seed, strength)
-    return [found[one.table] for one in ranked if one.table in found]
+    return [found[one.id] for one in ranked if one.id in found]
 
 
 def _best(
@@ -89,15 +89,15 @@ def _best(
     options: AdjustOptions,
 ) -> Addition | None:
     """The eligible candidate with the largest gain."""
-    relevance = {one.table: one.relevance for one in ranked}
+    relevance = {one.id: one.relevance for one in ranked}
     pairs = len(group) * (len(group) - 1) // 2
     joined = sum(compatibility(one, other) for one, other in combinations(group, 2))
     related = sum(relevance[table] for table in group)
     best: Addition | None = None
     for one in ranked:
-        if one.table in group:
+        if one.id in group:
             continue
-        strengths = [compatibility(one.table, member) for member in group]
+        strengths = [compatibility(one.id, member) for member in group]
         if max(strengths) <= 0:
             continue
         coherence = (joined + sum(strengths)) / (pairs + len(group)) - joined / max(pairs, 1)
@@ -105,5 +105,5 @@ def _best(
         gain = options.coherence * coherence + options.relevance * nearness
         if best is None or gain > best.gain:
             of = group[strengths.index(max(strengths))]
-            best = Addition(one.table, "expansion", of, gain)
+            best = Addition(one.id, "expansion", of, gain)
     return best

@@ -66,14 +66,14 @@ def connectors(
     most comes first, ties by relevance and then by id. It ends when the set is connected or no
     single candidate connects it further. `gain` is the second strongest of its joins.
     """
-    ranked = sorted(candidates, key=lambda one: (-one.relevance, one.table))
+    ranked = sorted(candidates, key=lambda one: (-one.relevance, one.id))
     group, added = list(chosen), list[Addition]()
     while len(parts := components(group, compatibility, threshold)) > 1:
         offers = [
             joins
             for one in ranked
-            if one.table not in group
-            and len(joins := _joins(one.table, parts, compatibility, threshold)) > 1
+            if one.id not in group
+            and len(joins := _joins(one.id, parts, compatibility, threshold)) > 1
         ]
         if not offers:
             break

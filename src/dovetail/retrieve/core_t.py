@@ -121,7 +121,7 @@ class CoreTRetriever:
         pairs: Sequence[Pair],
     ) -> tuple[Stage, list[Addition]]:
         """What adjustment adds, and its line of the trace."""
-        options, seeds = self.options.adjust, [one.table for one in chosen]
+        options, seeds = self.options.adjust, [one.id for one in chosen]
         compatibility = compatibility_of(pairs)
         if self.options.adjustment == ADDITIVE:
             added = adjust(seeds, _by_cosine(candidates), compatibility, options)
@@ -160,7 +160,7 @@ def _search_stage(index: str, candidates: Sequence[Candidate]) -> Stage:
     listed = [
         {
             "number": number,
-            "table": str(candidate.table),
+            "table": str(candidate.id),
             "relevance": round(candidate.relevance, 4),
             "signals": {name: round(value, 4) for name, value in candidate.signals.items()},
         }
@@ -179,7 +179,7 @@ def _pair_fact(pair: Pair) -> dict[str, object]:
 
 def _selected(number: int, candidate: Candidate, index: str) -> Chosen:
     reason = f"selected by the model; rank {number} of the {index} search"
-    return Chosen(candidate.table, candidate.relevance, "select", reason)
+    return Chosen(candidate.id, candidate.relevance, "select", reason)
 
 
 def _adjust_stage(options: AdjustOptions, added: Sequence[Addition]) -> Stage:
@@ -201,7 +201,7 @@ def _adjust_stage(options: AdjustOptions, added: Sequence[Addition]) -> Stage:
 def _added(
     additions: Sequence[Addition], candidates: Sequence[Candidate], pairs: Sequence[Pair]
 ) -> list[Chosen]:
-    relevance = {candidate.table: candidate.relevance for candidate in candidates}
+    relevance = {candidate.id: candidate.relevance for candidate in candidates}
     edges: dict[frozenset[TableId], JoinEdge] = {
         frozenset((pair.edge.left, pair.edge.right)): pair.edge for pair in pairs
     }

@@ -46,15 +46,15 @@ def logical(retriever: Retriever, searcher: Searcher) -> Retriever:
 def expanded(found: TableSet, searcher: Searcher) -> TableSet:
     """The set with the members of families that its question names."""
     families = searcher.families
-    if not any(families.of(one.table) for one in found.tables):
+    if not any(families.of(one.id) for one in found.tables):
         return found
     tables: dict[TableId, Chosen] = {}
     for chosen in found.tables:
-        family = families.of(chosen.table)
+        family = families.of(chosen.id)
         for one in (
             [chosen] if family is None else _members(chosen, family, found.question, searcher)
         ):
-            tables.setdefault(one.table, one)
+            tables.setdefault(one.id, one)
     if tables.keys() == set(found.ids):
         return replace(found, tables=tuple(tables.values()))
     joins = joins_among(searcher.member_joins, tables)
@@ -64,36 +64,36 @@ def expanded(found: TableSet, searcher: Searcher) -> TableSet:
 def _members(chosen: Chosen, family: Family, question: str, searcher: Searcher) -> Iterator[Chosen]:
     """What a family comes to for a question, in place of the member that stood for it."""
     allowed = [
-        one for one in family.members if one.role is not Role.TWIN and searcher.covers(one.table)
+        one for one in family.members if one.role is not Role.TWIN and searcher.covers(one.id)
     ]
     named = (
         _by_name(allowed, question)
-        or _by_history(chosen.table, allowed, question, searcher)
-        or _by_time(chosen.table, allowed, question, searcher)
+        or _by_history(chosen.id, allowed, question, searcher)
+        or _by_time(chosen.id, allowed, question, searcher)
     )
     if not named or len(named) > _MOST_SLICES:
-        standing = named[-1].table if named else chosen.table
-        also = tuple(one.table for one in allowed if one.table != standing)
+        standing = named[-1].id if named else chosen.id
+        also = tuple(one.id for one in allowed if one.id != standing)
         note = _stands_for(named or [one for one in allowed if one.role is Role.PARTITION], named)
-        whole = not named and family.role(chosen.table) is not Role.PARTITION
+        whole = not named and family.role(chosen.id) is not Role.PARTITION
         reason = chosen.reason if whole else f"{chosen.reason}; {note}"
-        yield replace(chosen, table=standing, reason=reason, also=also)
+        yield replace(chosen, id=standing, reason=reason, also=also)
         return
-    taken = {one.table for one in named}
-    also = tuple(one.table for one in allowed if one.table not in taken and one.role is Role.COPY)
+    taken = {one.id for one in named}
+    also = tuple(one.id for one in allowed if one.id not in taken and one.role is Role.COPY)
     part_of = family.name if len(named) > 1 else ""
     for member in named:
         reason = chosen.reason
-        if member.table != chosen.table or part_of:
-            reason += f"; the question names {member.label or member.table.name}"
-        yield replace(chosen, table=member.table, reason=reason, also=also, part_of=part_of)
+        if member.id != chosen.id or part_of:
+            reason += f"; the question names {member.label or member.id.name}"
+        yield replace(chosen, id=member.id, reason=reason, also=also, part_of=part_of)
         also = ()
 
 
 def _by_name(members: Sequence[FamilyMember], question: str) -> list[FamilyMember]:
     """The members that a question calls by their names; one of a plain word is how people speak."""
     asked = _words(question)
-    lasts = [re.split(r"[./\\]", member.table.name)[-1] for member in members]
+    lasts = [re.split(r"[./\\]", member.id.name)[-1] for member in members]
     return [
         member
         for member, last in zip(members, lasts, strict=True)
@@ -113,7 +113,7 @@ def _by_history(
         return told[:1]
     own = _column_words(table, searcher)
     said = asked.keys() - own - GENERIC
-    return [one for one in told if said & _column_words(one.table, searcher)][:1]
+    return [one for one in told if said & _column_words(one.id, searcher)][:1]
 
 
 def _column_words(table: TableId, searcher: Searcher) -> set[str]:
@@ -134,7 +134,7 @@ def _by_time(
 ) -> list[FamilyMember]:
     """The slices of the times that a question names; none where the table itself holds these."""
     named = named_by_time([one for one in members if one.role is Role.PARTITION], question)
-    own = next((one for one in members if one.table == table), None)
+    own = next((one for one in members if one.id == table), None)
     named.sort(key=lambda one: one.label)
     if own is None or own.role is Role.PARTITION or not named:
         return named

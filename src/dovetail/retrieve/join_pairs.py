@@ -27,9 +27,9 @@ def joinable_pairs(joins: JoinGraph, candidates: Sequence[Candidate]) -> list[Pa
     """
     found = []
     for (one, first), (other, second) in combinations(enumerate(candidates), 2):
-        edges = joins.between(first.table, second.table)
+        edges = joins.between(first.id, second.id)
         if edges and edges[0].score > 0:
-            ends = (one, other) if edges[0].left == first.table else (other, one)
+            ends = (one, other) if edges[0].left == first.id else (other, one)
             found.append(Pair(*ends, edges[0]))
     return found
 

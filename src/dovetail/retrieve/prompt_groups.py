@@ -118,13 +118,13 @@ class _Grouping:
 
     @cached_property
     def _tables(self) -> list[Table]:
-        return [self.given.searcher.catalog[one.table] for one in self.given.candidates]
+        return [self.given.searcher.catalog[one.id] for one in self.given.candidates]
 
     @cached_property
     def _groups(self) -> list[list[int]]:
         """The places of candidates that belong together, the most relevant group first."""
         belonging = Belonging(self.given.searcher, use_sources=self.given.use_sources)
-        ids = [one.table for one in self.given.candidates]
+        ids = [one.id for one in self.given.candidates]
         return [sorted(group) for group in members(range(len(ids)), belonging.pairs(ids).together)]
 
     @cached_property
@@ -148,7 +148,7 @@ class _Grouping:
 
     def _name_links(self) -> Iterator[_Line]:
         """The joins that names alone suggest between candidates of one group."""
-        linked = self.given.searcher.joined([one.table for one in self.given.candidates])
+        linked = self.given.searcher.joined([one.id for one in self.given.candidates])
         for group in self._groups:
             for at, one in enumerate(group):
                 for other in group[at + 1 :]:

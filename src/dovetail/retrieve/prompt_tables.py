@@ -132,7 +132,7 @@ def _fitted(
     spent = sum(estimate_tokens(text) + 1 for _, text in pairs)
     catalog = prompt_input.searcher.catalog
     texts = [
-        levels(number, catalog[candidate.table])
+        levels(number, catalog[candidate.id])
         for number, candidate in enumerate(prompt_input.candidates, start=1)
     ]
     # Each text ends a line or two; counting two keeps the sum on the safe side.

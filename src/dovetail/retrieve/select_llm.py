@@ -157,8 +157,8 @@ def _constant(prompt: Prompt, question: str) -> int:
 def _note_cuts(stage: Stage, shown: Rendered, candidates: Sequence[Candidate]) -> None:
     """Record in the trace what the prompt had no room for, if anything."""
     cuts = {
-        "left_out": [str(candidate.table) for candidate in candidates[shown.count :]],
-        "narrowed": [str(candidates[number - 1].table) for number in shown.narrowed],
+        "left_out": [str(candidate.id) for candidate in candidates[shown.count :]],
+        "narrowed": [str(candidates[number - 1].id) for number in shown.narrowed],
         "joins_left_out": shown.joins_left_out,
     }
     if any(cuts.values()):

@@ -72,7 +72,7 @@ def table_set(
     """Build the set of the chosen tables, each once, with the best join of every two of them."""
     tables: dict[TableId, Chosen] = {}
     for one in chosen:
-        tables.setdefault(one.table, one)
+        tables.setdefault(one.id, one)
     return TableSet(
         question=question,
         tables=tuple(tables.values()),
@@ -96,7 +96,7 @@ def joins_among(joins: JoinGraph, tables: Iterable[TableId]) -> Iterator[JoinEdg
 def ranked(candidates: Iterable[Candidate], stage: str, reason: str) -> Iterator[Chosen]:
     """Choose all candidates in their order; the reason of each is `reason` and its rank."""
     for rank, candidate in enumerate(candidates, start=1):
-        yield Chosen(candidate.table, candidate.relevance, stage, f"{reason}, rank {rank}")
+        yield Chosen(candidate.id, candidate.relevance, stage, f"{reason}, rank {rank}")
 
 
 def cosine(candidate: Candidate) -> float:

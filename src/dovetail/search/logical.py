@@ -47,7 +47,7 @@ class LogicalTables:
         copies = np.zeros(len(ids), dtype=np.bool_)
         for family in families:
             members = [one for one in family.members if one.role is not Role.TWIN]
-            places = [place[one.table] for one in members]
+            places = [place[one.id] for one in members]
             kept = [allowed is None or bool(allowed[place]) for place in places]
             if sum(kept) > 1:
                 first = places[kept.index(True)]

@@ -160,7 +160,7 @@ def table_detail(catalog: Catalog, table: Table) -> TableDetail:
             for remark in catalog.notes.remarks_on(table.id)
         ],
         family=[
-            MemberView(one_line(str(one.table)), one.role.value, _text(one.evidence))
+            MemberView(one_line(str(one.id)), one.role.value, _text(one.evidence))
             for one in members
         ],
         sample=sample_view(table, _ROWS),

@@ -250,7 +250,7 @@ def _stages(catalog: Catalog, asked: Ask) -> Iterator[str]:
     try:
         candidates = catalog.search(asked.question, asked.k or _CANDIDATES)
         yield _event("search", [asdict(ranked_view(one)) for one in candidates])
-        joins = joins_among(catalog, (one.table for one in candidates))
+        joins = joins_among(catalog, (one.id for one in candidates))
         yield _event("joins", [asdict(join) for join in joins])
         yield _event("set", asdict(found_detail(catalog, catalog.ask(**asked.model_dump()))))
         yield _event("end", {})

@@ -187,9 +187,9 @@ def found_view(catalog: Catalog, found: AskResult) -> FoundView:
     schema = found.ddl()
     tables = [
         ChosenView(
-            id=one_line(str(chosen.table)),
+            id=one_line(str(chosen.id)),
             name=one_line(chosen.name),
-            source=one_line(chosen.table.source),
+            source=one_line(chosen.id.source),
             score=round(chosen.relevance, 4),
             stage=chosen.stage,
             reason=one_line(chosen.reason),
@@ -233,7 +233,7 @@ def _on_one_line(value: Any) -> Any:
 def ranked_view(candidate: Candidate) -> RankedView:
     """A table of the ranking, with the parts of its score."""
     signals = {name: round(value, 4) for name, value in candidate.signals.items()}
-    return RankedView(one_line(str(candidate.table)), round(candidate.relevance, 4), signals)
+    return RankedView(one_line(str(candidate.id)), round(candidate.relevance, 4), signals)
 
 
 def answer_view(answer: Answer, most_rows: int) -> RowsView:

@@ -106,9 +106,7 @@ def test_words_of_a_description_find_the_table_and_say_who_reads_it(
 ) -> None:
     found = known.catalog.ask("Which revenue is reported?", selector="search", k=1)
     assert [table.name for table in found] == [SALES]
-    (reason,) = known.catalog.searcher.reasons(
-        "Which revenue is reported?", [found.tables[0].table]
-    )
+    (reason,) = known.catalog.searcher.reasons("Which revenue is reported?", [found.tables[0].id])
     assert "its comment says 'Sales documents" in reason[0]
     assert reason[-1] == "dashboard Weekly turnover reads it"
 

@@ -90,7 +90,7 @@ def test_votes_need_half_of_the_showings(shop: Searcher) -> None:
         return picking(*next(votes))(messages)
 
     found, _ = converse(shop, script)
-    support = {chosen.table.name: chosen.reason for chosen in found.tables}
+    support = {chosen.id.name: chosen.reason for chosen in found.tables}
     assert support == {"customers": "support 1.00", "products": "support 0.67"}
 
 
@@ -104,7 +104,7 @@ def test_logprobs_outweigh_votes_where_they_are_told(shop: Searcher) -> None:
     verify = found.trace[2]
     assert (verify["by"], verify["fallback"]) == ("logprobs", 0)
     (chosen,) = found.tables
-    assert chosen.table.name == numbered(scripted.asked[1])[1]
+    assert chosen.id.name == numbered(scripted.asked[1])[1]
     assert chosen.reason == "support 0.90"
 
 
@@ -193,7 +193,7 @@ def test_keywords_become_words_of_the_corpus(shop: Searcher) -> None:
 
 def test_candidates_of_a_value_are_the_tables_that_hold_it(shop: Searcher) -> None:
     found = Alignment(shop).candidates("zzz", ["rainfall station"], 3)
-    assert found[0].table.name == "weather"
+    assert found[0].id.name == "weather"
     assert found[0].relevance == 1.0
     assert [c.relevance for c in found] == sorted((c.relevance for c in found), reverse=True)
 

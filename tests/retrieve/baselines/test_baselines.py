@@ -114,7 +114,7 @@ def test_contract_finds_what_breaks_it(wrong: str, told: str, tmp_path: Path) ->
 
 def test_dense_is_the_ranking_with_the_joins_among_its_tables(shop: Searcher) -> None:
     found = RankingRetriever(shop, 3).retrieve("customers and their orders")
-    assert found.ids == tuple(c.table for c in shop.dense("customers and their orders", 3))
+    assert found.ids == tuple(c.id for c in shop.dense("customers and their orders", 3))
     assert set(names(found)) >= {"customers", "orders"}
     joined = {tuple(sorted((edge.left.name, edge.right.name))) for edge in found.joins}
     assert ("customers", "orders") in joined
@@ -126,17 +126,17 @@ def test_dense_is_the_ranking_with_the_joins_among_its_tables(shop: Searcher) ->
 
 def test_search_takes_the_fused_ranking(shop: Searcher) -> None:
     found = baseline("search", shop, k=4).retrieve("rainfall")
-    assert found.ids == tuple(c.table for c in shop.search("rainfall", 4))
+    assert found.ids == tuple(c.id for c in shop.search("rainfall", 4))
     assert found.trace[0]["stage"] == "search"
 
 
 def test_steiner_connects_what_is_two_joins_apart(shop: Searcher) -> None:
     question = "customer city and product title"
-    ranking = [c.table.name for c in shop.search(question, 7)]
+    ranking = [c.id.name for c in shop.search(question, 7)]
     assert set(ranking[:2]) == {"customers", "products"}
     found = SteinerRetriever(shop, 4, longest=3).retrieve(question)
     assert set(names(found)) == {"customers", "products", "orders", "order_items"}
-    stages = {chosen.table.name: chosen.stage for chosen in found.tables}
+    stages = {chosen.id.name: chosen.stage for chosen in found.tables}
     assert stages["customers"] == stages["products"] == "search"
     assert stages["orders"] == stages["order_items"] == "connect"
     assert found.trace[0]["connectors"] == 2
@@ -161,7 +161,7 @@ def pagerank(shop: Searcher, question: str, starts: int, restart: float) -> dict
     start = np.zeros(len(ids))
     found = shop.search(question, starts)
     for candidate in found:
-        start[ids.index(candidate.table)] = np.exp(10 * (candidate.relevance - found[0].relevance))
+        start[ids.index(candidate.id)] = np.exp(10 * (candidate.relevance - found[0].relevance))
     start /= start.sum()
     visits = np.linalg.solve(np.eye(len(ids)) - (1 - restart) * moves.T, restart * start)
     return {table.name: float(share) for table, share in zip(ids, visits, strict=True)}
@@ -173,7 +173,7 @@ def test_pagerank_is_that_of_the_linear_system(shop: Searcher, question: str) ->
     expected = pagerank(shop, question, 3, 0.4)
     assert sum(expected.values()) == pytest.approx(1.0)
     for chosen in found.tables:
-        assert chosen.reason == f"visited {expected[chosen.table.name]:.3f} of the time"
+        assert chosen.reason == f"visited {expected[chosen.id.name]:.3f} of the time"
     shares = [expected[name] for name in names(found)]
     assert shares == sorted(shares, reverse=True)
 
@@ -187,7 +187,7 @@ def test_pagerank_reaches_a_neighbour_that_search_did_not_offer(shop: Searcher) 
 def test_rear_expands_through_columns_that_look_alike(shop: Searcher) -> None:
     question = "customers name city"
     found = RearRetriever(shop, 2, nearest=4, base=2).retrieve(question)
-    base = [candidate.table for candidate in shop.dense(question, 2)]
+    base = [candidate.id for candidate in shop.dense(question, 2)]
     owners = [table.id for table in shop.tables for _ in table.columns]
     headers = np.vstack([shop.column_vectors(table.id) for table in shop.tables])
     near: set[TableId] = set()
@@ -205,9 +205,9 @@ def test_rear_expands_through_columns_that_look_alike(shop: Searcher) -> None:
 def test_rear_adds_company_to_relevance(shop: Searcher) -> None:
     question = "the city of customers, rainfall and weather"
     alone = RearRetriever(shop, 3, base=3, company=0.0).retrieve(question)
-    assert alone.ids == tuple(c.table for c in shop.dense(question, 3))
+    assert alone.ids == tuple(c.id for c in shop.dense(question, 3))
     ranking = shop.dense(question, 7)
-    vectors = [shop.column_vectors(candidate.table) for candidate in ranking]
+    vectors = [shop.column_vectors(candidate.id) for candidate in ranking]
 
     def scaled(values: list[float]) -> list[float]:
         return [(value - min(values)) / (max(values) - min(values)) for value in values]
@@ -222,7 +222,7 @@ def test_rear_adds_company_to_relevance(shop: Searcher) -> None:
     )
     expected = sorted(range(7), key=lambda place: -(relevance[place] + 3 * best[place]))[:3]
     joined = RearRetriever(shop, 3, base=3, nearest=17, company=3.0).retrieve(question)
-    assert joined.ids == tuple(ranking[place].table for place in expected)
+    assert joined.ids == tuple(ranking[place].id for place in expected)
     assert joined.ids != alone.ids
 
 
@@ -303,7 +303,7 @@ def test_jar_falls_back_to_the_ranking_where_nothing_joins(tmp_path: Path) -> No
     catalog = update([str(tmp_path / "apart.sqlite")], into=tmp_path / "c", search=False).catalog
     apart = Searcher(catalog, IndexInputs(HashEmbedder(dimension=1 << 16)))
     found = JarRetriever(apart, k=2).retrieve("aaa and mno")
-    assert found.ids == tuple(c.table for c in apart.dense("aaa and mno", 2))
+    assert found.ids == tuple(c.id for c in apart.dense("aaa and mno", 2))
     assert (found.trace[1]["status"], found.trace[1]["fallback"]) == ("infeasible", 1)
     assert found.trace[1]["reason"] == "the program is infeasible: the dense ranking stands"
 
@@ -311,7 +311,7 @@ def test_jar_falls_back_to_the_ranking_where_nothing_joins(tmp_path: Path) -> No
 def test_jar_with_relevance_alone_is_the_dense_ranking(shop: Searcher) -> None:
     alone = Weights(coarse=1.0, fine=0.0, coverage=0.0, compatibility=0.0)
     found = JarRetriever(shop, k=3, weights=alone).retrieve("orders of customers")
-    assert found.ids == tuple(c.table for c in shop.dense("orders of customers", 3))
+    assert found.ids == tuple(c.id for c in shop.dense("orders of customers", 3))
 
 
 @pytest.mark.parametrize("name", ["react", "arm"])

@@ -28,7 +28,7 @@ def converse(shop: Searcher, script: Script | list[Said]) -> tuple[TableSet, lis
 
 
 def fell_back(shop: Searcher, found: TableSet) -> bool:
-    ranking = tuple(candidate.table for candidate in shop.dense(QUESTION, 4))
+    ranking = tuple(candidate.id for candidate in shop.dense(QUESTION, 4))
     return found.ids == ranking and found.trace[0]["fallback"] == 1
 
 
@@ -36,8 +36,8 @@ def test_searches_sees_only_new_tables_and_answers_with_numbers(shop: Searcher) 
     found, asked = converse(
         shop, [search('"supplier company"'), search("customer city"), FINAL.replace("2", "3, 3")]
     )
-    first = [candidate.table for candidate in shop.dense("supplier company", 2)]
-    second = [c.table for c in shop.dense("customer city", 4) if c.table not in first]
+    first = [candidate.id for candidate in shop.dense("supplier company", 2)]
+    second = [c.id for c in shop.dense("customer city", 4) if c.id not in first]
     assert found.ids == (first[0], second[0])
     assert [chosen.reason for chosen in found.tables] == [
         "named by the model, seen as [1]",

@@ -33,7 +33,7 @@ def test_a_local_model_tells_how_sure_it_was(smollm: Path, tmp_path: Path) -> No
 def test_react_ends_with_a_model_that_cannot_keep_to_it(shop: Searcher, smollm: Path) -> None:
     found = ReactRetriever(shop, open_llm(f"local:{smollm}"), k=3, slips=0).retrieve(QUESTION)
     (stage,) = found.trace
-    ranking = tuple(candidate.table for candidate in shop.dense(QUESTION, 3))
+    ranking = tuple(candidate.id for candidate in shop.dense(QUESTION, 3))
     assert stage["llm_calls"] in range(1, 6)
     assert stage["fallback"] == (stage.get("reason") is not None)
     assert (found.ids == ranking) or not stage["fallback"]

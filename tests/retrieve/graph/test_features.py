@@ -134,9 +134,7 @@ def test_new_is_what_no_better_ranked_candidate_covers() -> None:
 
 def matched(shop: Searcher, question: str) -> tuple[list[str], QueryMatch]:
     found = shop.search(question, 7)
-    return [one.table.name for one in found], QueryMatcher(shop).match(
-        shop.analyse(question), found
-    )
+    return [one.id.name for one in found], QueryMatcher(shop).match(shop.analyse(question), found)
 
 
 def test_a_word_counts_by_where_it_stands(shop: Searcher) -> None:
@@ -174,7 +172,7 @@ def test_signals_of_the_search_come_back_unweighted(shop: Searcher) -> None:
     assert known.scores[1] == pytest.approx(sum(found[1].signals.values()))
     mass = shop.analyse(question).mass
     assert known.gains[2] == pytest.approx(found[2].signals["neighbour"] / math.sqrt(mass))
-    city = [one.table.name for one in found].index("customers")
+    city = [one.id.name for one in found].index("customers")
     assert known.columns[city] == 1
 
 

@@ -66,6 +66,6 @@ def test_two_systems_with_the_same_thing_give_a_set_of_one(tmp_path: Path) -> No
         *(f"{name}={tmp_path / name}.sqlite" for name in ("hr", "warehouse")), into=tmp_path / "c"
     )
     found = catalog.ask("In which city is the office of the employee First7 Last7?", breadth=0.8)
-    assert {str(one.table) for one in found.tables} == {"hr::employees", "hr::offices"}
-    held = {str(one.table): one.reason for one in found.tables}["hr::employees"]
+    assert {str(one.id) for one in found.tables} == {"hr::employees", "hr::offices"}
+    held = {str(one.id): one.reason for one in found.tables}["hr::employees"]
     assert "First7 Last7" in held

@@ -239,7 +239,7 @@ def test_it_works_without_an_embedder(tmp_path: Path) -> None:
 
 def test_a_set_says_why(shop: Searcher) -> None:
     found = GraphRetriever(shop, breadth=0.3).retrieve("orders of customers in Turin")
-    reasons = {chosen.table.name: (chosen.stage, chosen.reason) for chosen in found.tables}
+    reasons = {chosen.id.name: (chosen.stage, chosen.reason) for chosen in found.tables}
     assert reasons == {
         "customers": ("select", "holds 'Turin' in city; its names say customers"),
         "orders": ("select", "its names say orders, customers"),
@@ -249,7 +249,7 @@ def test_a_set_says_why(shop: Searcher) -> None:
 
 def test_what_lies_between_is_brought_in(shop: Searcher) -> None:
     found = GraphRetriever(shop, breadth=0.1).retrieve("title of products and city of customers")
-    stages = {chosen.table.name: chosen.stage for chosen in found.tables}
+    stages = {chosen.id.name: chosen.stage for chosen in found.tables}
     assert stages == {
         "customers": "select",
         "products": "select",
@@ -270,13 +270,13 @@ def test_the_trace_has_all_that_decided(shop: Searcher) -> None:
     assert (selected["stage"], selected["breadth"], selected["llm_calls"]) == ("select", 0.3, 0)
     scored = retriever.score(question)
     candidates = selected["candidates"]
-    assert [one["table"] for one in candidates] == [str(c.table) for c in shop.search(question, 5)]
+    assert [one["table"] for one in candidates] == [str(c.id) for c in shop.search(question, 5)]
     assert [one["probability"] for one in candidates] == pytest.approx(
         scored.probabilities.tolist(), abs=1e-4
     )
     features = candidates[0]["features"]
     assert list(features) == list(FEATURES)
-    chosen = {str(one.table) for one in found.tables if one.stage == "select"}
+    chosen = {str(one.id) for one in found.tables if one.stage == "select"}
     assert {c["table"] for c in candidates if c["probability"] >= selected["cut"]} == chosen
     expected = confidence([one.relevance for one in found.tables], scored.probabilities)
     assert selected["confidence"] == pytest.approx(expected, abs=1e-4)
@@ -290,7 +290,7 @@ def test_only_candidates_and_connectors(shop: Searcher) -> None:
             retriever = GraphRetriever(shop, breadth=breadth, k=3)
             offered = set(retriever.score(question).tables)
             for chosen in retriever.retrieve(question).tables:
-                assert chosen.table in offered or chosen.stage == "connect"
+                assert chosen.id in offered or chosen.stage == "connect"
 
 
 @pytest.mark.parametrize("breadth", [-0.1, 1.1, math.nan])

@@ -78,7 +78,7 @@ class Alignment:
         rankings = [self._documents.best(words, count)]
         for text in dict.fromkeys((question, " ".join(ngrams))):
             found = self._searcher.dense(text, count)
-            rankings.append([places[candidate.table] for candidate in found])
+            rankings.append([places[candidate.id] for candidate in found])
         for ranking in rankings:
             for rank, place in enumerate(ranking, start=1):
                 points[place] = points.get(place, 0.0) + 1 / (_RANKS + rank)

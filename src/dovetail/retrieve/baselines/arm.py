@@ -105,10 +105,10 @@ class ArmRetriever:
         align.facts |= {"keywords": keywords, "ngrams": ngrams, "candidates": len(found)}
         found = self._expanded(found)
         drafts = self._drafts(keywords, found, draft)
-        draft.facts["drafts"] = [[str(found[place].table) for place in one] for one in drafts]
+        draft.facts["drafts"] = [[str(found[place].id) for place in one] for one in drafts]
         support = self._verified(question, found, drafts, verify)
         chosen = [
-            Chosen(found[place].table, found[place].relevance, "verify", f"support {value:.2f}")
+            Chosen(found[place].id, found[place].relevance, "verify", f"support {value:.2f}")
             for place, value in sorted(support.items(), key=lambda item: (-item[1], item[0]))
             if value >= 0.5
         ]
@@ -119,7 +119,7 @@ class ArmRetriever:
 
     def _expanded(self, found: Sequence[Candidate]) -> list[Candidate]:
         """The candidates and the tables that join one best, each less relevant than the last."""
-        partners = self._compatibility.partners([one.table for one in found])
+        partners = self._compatibility.partners([one.id for one in found])
         best = sorted(partners, key=lambda table: (-partners[table], table))
         least = min((one.relevance for one in found), default=0.0)
         return [*found] + [
@@ -144,7 +144,7 @@ class ArmRetriever:
         """A connected set of each size, by places of candidates; no set twice."""
         if not found:
             return []
-        tables = [candidate.table for candidate in found]
+        tables = [candidate.id for candidate in found]
         relevance = np.array([candidate.relevance for candidate in found])
         fits = fit(self._searcher, keywords, tables)
         compatibility = self._compatibility.among(tables)
@@ -189,7 +189,7 @@ class ArmRetriever:
     def _asked(
         self, question: str, found: Sequence[Candidate], order: Sequence[int], drafted: int
     ) -> Sequence[Message]:
-        tables = [found[place].table for place in order]
+        tables = [found[place].id for place in order]
         lines = [
             shown(number, self._searcher.catalog[table])
             for number, table in enumerate(tables, start=1)

@@ -136,8 +136,8 @@ class JarRetriever:
         optimise = Stage("optimise", facts={"candidates": len(found), "k": self._k})
         problem = Problem(
             relevance=np.array([cosine(candidate) for candidate in found]),
-            fit=fit(self._searcher, asked, [candidate.table for candidate in found]),
-            compatibility=self._compatibility.among([candidate.table for candidate in found]),
+            fit=fit(self._searcher, asked, [candidate.id for candidate in found]),
+            compatibility=self._compatibility.among([candidate.id for candidate in found]),
             size=min(self._k, len(found)),
         )
         solution = solve(problem, self._weights, self._limits)
@@ -176,11 +176,11 @@ class JarRetriever:
             best = max(edges, key=lambda edge: problem.compatibility[edge], default=None)
             joined = ""
             if best is not None:
-                partner = found[best[0] + best[1] - place].table
+                partner = found[best[0] + best[1] - place].id
                 joined = f", joined to {partner} ({problem.compatibility[best]:.2f})"
             reasons.append(f"in the optimum, dense rank {place + 1}{joined}")
         return [
-            Chosen(found[place].table, found[place].relevance, "optimise", reason)
+            Chosen(found[place].id, found[place].relevance, "optimise", reason)
             for place, reason in zip(solution.tables, reasons, strict=True)
         ]
 

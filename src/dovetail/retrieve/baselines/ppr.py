@@ -45,14 +45,14 @@ class PprRetriever:
         found = self.searcher.search(question, max(self.starts, self.k))
         starts = found[: self.starts]
         visits, steps = self._walk(starts)
-        ranks = {candidate.table: rank for rank, candidate in enumerate(found)}
+        ranks = {candidate.id: rank for rank, candidate in enumerate(found)}
         ids = [table.id for table in self.searcher.tables]
         order = sorted(
             range(len(ids)),
             key=lambda place: (-visits[place], ranks.get(ids[place], len(found)), ids[place]),
         )
-        relevance = {candidate.table: candidate.relevance for candidate in found}
-        started = {candidate.table for candidate in starts}
+        relevance = {candidate.id: candidate.relevance for candidate in found}
+        started = {candidate.id for candidate in starts}
         chosen = [
             Chosen(
                 ids[place],
@@ -72,7 +72,7 @@ class PprRetriever:
         start = np.zeros(len(self.searcher.tables))
         for candidate in found:
             weight = np.exp(self.sharpness * (candidate.relevance - found[0].relevance))
-            start[self._places[candidate.table]] = weight
+            start[self._places[candidate.id]] = weight
         if not found:
             return start, 0
         start /= start.sum()

@@ -94,7 +94,7 @@ class ReactRetriever:
         stage.facts |= {"searches": run.searches, "seen": len(run.seen), "slips": run.slips}
         chosen = [
             Chosen(
-                run.seen[number - 1].table,
+                run.seen[number - 1].id,
                 run.seen[number - 1].relevance,
                 "react",
                 f"named by the model, seen as [{number}]",
@@ -134,16 +134,16 @@ class ReactRetriever:
             run.slips += 1
             return slip
         run.searches.append(search)
-        seen = {candidate.table for candidate in run.seen}
+        seen = {candidate.id for candidate in run.seen}
         found = self.searcher.dense(search, len(seen) + self.new)
-        fresh = [candidate for candidate in found if candidate.table not in seen][: self.new]
+        fresh = [candidate for candidate in found if candidate.id not in seen][: self.new]
         if not fresh:
             return _NOTHING_NEW
         lines = [
             shown(
                 number,
-                self.searcher.catalog[candidate.table],
-                self.searcher.purposes.get(candidate.table, ""),
+                self.searcher.catalog[candidate.id],
+                self.searcher.purposes.get(candidate.id, ""),
             )
             for number, candidate in enumerate(fresh, start=len(seen) + 1)
         ]

@@ -83,20 +83,20 @@ class RearRetriever:
         everything = self.searcher.dense(question, len(self.searcher.tables))
         base = everything[: max(self.base, self.k)]
         retrieve = Stage("retrieve", facts={"tables": len(base)})
-        found = self._expanded([candidate.table for candidate in base])
+        found = self._expanded([candidate.id for candidate in base])
         kept = sorted(found, key=lambda table: (-found[table], table))[: self.expansion]
         expand = Stage("expand", facts={"found": len(found), "kept": len(kept)})
         # A listed index looks into some of its lists alone: what it passed over is far away.
-        near = {candidate.table: candidate for candidate in everything}
+        near = {candidate.id: candidate for candidate in everything}
         pool = [*base, *(near.get(table, Candidate(table, 0.0, {})) for table in kept)]
         refine = Stage("refine", facts={"by": self._by, "pool": len(pool)})
         scores = self._refined(question, pool, len(base))
         order = sorted(range(len(pool)), key=lambda place: (-scores[place], place))[: self.k]
         chosen = [
             Chosen(
-                pool[place].table,
+                pool[place].id,
                 pool[place].relevance,
-                "expand" if pool[place].table in found else "search",
+                "expand" if pool[place].id in found else "search",
                 _reason(found, pool[place], scores[place]),
             )
             for place in order
@@ -127,7 +127,7 @@ class RearRetriever:
         common with a stray member of the base speaks for nothing.
         """
         relevance = _scaled(self._relevance(question, pool))
-        joined = _scaled(self._joinability([candidate.table for candidate in pool], base))
+        joined = _scaled(self._joinability([candidate.id for candidate in pool], base))
         joined[:base][np.eye(base, dtype=np.bool_)] = 0.0
         company = (joined * relevance[:base]).max(axis=1, initial=0.0)
         scores: Floats = relevance + self.company * _scaled(company)
@@ -137,7 +137,7 @@ class RearRetriever:
         if self.scorer is None:
             return np.array([cosine(candidate) for candidate in pool])
         asked = clipped(question)
-        return self.scorer.score([(asked, self._text(candidate.table)) for candidate in pool])
+        return self.scorer.score([(asked, self._text(candidate.id)) for candidate in pool])
 
     def _joinability(self, tables: Sequence[TableId], base: int) -> Floats:
         """A row per table, a column per base table."""
@@ -153,8 +153,8 @@ class RearRetriever:
 
 
 def _reason(found: Mapping[TableId, float], candidate: Candidate, score: float) -> str:
-    if candidate.table in found:
-        return f"a column like one of the base ({found[candidate.table]:.2f}), score {score:.2f}"
+    if candidate.id in found:
+        return f"a column like one of the base ({found[candidate.id]:.2f}), score {score:.2f}"
     return f"base table, score {score:.2f}"
 
 

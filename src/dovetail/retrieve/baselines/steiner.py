@@ -34,26 +34,26 @@ class SteinerRetriever:
 
     def retrieve(self, question: str) -> TableSet:
         found = self.searcher.search(question, self.k)
-        relevance = {candidate.table: candidate.relevance for candidate in found}
+        relevance = {candidate.id: candidate.relevance for candidate in found}
         chosen: dict[TableId, Chosen] = {}
         added = 0
         for rank, candidate in enumerate(found, start=1):
             if len(chosen) >= self.k:
                 break
-            if candidate.table in chosen:
+            if candidate.id in chosen:
                 continue
-            path = self._path(candidate.table, chosen)
-            between = [table for table in _along(path, candidate.table) if table not in chosen]
+            path = self._path(candidate.id, chosen)
+            between = [table for table in _along(path, candidate.id) if table not in chosen]
             room = self.k - len(chosen) - 1
             reason = f"terminal, rank {rank}"
             if path and len(between) <= room:
                 reason += f", by {path[0]}"
             else:
                 between = []
-            chosen[candidate.table] = Chosen(candidate.table, candidate.relevance, "search", reason)
+            chosen[candidate.id] = Chosen(candidate.id, candidate.relevance, "search", reason)
             for connector in between:
                 added += 1
-                why = f"leads to {candidate.table}"
+                why = f"leads to {candidate.id}"
                 chosen[connector] = Chosen(connector, relevance.get(connector, 0.0), "connect", why)
         facts: dict[str, object] = {"terminals": len(chosen) - added, "connectors": added}
         stage = Stage("connect", facts=facts)

@@ -144,17 +144,17 @@ class _Explainer:
     def explain(self, found: TableSet, left_out: set[str]) -> Json:
         """The things that decided, for each selected table, and why the next one stayed out."""
         tables = self.scored.tables
-        taken = [one for one in found.tables if one.stage == "select" and one.table in tables]
+        taken = [one for one in found.tables if one.stage == "select" and one.id in tables]
         listed = [
             {
-                "table": str(one.table),
-                "probability": round(self.scored.by_table[one.table], 4),
-                "because": [thing.to_dict() for thing in self._decided(tables.index(one.table))],
+                "table": str(one.id),
+                "probability": round(self.scored.by_table[one.id], 4),
+                "because": [thing.to_dict() for thing in self._decided(tables.index(one.id))],
             }
             for one in taken
         ]
         listed += [
-            {"table": str(one.table), "because": [{"thing": "connects", "words": one.reason}]}
+            {"table": str(one.id), "because": [{"thing": "connects", "words": one.reason}]}
             for one in found.tables
             if one.stage == "connect"
         ]
@@ -163,7 +163,7 @@ class _Explainer:
         others = [place for place in order if tables[place] not in inside]
         if not taken or not others:
             return {"tables": listed, "next": None}
-        last = min((tables.index(one.table) for one in taken), key=self._probability)
+        last = min((tables.index(one.id) for one in taken), key=self._probability)
         told = self._against(others[0], last, left_out)
         named = {"table": str(tables[others[0]]), "probability": self._probability(others[0])}
         return {"tables": listed, "next": {**named, "because": told}}

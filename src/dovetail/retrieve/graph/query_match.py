@@ -99,7 +99,7 @@ class QueryMatcher:
 
     def match(self, query: Query, candidates: Sequence[Candidate]) -> QueryMatch:
         """How a query matches its candidates, of which there is at least one."""
-        tables = [one.table for one in candidates]
+        tables = [one.id for one in candidates]
         words, columns = self._match(query.terms, tables)
         best = {term.text: row for term, row in zip(query.terms, words.max(axis=1), strict=True)}
         inside = _inside_names(query.links)

@@ -79,7 +79,7 @@ class ScoredCandidates:
 
     @property
     def tables(self) -> list[TableId]:
-        return [one.table for one in self.candidates]
+        return [one.id for one in self.candidates]
 
     @property
     def by_table(self) -> dict[TableId, float]:

@@ -217,7 +217,7 @@ class GraphRetriever:
             nothing = np.zeros((0, len(FEATURES)), dtype=np.float32)
             return ScoredCandidates([], nothing, nothing[:, 0])
         match = self._matcher.match(query, candidates)
-        pairs = self._belonging.pairs([one.table for one in candidates])
+        pairs = self._belonging.pairs([one.id for one in candidates])
         rows = features(match)
         first = predict(rows)
         given = set_input(match, pairs, first)
