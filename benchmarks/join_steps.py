@@ -30,7 +30,7 @@ def lower_bound(lake: Lake) -> dict[str, Any]:
 
 def hash_every_cell(path: Path) -> int:
     """Decode every cell of what a path holds into Arrow and hash it once; how many there are."""
-    from dovetail.hashing import Comparison, drop_missing, hash_values
+    from dovetail.hashing import drop_missing, hash_values
     from dovetail.plugins import open_source
     from dovetail.sources.resolve import expand, root
 
@@ -39,8 +39,8 @@ def hash_every_cell(path: Path) -> int:
         with closing(open_source(spec)) as source:
             for listing in source.tables():
                 for array in _arrays(source, listing):
-                    values, _ = drop_missing(array, Comparison.COERCED)
-                    hash_values(values, Comparison.COERCED)
+                    values, _ = drop_missing(array)
+                    hash_values(values)
                     cells += len(array)
     return cells
 

@@ -118,7 +118,7 @@ def cpu_seconds() -> float:
 
 def lower_bound(lake: Lake) -> dict[str, Any]:
     """Decode every cell into Arrow and hash it once."""
-    from dovetail.hashing import Comparison, drop_missing, hash_values
+    from dovetail.hashing import drop_missing, hash_values
     from dovetail.ports import SourceSpec
     from dovetail.sources.files import FilesSource
 
@@ -127,8 +127,8 @@ def lower_bound(lake: Lake) -> dict[str, Any]:
     for listing in source.tables():
         for batch in source.scan(listing).batches:
             for array in batch.columns:
-                values, _ = drop_missing(array, Comparison.COERCED)
-                hash_values(values, Comparison.COERCED)
+                values, _ = drop_missing(array)
+                hash_values(values)
                 cells += len(array)
     return {"cells": cells}
 

@@ -1,20 +1,15 @@
 """Hashes cell values to stable 64-bit numbers tagged with their type: the basis of join evidence.
 
 Two columns are compared by their value hashes, the sorted hashes of their distinct values. So a
-hash must not depend on the run, the machine or the source a value came from. There are three ways
-to compare; `docs/catalog.md` gives the rules and examples.
-
-* `typed`    a value equals only values of its own type: 1, 1.0, '1' and true all differ.
-* `string`   values are equal when they are written alike: 1 equals '1', but not 1.0.
-* `coerced`  text that reads as a number is that number, surrounding blanks do not count,
-             dates equal their ISO text, blank text is missing. '01' stays text: it is a code.
+hash must not depend on the run, the machine or the source a value came from. Text that reads as a
+number is that number, surrounding blanks do not count, dates equal their ISO text, blank text is
+missing. '01' stays text: it is a code. `docs/catalog.md` gives the rules and examples.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from enum import StrEnum
 from functools import cache
 from typing import Any
 
@@ -48,21 +43,13 @@ _BYTE_CLASS[ord("0") : ord("9") + 1] = 0
 _BYTE_CLASS[ord(".")] = _POINT
 
 
-class Comparison(StrEnum):
-    """How two values are held to be equal."""
-
-    TYPED = "typed"
-    STRING = "string"
-    COERCED = "coerced"
-
-
 def _tag(name: str) -> np.uint64:
     digest = hashlib.blake2b(name.encode(), digest_size=8, person=b"dovetail").digest()
     return np.uint64(int.from_bytes(digest, "little"))
 
 
-_INTEGER, _REAL, _TEXT, _BOOLEAN, _DATE, _TIMESTAMP, _BINARY = (
-    _tag(name) for name in ("integer", "real", "text", "boolean", "date", "timestamp", "binary")
+_INTEGER, _REAL, _TEXT, _BOOLEAN, _BINARY = (
+    _tag(name) for name in ("integer", "real", "text", "boolean", "binary")
 )
 _LENGTH = np.uint64(0x9E3779B97F4A7C15)
 _WORD = np.uint64(0xFF51AFD7ED558CCD)
@@ -98,11 +85,11 @@ def readable_text(array: pa.Array) -> pa.Array:
 Present = npt.NDArray[np.bool_]
 
 
-def drop_missing(values: pa.Array, comparison: Comparison) -> tuple[pa.Array, Present | None]:
-    """Leave out what holds no value: nulls, NaN, and blank text where values are coerced.
+def drop_missing(values: pa.Array) -> tuple[pa.Array, Present | None]:
+    """Leave out what holds no value: nulls, NaN and blank text.
 
-    Coerced text comes back without the blanks around it, and a day's midnight as the day. The
-    second result says which values are present; None means all of them.
+    Text comes back without the blanks around it, and a day's midnight as the day. The second
+    result says which values are present; None means all of them.
     """
     present: Present | None = None
     if values.null_count:
@@ -110,7 +97,7 @@ def drop_missing(values: pa.Array, comparison: Comparison) -> tuple[pa.Array, Pr
         values = values.drop_null()
     if pa.types.is_floating(values.type):
         held = ~np.isnan(values.to_numpy(zero_copy_only=False))
-    elif comparison is Comparison.COERCED and is_text(values.type):
+    elif is_text(values.type):
         values = _cut_midnight(_strip(values))
         held = text_buffers(values)[1] > 0
     else:
@@ -124,27 +111,26 @@ def drop_missing(values: pa.Array, comparison: Comparison) -> tuple[pa.Array, Pr
     return values, present
 
 
-def hash_values(values: pa.Array, comparison: Comparison) -> Hashes:
+def hash_values(values: pa.Array) -> Hashes:
     """Hash every value of an array that `drop_missing` has been over.
 
     >>> import pyarrow as pa
-    >>> numbers, text = pa.array([1, 250]), pa.array(["1.0", "250"])
-    >>> [(hash_values(numbers, how) == hash_values(text, how)).all() for how in Comparison]
-    [np.False_, np.False_, np.True_]
+    >>> bool((hash_values(pa.array([1, 250])) == hash_values(pa.array(["1.0", "250"]))).all())
+    True
     """
     kind = values.type
     if pa.types.is_integer(kind):
-        return _hash_integers(values, comparison)
+        return _hash_integers(values)
     if pa.types.is_floating(kind):
-        return _hash_reals(values, comparison)
+        return _hash_reals(values)
     if is_text(kind):
-        return _hash_coerced_text(values) if comparison is Comparison.COERCED else hash_text(values)
+        return _hash_read_text(values)
     if pa.types.is_boolean(kind):
-        return _hash_booleans(values, comparison)
+        return mix(values.to_numpy(zero_copy_only=False).astype(np.uint64) ^ _BOOLEAN)
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return _hash_times(values, comparison)
+        return _hash_times(values)
     if is_binary(kind):
-        return hash_text(values, _TEXT if comparison is Comparison.STRING else _BINARY)
+        return hash_text(values, _BINARY)
     return hash_text(values.cast(pa.string()))
 
 
@@ -225,16 +211,14 @@ def text_buffers(
     return offsets[:-1], np.diff(offsets), data
 
 
-def _hash_integers(values: pa.Array, comparison: Comparison) -> Hashes:
-    if comparison is Comparison.STRING:
-        return hash_text(values.cast(pa.string()))
+def _hash_integers(values: pa.Array) -> Hashes:
     numbers = values.to_numpy(zero_copy_only=False)
     if numbers.dtype == np.uint64 or (
         numbers.dtype == np.int64
         and len(numbers)
         and (int(numbers.max()) >= _MANY_DIGITS or int(numbers.min()) <= -_MANY_DIGITS)
     ):
-        return _hash_many_digits(values, numbers, comparison)
+        return _hash_many_digits(values, numbers)
     return _hash_whole(numbers.astype(np.int64, copy=False))
 
 
@@ -242,42 +226,28 @@ def _hash_whole(numbers: npt.NDArray[np.int64]) -> Hashes:
     return mix(numbers.view(np.uint64) ^ _INTEGER)
 
 
-def _hash_many_digits(
-    values: pa.Array, numbers: npt.NDArray[Any], comparison: Comparison
-) -> Hashes:
+def _hash_many_digits(values: pa.Array, numbers: npt.NDArray[Any]) -> Hashes:
     many = numbers >= _MANY_DIGITS
     if numbers.dtype == np.int64:
         many |= numbers <= -_MANY_DIGITS
     hashes = _hash_whole(np.where(many, 0, numbers).astype(np.int64))
-    tag = _TEXT if comparison is Comparison.COERCED else _INTEGER
-    hashes[many] = hash_text(values.filter(pa.array(many)).cast(pa.string()), tag)
+    hashes[many] = hash_text(values.filter(pa.array(many)).cast(pa.string()))
     return hashes
 
 
-def _hash_reals(values: pa.Array, comparison: Comparison) -> Hashes:
+def _hash_reals(values: pa.Array) -> Hashes:
     numbers = _as_numpy(values).astype(np.float64)
     numbers += 0.0  # -0.0 becomes 0.0
-    if comparison is Comparison.STRING:
-        return hash_text(pa.array([repr(number) for number in numbers.tolist()], pa.string()))
     hashes = mix(numbers.view(np.uint64) ^ _REAL)
-    if comparison is Comparison.COERCED:
-        whole = (np.abs(numbers) < _EXACT_DOUBLE) & (numbers == np.floor(numbers))
-        hashes[whole] = _hash_whole(numbers[whole].astype(np.int64))
+    whole = (np.abs(numbers) < _EXACT_DOUBLE) & (numbers == np.floor(numbers))
+    hashes[whole] = _hash_whole(numbers[whole].astype(np.int64))
     return hashes
 
 
-def _hash_booleans(values: pa.Array, comparison: Comparison) -> Hashes:
-    if comparison is Comparison.STRING:
-        return hash_text(values.cast(pa.string()))
-    return mix(values.to_numpy(zero_copy_only=False).astype(np.uint64) ^ _BOOLEAN)
-
-
-def _hash_times(values: pa.Array, comparison: Comparison) -> Hashes:
+def _hash_times(values: pa.Array) -> Hashes:
     day = pa.types.is_date(values.type)
     ticks = values.cast(pa.date32()).cast(pa.int32()) if day else _microseconds(values)
     numbers = ticks.to_numpy(zero_copy_only=False).astype(np.int64)
-    if comparison is Comparison.TYPED:
-        return mix(numbers.view(np.uint64) ^ (_DATE if day else _TIMESTAMP))
     if day and len(numbers) and _DAYS[0] <= numbers.min() and numbers.max() < _DAYS[1]:
         hashes: Hashes = _day_hashes()[numbers - _DAYS[0]]
         return hashes
@@ -285,7 +255,7 @@ def _hash_times(values: pa.Array, comparison: Comparison) -> Hashes:
     distinct, positions = np.unique(numbers, return_inverse=True)
     kind = pa.date32() if day else pa.timestamp("us")
     stamps = pa.array(distinct.astype(np.int32) if day else distinct).cast(kind)
-    return hash_text(iso_text(stamps, shorten=comparison is Comparison.COERCED))[positions]
+    return hash_text(iso_text(stamps, shorten=True))[positions]
 
 
 @cache
@@ -311,7 +281,7 @@ def iso_text(values: pa.Array, *, shorten: bool) -> pa.Array:
     return pc.replace_substring_regex(text, r" 00:00:00$", "") if shorten else text
 
 
-def _hash_coerced_text(values: pa.Array) -> Hashes:
+def _hash_read_text(values: pa.Array) -> Hashes:
     whole, decimal = read_numbers(values)
     if not whole.any() and not decimal.any():
         return hash_text(values)
@@ -320,7 +290,7 @@ def _hash_coerced_text(values: pa.Array) -> Hashes:
     hashes = np.empty(len(values), dtype=np.uint64)
     hashes[whole] = _hash_whole(_as_numpy(values.filter(_as_arrow(whole)).cast(pa.int64())))
     reals = values.filter(_as_arrow(decimal)).cast(pa.float64())
-    hashes[decimal] = _hash_reals(reals, Comparison.COERCED)
+    hashes[decimal] = _hash_reals(reals)
     other = ~(whole | decimal)
     hashes[other] = hash_text(values.filter(_as_arrow(other)))
     return hashes

@@ -48,7 +48,6 @@ class Settings:
     views: bool = False
     sample: int = 0
     max_scan_bytes: int = 10 << 30
-    comparison: str = "coerced"
     sample_rows: int = 5
     seed: int = 42
     join_rows: float = 0.7

@@ -193,9 +193,9 @@ def test_another_way_of_profiling_reads_everything_again(tmp_path: Path) -> None
     into = tmp_path / "catalog"
     sources = [str(write(tmp_path, name, 3)) for name in "ab"]
     dovetail.build(*sources, into=into)
-    report = dovetail.update(sources[:1], into=into, settings=Settings(comparison="typed"))
+    report = dovetail.update(sources[:1], into=into, settings=Settings(sample_rows=2))
     assert len(report.catalog) == 2
-    assert report.catalog.manifest.profile["comparison"] == "typed"
+    assert report.catalog.manifest.profile["sample_rows"] == 2
 
 
 @pytest.mark.parametrize("at_once", [1 << 15, 3])

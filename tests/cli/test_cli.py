@@ -88,7 +88,6 @@ def test_json_is_one_document_and_nothing_else(shop: Path) -> None:
         (["tables"], 1, "there is no catalog at .dovetail; build one with"),
         (["index"], 2, "there is nothing to index yet; name a source"),
         (["index", "nowhere.sqlite"], 1, "nowhere.sqlite: there is no such file or folder"),
-        (["index", "shop.sqlite", "--comparison", "loose"], 2, "comparison 'loose' is not known"),
         (["index", "shop.sqlite", "--engine", "spark"], 2, "there are: local, ray"),
         (["index", "teradata://db/x"], 2, "source 'teradata' is not known"),
         (["index", "shop.sqlite", "--forget", "x"], 2, "there is no source 'x' to forget"),

@@ -133,7 +133,6 @@ def test_the_command_line_names_what_it_skipped(tmp_path: Path) -> None:
         (("tables", "-C", "damaged"), 1, "damaged/manifest.json is damaged: "),
         (("index", "good.csv", "-C", "damaged"), 1, "remove damaged and index again"),
         (("tables", "-C", "newer"), 1, "upgrade dovetail, or remove the folder and index again"),
-        (("index", "-C", "fine", "--comparison", "loose"), 2, "comparison 'loose' is not known"),
     ],
 )
 def test_errors_are_one_line_and_never_a_traceback(

@@ -7,15 +7,13 @@ from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from dovetail.domain import ColumnProfile
-from dovetail.hashing import Comparison
 from dovetail.ports import ScannedColumn
 from dovetail.profile import blocks
 from dovetail.profile.blocks import HashedColumn, hash_columns
 from dovetail.profile.distinct import HashCounts
-from dovetail.profile.profiler import ColumnProfiler, ProfileOptions
+from dovetail.profile.profiler import ColumnProfiler
 
 ROWS = 5_000
 
@@ -56,7 +54,7 @@ def _phrases(column: HashedColumn) -> list[int] | None:
 
 
 def _profiled(column: HashedColumn, untyped: bool) -> tuple[ColumnProfile, object]:
-    profiler = ColumnProfiler(ScannedColumn("c", "VARCHAR", untyped), ProfileOptions())
+    profiler = ColumnProfiler(ScannedColumn("c", "VARCHAR", untyped))
     profiler.add(column, ROWS)
     views = [
         (name, maximum, [(h.tolist(), c.tolist()) for h, c in runs])
@@ -65,13 +63,11 @@ def _profiled(column: HashedColumn, untyped: bool) -> tuple[ColumnProfile, objec
     return profiler.profile(len(column.distinct[0])), views
 
 
-@pytest.mark.parametrize("comparison", Comparison)
-def test_distinct_texts_give_what_all_rows_give(comparison: Comparison) -> None:
+def test_distinct_texts_give_what_all_rows_give() -> None:
     arrays = _arrays()
-    comparisons = [comparison] * len(arrays)
-    quick = hash_columns(arrays, comparisons)
+    quick = hash_columns(arrays)
     with patch.object(blocks, "_VERY_MANY", ROWS + 1):
-        slow = hash_columns(arrays, comparisons)
+        slow = hash_columns(arrays)
     encoded = [len(one.values) < len(other.values) for one, other in zip(quick, slow, strict=True)]
     assert 8 <= sum(encoded) < len(arrays)
     for kind, one, other in zip(COLUMNS, quick, slow, strict=True):

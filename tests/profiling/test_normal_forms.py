@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dovetail.hashing import Comparison, hash_values
+from dovetail.hashing import hash_values
 from dovetail.profile.blocks import hash_columns
 from dovetail.profile.normal_forms import KeyViews
 from dovetail.transforms import CASE, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS
@@ -77,15 +77,15 @@ def expected(values: Sequence[str]) -> Views:
 
 
 def _counted(values: pa.Array) -> dict[int, int]:
-    return dict(Counter(hash_values(values, Comparison.COERCED).tolist()))
+    return dict(Counter(hash_values(values).tolist()))
 
 
 def views_of(values: Sequence[str], batches: int) -> Views:
     views = KeyViews()
     for part in np.array_split(np.arange(len(values)), batches):
         array = pa.array([values[place] for place in part.tolist()])
-        (column,) = hash_columns([array], [Comparison.COERCED])
-        views.add(column, Comparison.COERCED)
+        (column,) = hash_columns([array])
+        views.add(column)
     return {
         name: (
             maximum,

@@ -21,11 +21,10 @@ from hypothesis import strategies as st
 
 import dovetail
 from dovetail.domain import Kind
-from dovetail.hashing import Comparison, drop_missing, hash_values
+from dovetail.hashing import drop_missing, hash_values
 from dovetail.ports import Scan, ScannedColumn
 from dovetail.profile import blocks, distinct, profiler
 from dovetail.profile.profiler import ProfileOptions, RowSample, TableProfiler
-from dovetail.settings import Settings
 
 CELLS = st.one_of(
     st.none(), st.text(alphabet="ab 01.-é", max_size=4), st.sampled_from(["1", "2.5", "x", "é"])
@@ -54,13 +53,13 @@ def profiled(
     return profiler, vectors
 
 
-def by_hand(values: list[Any], comparison: Comparison) -> tuple[list[int], list[int]]:
+def by_hand(values: list[Any]) -> tuple[list[int], list[int]]:
     """The slow twin: hash value by value, count in a dict."""
     counts: Counter[int] = Counter()
     for value in values:
         if value is not None:
-            kept, _ = drop_missing(pa.array([value]), comparison)
-            counts.update(int(h) for h in hash_values(kept, comparison))
+            kept, _ = drop_missing(pa.array([value]))
+            counts.update(int(h) for h in hash_values(kept))
     return sorted(counts), [counts[key] for key in sorted(counts)]
 
 
@@ -68,20 +67,17 @@ def by_hand(values: list[Any], comparison: Comparison) -> tuple[list[int], list[
 @given(
     st.lists(st.tuples(CELLS, CELLS, st.one_of(st.none(), st.integers(-5, 5))), max_size=30),
     st.integers(1, 7),
-    st.sampled_from(list(Comparison)),
 )
-def test_vectors_are_those_of_python_sets(
-    rows: list[tuple[Any, ...]], height: int, comparison: Comparison
-) -> None:
+def test_vectors_are_those_of_python_sets(rows: list[tuple[Any, ...]], height: int) -> None:
     schema = pa.schema([("a", pa.string()), ("b", pa.string()), ("c", pa.int64())])
     columns = list(zip(*rows, strict=True)) or [(), (), ()]
     whole = pa.record_batch(
         [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema
     )
     pieces = [whole.slice(at, height) for at in range(0, len(rows), height)] or [whole]
-    profiler, vectors = profiled(pieces, ProfileOptions(comparison))
+    profiler, vectors = profiled(pieces)
     for column, vector, values in zip(profiler.columns, vectors, columns, strict=True):
-        assert vector == by_hand(list(values), comparison)
+        assert vector == by_hand(list(values))
         profile = column.profile(len(vector[0]))
         assert profile.nulls == len(rows) - sum(vector[1])
         assert profile.unique == (0 < len(vector[0]) == sum(vector[1]))
@@ -262,14 +258,3 @@ def test_a_table_has_the_same_vectors_in_every_format(
     assert vectors[0] == vectors[1] == vectors[2]
     kinds = {tuple(column.profile.kind.value for column in table.columns) for table in catalog}
     assert kinds == {("integer", "real", "date", "text")}
-
-
-@pytest.mark.parametrize("comparison", list(Comparison))
-def test_the_comparison_is_a_setting(comparison: Comparison, tmp_path: Path) -> None:
-    pq.write_table(pa.table({"k": [1, 2]}), tmp_path / "number.parquet")
-    pq.write_table(pa.table({"k": ["1", " 2"]}), tmp_path / "text.parquet")
-    catalog = dovetail.build(
-        str(tmp_path), into=tmp_path / ".catalog", settings=Settings(comparison=comparison)
-    )
-    one, other = (set(catalog.hashes(table, 0).tolist()) for table in catalog.ids)
-    assert len(one & other) == {"coerced": 2, "string": 1, "typed": 0}[comparison]

@@ -13,7 +13,6 @@ from dovetail.search.query import ValueLink
 from dovetail.search.question_spans import Span, spans
 from dovetail.search.value_linking import ValueLinker
 from dovetail.search.values import ValueIndex
-from dovetail.settings import Settings
 
 CELLS = """
 CREATE TABLE places (town TEXT, code TEXT, phone TEXT, opened DATE, height REAL, people INTEGER);
@@ -27,12 +26,11 @@ INSERT INTO people VALUES ('York', 1970), ('york', 1980), ('Ann "the Hat" Lee', 
 """
 
 
-def linker(folder: Path, comparison: str) -> ValueLinker:
+def linker(folder: Path) -> ValueLinker:
     file = folder / "cells.sqlite"
     with closing(sqlite3.connect(file)) as db, db:
         db.executescript(CELLS)
-    chosen = Settings(comparison=comparison)
-    catalog = dovetail.build(f"cells={file}", into=folder / comparison, settings=chosen)
+    catalog = dovetail.build(f"cells={file}", into=folder / "catalog")
     return ValueLinker(catalog, ValueIndex.of(catalog))
 
 
@@ -40,9 +38,9 @@ def linked(linker: ValueLinker, question: str) -> tuple[ValueLink, ...]:
     return linker.link(tuple(spans(question)))
 
 
-@pytest.fixture(scope="module", params=["coerced", "string", "typed"])
-def cells(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ValueLinker:
-    return linker(tmp_path_factory.mktemp("cells"), request.param)
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory: pytest.TempPathFactory) -> ValueLinker:
+    return linker(tmp_path_factory.mktemp("cells"))
 
 
 # Columns are numbered through the tables in order: people (name, born), then places.
@@ -72,23 +70,15 @@ NAME, BORN, TOWN, CODE, PHONE, OPENED, HEIGHT, PEOPLE = range(8)
         ("York, York and York again", {"York": [NAME]}),
         ("1970 and 2012-05-01 and New York",
          {"New York": [TOWN], "2012-05-01": [OPENED], "1970": [BORN]}),
+        ("12 high", {"12": [HEIGHT]}),
+        ("12.0 high", {"12.0": [HEIGHT]}),
         ("nothing of that", {}),
         ("", {}),
     ],
 )  # fmt: skip
-def test_cells_are_found_however_values_compare(
-    cells: ValueLinker, question: str, found: dict[str, list[int]]
-) -> None:
+def test_cells_are_found(cells: ValueLinker, question: str, found: dict[str, list[int]]) -> None:
     held = {link.span.text: link.columns.tolist() for link in linked(cells, question)}
     assert held == found
-
-
-@pytest.mark.parametrize("question", ["12 high", "12.0 high"])
-def test_a_whole_real_number_as_coerced_values_compare(tmp_path: Path, question: str) -> None:
-    held = linked(linker(tmp_path, "coerced"), question)
-    assert [(one.span.text, one.columns.tolist()) for one in held] == [
-        (question.split(maxsplit=1)[0], [HEIGHT])
-    ]
 
 
 @pytest.mark.parametrize(
@@ -106,11 +96,10 @@ def test_no_text_is_too_strange(cells: ValueLinker, question: str) -> None:
     assert all(len(link.columns) for link in linked(cells, question))
 
 
-def test_the_rarer_the_weightier_and_numbers_and_lone_words_hardly(tmp_path: Path) -> None:
-    known = linker(tmp_path, "coerced")
+def test_the_rarer_the_weightier_and_numbers_and_lone_words_hardly(cells: ValueLinker) -> None:
     questions = ("x New York", "x 'york'", "x york", "x 1970")
     town, quoted, lone, number = (
-        link.term.weight for question in questions for link in linked(known, question)
+        link.term.weight for question in questions for link in linked(cells, question)
     )
     assert town == quoted == 1.0
     assert lone == number == pytest.approx(0.2)

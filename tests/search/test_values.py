@@ -11,10 +11,9 @@ import pytest
 
 import dovetail
 from dovetail.catalog.reader import CatalogReader
-from dovetail.hashing import Comparison
+from dovetail.hashing import hash_values, text_array
 from dovetail.phrases import cell_phrases
 from dovetail.search import values
-from dovetail.search.value_linking import readings
 from dovetail.search.values import FOLDER, ValueIndex, forget_others
 
 TOWNS = ["Riverside", "New York", "São Paulo", "Lake Forest", "Oslo", "Bern", "York"]
@@ -28,9 +27,8 @@ def look(catalog: CatalogReader, value: int) -> list[int]:
 
 
 def check(catalog: CatalogReader) -> None:
-    comparison = Comparison(catalog.manifest.profile["comparison"])
-    numbers = [hashes for _, hashes in readings(["3", "2024-05-01"], comparison)]
-    asked = np.concatenate([cell_phrases([*TOWNS, "x3", "nowhere"]), *numbers])
+    numbers = hash_values(text_array(["3", "2024-05-01"]))
+    asked = np.concatenate([cell_phrases([*TOWNS, "x3", "nowhere"]), numbers])
     places, columns = ValueIndex.of(catalog).columns_holding(asked)
     found = [columns[places == place].tolist() for place in range(len(asked))]
     assert found == [look(catalog, int(phrase)) for phrase in asked]

@@ -141,7 +141,7 @@ class Dataset:
         """Bring the pooled catalog up to date; with a model, its tables are given purposes."""
         chosen = self._settings(settings)
         sources = [f"{name}={path}" for name, path in self.sources.items()]
-        into = self.home / f".dovetail-{chosen.comparison}{variant}"
+        into = self.home / f".dovetail{variant}"
         if _moved(into, self.sources):
             shutil.rmtree(into)  # it came along with a copy of the corpus, or is an older one
         return update(

@@ -19,7 +19,6 @@ from dovetail.models.vectors import CachedEmbedder
 from dovetail.offline.progress import ProgressCallback
 from dovetail.plugins import open_embedder
 from dovetail.search.embeddings import FOLDER as VECTORS
-from dovetail.settings import Settings
 
 ColumnPairs = frozenset[frozenset[str]]
 
@@ -28,7 +27,6 @@ def bench_joins(
     dataset: Dataset,
     name: str,
     *,
-    comparison: str = "coerced",
     embedder: str = "none",
     on_progress: ProgressCallback | None = None,
 ) -> dict[str, Any]:
@@ -40,7 +38,7 @@ def bench_joins(
     """
     model = open_embedder(embedder)
     told = replace(dataset, declared=True)
-    catalog = told.catalog(Settings(comparison=comparison), on_progress, search=False)
+    catalog = told.catalog(None, on_progress, search=False)
     started = time.perf_counter()
     edges = work_out(
         catalog, name, embedder=model and CachedEmbedder(model, catalog.folder / VECTORS)
@@ -59,7 +57,6 @@ def bench_joins(
     return {
         "dataset": dataset.name,
         "scoring": name,
-        "comparison": comparison,
         "embedder": model.model_id if model else None,
         "tables": len(arrays.ids),
         "empty_tables": len(arrays.ids) - live,

@@ -45,9 +45,6 @@ bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure o
 def bench_joins(
     data: DataArgument,
     scoring: ScoringOption = "foreign_key",
-    comparison: Annotated[
-        str, typer.Option(metavar="NAME", help="How values compare: coerced, string or typed.")
-    ] = "coerced",
     embedder: Annotated[
         str, typer.Option(metavar="NAME", help="For what headers mean: minilm, none, …")
     ] = "none",
@@ -61,13 +58,12 @@ def bench_joins(
         result = measure(
             open_dataset(data),
             scoring,
-            comparison=comparison,
             embedder=embedder,
             on_progress=on_progress,
         )
     if as_json:
         words = ["dovetail", "bench", "joins", str(data), "--scoring", scoring]
-        command = shlex.join([*words, "--comparison", comparison, "--json"])
+        command = shlex.join([*words, "--json"])
         print_json({**result, "command": command})
         return
     listing = rich_table("pairs", "of", "keys", *_JOIN_MEASURES.values())

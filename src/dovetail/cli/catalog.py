@@ -69,12 +69,6 @@ def index(
             min=1, metavar="BYTES", help="Warehouse tables beyond that are sampled [10 GiB]."
         ),
     ] = None,
-    comparison: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="How values compare: coerced, string or typed [coerced]."
-        ),
-    ] = None,
     forget: Annotated[
         list[str] | None,
         typer.Option(metavar="LABEL", help="Drop a source by its label (repeatable)."),
@@ -118,7 +112,6 @@ def index(
         sample=sample,
         max_scan_bytes=max_scan_bytes,
         dbt=dbt,
-        comparison=comparison,
         engine=engine,
         ray_address=ray_address,
         workers=workers,

@@ -16,7 +16,7 @@ import pyarrow as pa
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import DovetailError, RescanError
-from dovetail.hashing import Comparison, Hashes, drop_missing, hash_values, readable_text
+from dovetail.hashing import Hashes, drop_missing, hash_values, readable_text
 from dovetail.plugins import open_source
 from dovetail.ports import Listing, Source, SourceSpec
 from dovetail.sources.resolve import expand
@@ -35,7 +35,6 @@ class RowReader:
 
     def __init__(self, catalog: CatalogReader) -> None:
         self._catalog = catalog
-        self._comparison = Comparison(catalog.manifest.profile["comparison"])
         self._specs: dict[str, SourceSpec] | None = None
         self._sources: dict[str, tuple[Source, dict[str, Listing]] | None] = {}
         self._cached: dict[TableId, RowHashes | None] = {}
@@ -92,17 +91,15 @@ class RowReader:
 
     def _scan(self, source: Source, listing: Listing) -> RowHashes | None:
         scan = source.scan(listing)
-        kind, typed = self._comparison, self._comparison is Comparison.TYPED
         pieces: list[RowHashes] = []
         seen = 0
         for batch in scan.batches:
             seen += batch.num_rows * batch.num_columns
             if seen > _MOST_CELLS:
                 return None
-            hows = [Comparison.COERCED if c.untyped and typed else kind for c in scan.columns]
             piece = np.zeros((batch.num_columns, batch.num_rows), dtype=np.uint64)
-            for how, places in _alike(batch, hows):
-                piece[places] = _hashed([batch.column(place) for place in places], how)
+            for places in _alike(batch):
+                piece[places] = _hashed([batch.column(place) for place in places])
             pieces.append(piece)
         if not pieces:
             return np.zeros((len(scan.columns), 0), dtype=np.uint64)
@@ -132,25 +129,23 @@ class RowReader:
         return self._specs
 
 
-def _alike(
-    batch: pa.RecordBatch, comparisons: Sequence[Comparison]
-) -> Iterator[tuple[Comparison, list[int]]]:
-    """Columns of one type that are compared in one way: tables of few rows are quicker so."""
-    groups: dict[tuple[pa.DataType, Comparison], list[int]] = {}
-    for place, key in enumerate(zip(batch.schema.types, comparisons, strict=True)):
-        groups.setdefault(key, []).append(place)
-    for (_, comparison), places in groups.items():
+def _alike(batch: pa.RecordBatch) -> Iterator[list[int]]:
+    """Columns of one type: tables of few rows are hashed quicker so."""
+    groups: dict[pa.DataType, list[int]] = {}
+    for place, kind in enumerate(batch.schema.types):
+        groups.setdefault(kind, []).append(place)
+    for places in groups.values():
         width = max(1, _AT_ONCE // max(batch.num_rows, 1))
         for start in range(0, len(places), width):
-            yield comparison, places[start : start + width]
+            yield places[start : start + width]
 
 
-def _hashed(arrays: Sequence[pa.Array], comparison: Comparison) -> RowHashes:
+def _hashed(arrays: Sequence[pa.Array]) -> RowHashes:
     """The hash of each cell of some columns of one type, 0 where a value is missing."""
     whole = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
-    values, present = drop_missing(readable_text(whole), comparison)
+    values, present = drop_missing(readable_text(whole))
     found = np.zeros(len(whole), dtype=np.uint64)
-    found[slice(None) if present is None else present] = hash_values(values, comparison)
+    found[slice(None) if present is None else present] = hash_values(values)
     return found.reshape(len(arrays), -1)
 
 

@@ -15,7 +15,6 @@ from dovetail.catalog.segment import Segment
 from dovetail.catalog.writer import CatalogWriter
 from dovetail.domain import Skipped, TableId
 from dovetail.errors import SourceError, UsageError
-from dovetail.hashing import Comparison
 from dovetail.offline.merge import merge_records
 from dovetail.offline.plan import Plan
 from dovetail.offline.previous import EarlierRecords, PreviousCatalog
@@ -50,7 +49,7 @@ def profile_stage(
     on_progress: ProgressCallback,
 ) -> UpdateSummary:
     """Read what changed, commit the catalog, and say what was added, changed and dropped."""
-    options = ProfileOptions(_comparison(settings.comparison), settings.sample_rows, settings.seed)
+    options = ProfileOptions(settings.sample_rows, settings.seed)
     profile = profile_key(options)
     previous = PreviousCatalog.of(writer, profile)
     roots = resolve_roots(request.sources, request.forget, previous.roots, settings)
@@ -187,11 +186,3 @@ def _summary(
         skipped=skipped,
         redeclared=tuple(sorted(retold)),
     )
-
-
-def _comparison(name: str) -> Comparison:
-    try:
-        return Comparison(name)
-    except ValueError:
-        known = ", ".join(Comparison)
-        raise UsageError(f"comparison {name!r} is not known; there are: {known}") from None

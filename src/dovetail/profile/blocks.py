@@ -19,7 +19,6 @@ import pyarrow.compute as pc
 
 from dovetail.arrays import Counts, Flags
 from dovetail.hashing import (
-    Comparison,
     Hashes,
     drop_missing,
     hash_values,
@@ -78,29 +77,27 @@ class HashedColumn:
         return len(self.values) if self.times is None else int(self.times.sum())
 
 
-def hash_columns(
-    arrays: Sequence[pa.Array], comparisons: Sequence[Comparison]
-) -> list[HashedColumn]:
+def hash_columns(arrays: Sequence[pa.Array]) -> list[HashedColumn]:
     """Hash the columns of a batch, those of one type together."""
-    groups: dict[tuple[pa.DataType, Comparison], list[int]] = {}
-    for place, key in enumerate(zip((a.type for a in arrays), comparisons, strict=True)):
-        groups.setdefault(key, []).append(place)
+    groups: dict[pa.DataType, list[int]] = {}
+    for place, array in enumerate(arrays):
+        groups.setdefault(array.type, []).append(place)
     parts: dict[int, HashedColumn] = {}
-    for (_, comparison), places in groups.items():
+    for places in groups.values():
         width = max(1, _MOST_VALUES // max(len(arrays[0]), 1))
         for start in range(0, len(places), width):
             chosen = places[start : start + width]
-            block = _block([arrays[place] for place in chosen], comparison)
+            block = _block([arrays[place] for place in chosen])
             parts.update(zip(chosen, block, strict=True))
     return [parts[place] for place in range(len(arrays))]
 
 
-def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[HashedColumn]:
+def _block(arrays: list[pa.Array]) -> Iterator[HashedColumn]:
     encoded = [_encoded(array) for array in arrays]
     taken = [each.texts if each else arrays[at] for at, each in enumerate(encoded)]
     whole = taken[0] if len(taken) == 1 else pa.concat_arrays(taken)
-    values, present = drop_missing(readable_text(whole), comparison)
-    hashes = hash_values(values, comparison)
+    values, present = drop_missing(readable_text(whole))
+    hashes = hash_values(values)
     if present is None:
         present, spread = np.ones(len(hashes), dtype=np.bool_), hashes
     else:
@@ -121,7 +118,7 @@ def _block(arrays: list[pa.Array], comparison: Comparison) -> Iterator[HashedCol
     found: Sequence[HashCounts | None] = [None] * len(pieces)
     if is_text(values.type):
         once = list(map(_once, once, distinct))
-        found = _phrases([each for each, _ in once], comparison)
+        found = _phrases([each for each, _ in once])
     for column, each in enumerate(encoded):
         piece, rows = pieces[column], of_rows[column]
         yield HashedColumn(
@@ -226,7 +223,7 @@ def _lengths(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Range | No
     return _ranges(lengths, bounds)
 
 
-def _phrases(pieces: Sequence[pa.Array], comparison: Comparison) -> Sequence[HashCounts | None]:
+def _phrases(pieces: Sequence[pa.Array]) -> Sequence[HashCounts | None]:
     """The distinct phrases of each column of a block; the value hash of what is none."""
     whole = pa.concat_arrays(pieces) if len(pieces) > 1 else pieces[0]
     ends = np.cumsum([0, *(len(piece) for piece in pieces)])
@@ -234,7 +231,7 @@ def _phrases(pieces: Sequence[pa.Array], comparison: Comparison) -> Sequence[Has
     if worth.all():
         return [_counted(found) for found in phrases(whole, ends)]
     said = phrases(whole.filter(pa.array(worth)), np.append(0, np.cumsum(worth))[ends])
-    as_written = hash_values(whole.filter(pa.array(~worth)), comparison)
+    as_written = hash_values(whole.filter(pa.array(~worth)))
     others = np.split(as_written, np.append(0, np.cumsum(~worth))[ends][1:-1])
     return [_counted(np.concatenate(both)) for both in zip(said, others, strict=True)]
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dovetail.arrays import Counts, Ints
-from dovetail.hashing import Comparison, Hashes, hash_slices, hash_values, is_text, text_buffers
+from dovetail.hashing import Hashes, hash_slices, hash_values, is_text, text_buffers
 from dovetail.profile.blocks import HashedColumn
 from dovetail.profile.distinct import DistinctHashes, HashCounts, count_distinct, count_weighted
 from dovetail.transforms import CASE, DAY, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS
@@ -95,7 +95,7 @@ class KeyViews:
         """What may be moved to disk."""
         return self._folded, self._numbered, self._day
 
-    def add(self, column: HashedColumn, comparison: Comparison) -> None:
+    def add(self, column: HashedColumn) -> None:
         """Take in the values of a batch."""
         if not (self._foldable or self._numberable or self._dated):
             return
@@ -104,9 +104,9 @@ class KeyViews:
             self._foldable = self._numberable = False
             days = values.cast(pa.timestamp("us", tz=values.type.tz), safe=False)
             days = days.cast(pa.timestamp("us")).cast(pa.date32(), safe=False)
-            self._day.add(count_distinct(hash_values(days, Comparison.COERCED)))
+            self._day.add(count_distinct(hash_values(days)))
         elif is_text(values.type) and _like_keys(_laid_out(column.first)):
-            self._add_text(column, comparison)
+            self._add_text(column)
         else:
             self._foldable = self._numberable = self._dated = False
 
@@ -120,7 +120,7 @@ class KeyViews:
         if self._dated and self._day.any_held:
             yield DAY, 0, self._day.merged()
 
-    def _add_text(self, column: HashedColumn, comparison: Comparison) -> None:
+    def _add_text(self, column: HashedColumn) -> None:
         texts = _laid_out(column.once, column.times)
         if self._dated:
             self._add_days(texts)
@@ -139,11 +139,11 @@ class KeyViews:
         self._stripped |= stripped
         self._changed |= changed
         if self._foldable and changed:
-            self._folded.add(folded.counted(hash_values(folded.array(), comparison)))
+            self._folded.add(folded.counted(hash_values(folded.array())))
         elif self._foldable:
             self._folded.add(column.distinct)
         if self._numberable:
-            self._numberable = not mail and self._add_numbers(folded, comparison)
+            self._numberable = not mail and self._add_numbers(folded)
 
     def _mail_or_code(self, texts: _Texts) -> bool | None:
         """Whether all values are e-mail addresses, as those before; None if they are no keys."""
@@ -162,7 +162,7 @@ class KeyViews:
             days = hash_slices(starts, np.full(len(starts), _DAY), data)
             self._day.add(texts.counted(days))
 
-    def _add_numbers(self, folded: _Texts, comparison: Comparison) -> bool:
+    def _add_numbers(self, folded: _Texts) -> bool:
         """Take in the numbers of values that are all numbered alike; whether they are."""
         starts, lengths, data = folded.starts, folded.lengths, folded.data
         first = data[: int(lengths[0])].tobytes()
@@ -182,7 +182,7 @@ class KeyViews:
         self._padded |= bool(((data[starts + letters] == ord("0")) & (digits > 1)).any())
         numbers = _read(data, starts + lengths, digits)
         self._prefix = prefix
-        self._numbered.add(folded.counted(hash_values(pa.array(numbers), comparison)))
+        self._numbered.add(folded.counted(hash_values(pa.array(numbers))))
         self.maximum = max(self.maximum, int(numbers.max()))
         return True
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dovetail.domain import ColumnProfile, Kind
-from dovetail.hashing import Comparison, is_text, iso_text, mix
+from dovetail.hashing import is_text, iso_text, mix
 from dovetail.ports import ColumnStatistics, Json, Scan, ScannedColumn, TableStatistics
 from dovetail.profile.blocks import HashedColumn, Range, hash_columns
 from dovetail.profile.distinct import DistinctHashes, HashCounts
@@ -37,20 +37,15 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 class ProfileOptions:
     """What a profile depends on besides the data."""
 
-    comparison: Comparison = Comparison.COERCED
     sample_rows: int = 5
     seed: int = 42
 
     def to_json(self) -> Json:
-        return {
-            "comparison": str(self.comparison),
-            "sample_rows": self.sample_rows,
-            "seed": self.seed,
-        }
+        return {"sample_rows": self.sample_rows, "seed": self.seed}
 
     @classmethod
     def from_json(cls, data: Json) -> ProfileOptions:
-        return cls(Comparison(data["comparison"]), data["sample_rows"], data["seed"])
+        return cls(data["sample_rows"], data["seed"])
 
 
 class TableProfiler:
@@ -60,7 +55,6 @@ class TableProfiler:
     """
 
     def __init__(self, options: ProfileOptions, scratch: Path) -> None:
-        self._options = options
         self._scratch = scratch
         self._digest = hashlib.sha256()
         self.rows = 0
@@ -72,7 +66,7 @@ class TableProfiler:
 
     def read(self, scan: Scan) -> Iterator[int]:
         """Take the batches in one by one, giving out the number of rows so far."""
-        self.columns = [ColumnProfiler(column, self._options) for column in scan.columns]
+        self.columns = [ColumnProfiler(column) for column in scan.columns]
         self.left_out = scan.left_out
         self.statistics = scan.statistics
         for batch in scan.batches:
@@ -103,7 +97,7 @@ class TableProfiler:
         return digest.hexdigest()[:32]
 
     def _add(self, batch: pa.RecordBatch) -> None:
-        hashed = hash_columns(batch.columns, [profiler.comparison for profiler in self.columns])
+        hashed = hash_columns(batch.columns)
         paired = np.zeros(batch.num_rows, dtype=np.uint64)
         for profiler, column in zip(self.columns, hashed, strict=True):
             profiler.add(column, batch.num_rows)
@@ -126,12 +120,9 @@ class TableProfiler:
 class ColumnProfiler:
     """Takes in the arrays of one column."""
 
-    def __init__(self, column: ScannedColumn, options: ProfileOptions) -> None:
+    def __init__(self, column: ScannedColumn) -> None:
         self.name = column.name
         self._type = column.type
-        # Text without types has only one way to be compared with numbers: by what it reads as.
-        typed = options.comparison is Comparison.TYPED
-        self.comparison = Comparison.COERCED if column.untyped and typed else options.comparison
         self._guess = KindGuess(column.type) if column.untyped else None
         self._kind = Kind.EMPTY
         self._ends: Range | None = None
@@ -156,7 +147,7 @@ class ColumnProfiler:
         self.distinct.add(column.distinct)
         if column.phrases is not None:
             self.phrases.add(column.phrases)
-        self.views.add(column, self.comparison)
+        self.views.add(column)
         self._note_examples(column)
         if self._guess is not None and self._kind is Kind.TEXT:
             self._guess.add(column.values)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from datetime import date
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from dovetail.arrays import Ints, firsts, sorted_pairs
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
-from dovetail.hashing import Comparison, Hashes, hash_values, text_array
+from dovetail.hashing import hash_values, text_array
 from dovetail.phrases import cell_phrases
 from dovetail.search.logical import LogicalTables
 from dovetail.search.number_columns import NumberColumns
@@ -28,8 +25,6 @@ _LookUp = Callable[[Sequence[str]], tuple[Ints, Ints]]
 
 _NOTHING: Ints = np.empty(0, dtype=np.int64)
 _YEAR = re.compile(r"(?:19|20)\d\d")
-# More digits are no integer of any column.
-_MOST_DIGITS = 18
 # A bare number is a cell of many columns by chance, and a lone word that is not written as a name
 # is likelier to be speech.
 _NUMBER, _PLAIN_WORD = 0.2, 0.2
@@ -46,7 +41,6 @@ class ValueLinker:
         self._values = values
         self._numbers = NumberColumns(catalog)
         self._stands = None if logical is None else logical.stands
-        self._comparison = Comparison(catalog.manifest.profile["comparison"])
         widths = np.diff(catalog.records.bounds)
         self._table_of = np.repeat(np.arange(len(catalog), dtype=np.int32), widths)
         filled = numbers(catalog.records.tables["rows"]) > 0
@@ -140,13 +134,7 @@ class ValueLinker:
         return self._values.columns_holding(cell_phrases(texts))
 
     def _as_written(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
-        held = [
-            (places[place], column)
-            for places, hashes in readings(texts, self._comparison)
-            for place, column in [self._values.columns_holding(hashes)]
-        ]
-        place, column = (np.concatenate(part) for part in zip(*held, strict=True))
-        return sorted_pairs(place, column)
+        return sorted_pairs(*self._values.columns_holding(hash_values(text_array(texts))))
 
 
 def _once(lists: Sequence[Ints]) -> Ints:
@@ -172,37 +160,3 @@ def _beside(columns: Ints, others: Sequence[Ints], table_of: npt.NDArray[np.int3
             )
             columns = columns[times - itself >= size]
     return columns
-
-
-def readings(texts: Sequence[str], comparison: Comparison) -> Iterator[tuple[Ints, Hashes]]:
-    """The values that texts may be as cells: places among the texts, with the hashes of those.
-
-    Where values equal only values of their own type, a text is read as each type that it can be.
-    """
-    yield np.arange(len(texts)), hash_values(text_array(texts), comparison)
-    if comparison is Comparison.TYPED:
-        for kind, read in _TYPES:
-            values = {
-                at: value for at, text in enumerate(texts) if (value := read(text)) is not None
-            }
-            if values:
-                yield np.array([*values]), hash_values(pa.array(values.values(), kind), comparison)
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if text.isdigit() and len(text) <= _MOST_DIGITS else None
-
-
-def _real(text: str) -> float | None:
-    with suppress(ValueError):
-        return float(text)
-    return None
-
-
-def _day(text: str) -> date | None:
-    with suppress(ValueError):
-        return date.fromisoformat(text)
-    return None
-
-
-_TYPES = ((pa.int64(), _whole), (pa.float64(), _real), (pa.date32(), _day))

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dovetail
-from dovetail.hashing import Comparison, Hashes, hash_values
+from dovetail.hashing import Hashes, hash_values
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.make_segment import in_order, make_segment
@@ -147,7 +147,7 @@ def test_values_are_sampled_by_the_rows_that_hold_them() -> None:
 
 def holders(catalog: dovetail.Catalog, value: str) -> list[str]:
     """The columns that hold a value, by table and name."""
-    asked = hash_values(pa.array([value]), Comparison.COERCED)
+    asked = hash_values(pa.array([value]))
     _, columns = Postings.of(catalog).columns_holding(asked)
     arrays = ColumnArrays.of(catalog)
     return [f"{arrays.ids[arrays.table[c]].name}.{arrays.name[c]}" for c in columns.tolist()]

@@ -66,7 +66,7 @@ def joinability(join_results: Sequence[JoinResult], dataset: str) -> Table:
             rows.append(
                 Row(
                     cells(
-                        _scoring(one.document), told, measured["pairs"], measured["gold"],
+                        str(one.document["scoring"]), told, measured["pairs"], measured["gold"],
                         100 * measured["accuracy"], 100 * measured["column_pair"],
                         measured["mean_error"], *(100 * measured[share] for share in shares),
                         measured["auc"],
@@ -77,8 +77,3 @@ def joinability(join_results: Sequence[JoinResult], dataset: str) -> Table:
     taken = published_rows(name, dataset, columns)
     note = "The paper does not say over which pairs; its copies of the tables have more rows."
     return Table(name, title, columns, (*rows, *taken), note=note if taken else "")
-
-
-def _scoring(document: Json) -> str:
-    comparison = document.get("comparison", "coerced")
-    return str(document["scoring"]) + ("" if comparison == "coerced" else f", {comparison}")
