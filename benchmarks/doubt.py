@@ -23,10 +23,10 @@ from typing import TypeVar
 
 from dovetail.bench.datasets import Dataset, database_of, open_dataset
 from dovetail.bench.measures import area_under_curve
+from dovetail.names.words import spelled
 from dovetail.retrieve.graph.connect import ConnectedSet
 from dovetail.retrieve.graph.selector import BREADTH, GraphRetriever
 from dovetail.retrieve.opening import searcher_of
-from dovetail.search.embedding_text import spelled
 from dovetail.search.query_terms import query_words
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings

@@ -23,7 +23,7 @@ from dovetail.bench.corpus_folder import QUESTIONS
 from dovetail.bench.datasets import Dataset, open_dataset
 from dovetail.bench.questions import Question
 from dovetail.domain import TableId
-from dovetail.search.embedding_text import spelled
+from dovetail.names.words import spelled
 from dovetail.search.query_terms import is_stop_word
 
 SEED = 7

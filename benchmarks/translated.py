@@ -25,9 +25,9 @@ from dovetail.answer.identifiers import quoted
 from dovetail.bench.corpus_folder import FOREIGN_KEYS, QUESTIONS
 from dovetail.bench.datasets import open_dataset
 from dovetail.errors import PendingError
+from dovetail.names.words import spelled
 from dovetail.plugins import open_llm
 from dovetail.ports import LLM, Json, Message
-from dovetail.search.embedding_text import spelled
 
 _MOST_TOKENS = 120
 _MOST_WORDS_MORE = 3

@@ -26,9 +26,9 @@ from dovetail.bench.corpus_folder import ABOUT, QUESTIONS
 from dovetail.bench.datasets import Dataset, ForeignKey, open_dataset
 from dovetail.domain import TableId
 from dovetail.errors import RescanError
+from dovetail.names.words import spelled
 from dovetail.plugins import open_source
 from dovetail.ports import Listing, Source
-from dovetail.search.embedding_text import spelled
 from dovetail.sources.resolve import expand, root
 
 # Other tables need not be as long as those that they are made from.

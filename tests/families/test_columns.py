@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 from dovetail.domain import TableId
 from dovetail.families.columns import by_columns
 from dovetail.families.contents import Contents, Verdict
-from dovetail.families.name_parts import name_parts
 from dovetail.families.tables import FamilyTable, alike, family_tables
+from dovetail.names.table_name import TableName
 from tests.support.pile import EVENTS, PEOPLE, catalog_of, events, people
 
 
 def table(number: int, columns: frozenset[str]) -> FamilyTable:
     placed = {name: place for place, name in enumerate(sorted(columns))}
-    return FamilyTable(TableId("s", f"t{number:03}"), number, 0, name_parts("t"), 1, placed, {})
+    return FamilyTable(
+        TableId("s", f"t{number:03}"), number, 0, TableName.parse("t"), 1, placed, {}
+    )
 
 
 def slow_groups(tables: list[FamilyTable]) -> set[frozenset[TableId]]:

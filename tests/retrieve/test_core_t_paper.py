@@ -16,10 +16,10 @@ import pytest
 
 from dovetail.domain import TableSet
 from dovetail.errors import ModelError
-from dovetail.joins.naming.name_words import words
 from dovetail.markdown import markdown
 from dovetail.models.endpoint import Patience
 from dovetail.models.llm_openai import OpenAILLM
+from dovetail.names.words import words
 from dovetail.retrieve.core_t import CoreTRetriever
 from dovetail.retrieve.core_t_options import CoreTOptions, core_t_words, options_of
 from dovetail.search.embedding_text import header_text

@@ -13,12 +13,12 @@ import pytest
 import dovetail
 from dovetail.domain import Candidate, TableId
 from dovetail.models.chat import estimate_tokens
+from dovetail.names.links import name_join
 from dovetail.ports import Completion, Message
 from dovetail.retrieve.column_relevance import deciding
 from dovetail.retrieve.core_t import CoreTRetriever, open_core_t
 from dovetail.retrieve.core_t_options import CoreTOptions
 from dovetail.retrieve.join_pairs import joinable_pairs
-from dovetail.retrieve.name_joins import name_join
 from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.prompt_groups import FEWEST, MOST, TOKENS, render_grouped, worth_showing
 from dovetail.retrieve.prompt_tables import PromptInput

@@ -19,7 +19,7 @@ from dovetail.families.family import Role
 from dovetail.families.links import Link
 from dovetail.families.tables import FamilyTable
 from dovetail.families.use import Use
-from dovetail.joins.naming.markers import REGIONS, Marker
+from dovetail.names.table_name import REGIONS, Marker
 
 # Among more homes only neighbours by size are compared: copies have like numbers of rows.
 _ALL_PAIRS = 24
@@ -137,7 +137,7 @@ def region_slices(tables: Sequence[FamilyTable], contents: Contents) -> Iterator
             word = parts.stem[place] if len(parts.stem) > 1 else ""
             if word in REGIONS or 2 <= len(word) <= _CODE:
                 rest = (*parts.stem[:place], "", *parts.stem[place + 1 :])
-                key = (table.id.source, parts.space, rest, table.names)
+                key = (table.id.source, parts.schema, rest, table.names)
                 groups.setdefault(key, []).append((word, table))
     for group in groups.values():
         if len(group) < _REGION_TABLES:

@@ -12,7 +12,7 @@ from dovetail.families.links import Link
 from dovetail.families.periods import Period, short_years
 from dovetail.families.tables import FamilyTable
 from dovetail.families.use import Use
-from dovetail.joins.naming.markers import MARKERS, Marker
+from dovetail.names.table_name import MARKERS, Marker
 
 _ORDER = {role: place for place, role in enumerate(Role)}
 # Markers that say of a table that it is not the one in use.

@@ -77,7 +77,7 @@ def _blocks(tables: Iterable[FamilyTable], rank: Mapping[TableId, int]) -> Itera
     stems: dict[object, list[FamilyTable]] = {}
     for table in tables:
         parts = table.parts
-        stems.setdefault(parts.stem or (table.id.source, parts.space), []).append(table)
+        stems.setdefault(parts.stem or (table.id.source, parts.schema), []).append(table)
     for block in stems.values():
         if len(block) < 2:
             continue

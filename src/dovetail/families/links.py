@@ -15,7 +15,7 @@ from dovetail.families.contents import Compared, Contents, Verdict
 from dovetail.families.evidence import sentence
 from dovetail.families.family import Role
 from dovetail.families.tables import FamilyTable, alike
-from dovetail.joins.naming.markers import MARKERS, Marker
+from dovetail.names.table_name import MARKERS, Marker
 
 # Tables of fewer columns are too alike to be told apart by them.
 _LEAST_COLUMNS = 2

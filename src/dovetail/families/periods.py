@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from dovetail.families.family import FamilyMember
-from dovetail.joins.naming.markers import MONTHS
+from dovetail.names.table_name import MONTHS
 
 # Month names of English, which questions are asked in; "may" is one only beside a year or day.
 _NAMES = "|".join(sorted((name for name in MONTHS if name.isascii()), key=len, reverse=True))

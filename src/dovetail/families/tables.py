@@ -11,7 +11,7 @@ import numpy as np
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.domain import Kind, TableId
-from dovetail.families.name_parts import NameParts, name_parts
+from dovetail.names.table_name import TableName
 
 _TIMES = (Kind.DATE, Kind.TIMESTAMP)
 # How files and SQLite write dates.
@@ -32,7 +32,7 @@ class FamilyTable:
     id: TableId
     place: int
     first: int
-    parts: NameParts
+    parts: TableName
     rows: int
     columns: dict[str, int]
     times: dict[str, tuple[str, str]]
@@ -40,7 +40,7 @@ class FamilyTable:
     @property
     def home(self) -> tuple[object, ...]:
         """Where the table stands: its source, and the schema or folder in it."""
-        return self.id.source, self.parts.space
+        return self.id.source, self.parts.schema
 
     @property
     def names(self) -> frozenset[str]:
@@ -72,7 +72,7 @@ def family_tables(catalog: CatalogReader) -> list[FamilyTable]:
             for at in range(start, end)
             if low[at] and high[at] and _is_time(kinds[at], low[at], high[at])
         }
-        parts = _with_source_marks(name_parts(table.name), table.source)
+        parts = _with_source_marks(TableName.parse(table.name), table.source)
         found.append(FamilyTable(table, place, start, parts, rows[place], placed, times))
     return found
 
@@ -84,12 +84,12 @@ def _is_time(kind: str, low: str, high: str) -> bool:
     )
 
 
-def _with_source_marks(parts: NameParts, source: str) -> NameParts:
+def _with_source_marks(parts: TableName, source: str) -> TableName:
     """The parts of a name, marked as its source is: all of `crm_backup.sqlite` is a backup.
 
     Folders above it say nothing: where somebody keeps a pile is not what it is.
     """
-    outer = name_parts(re.split(r"[/\\]", source.rstrip("/\\"))[-1])
+    outer = TableName.parse(re.split(r"[/\\]", source.rstrip("/\\"))[-1])
     if not outer.marks:
         return parts
     marks = (*outer.marks, *parts.marks)

@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dovetail.arrays import Counts, Flags, Floats, Ints
+from dovetail.arrays import Counts, Encoded, Flags, Floats, Ints
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Kind, TableId
 from dovetail.hashing import Hashes
+from dovetail.names.conventions import naming_conventions
 
 Values = TypeVar("Values", bound=npt.NDArray[Any])
 
@@ -84,6 +85,17 @@ class ColumnArrays:
 
     def __len__(self) -> int:
         return len(self.table)
+
+    @property
+    def table_names(self) -> list[str]:
+        """The names of the tables."""
+        return [table.name for table in self.ids]
+
+    def conventions(self, names: Encoded[str] | None = None) -> Floats:
+        """The naming conventions of the tables; `names` are the columns', if encoded already."""
+        first_keys = np.flatnonzero((self.position == 0) & self.unique)
+        columns = names or Encoded.of(self.name)
+        return naming_conventions(columns, self.table, first_keys, self.table_names)
 
     def take(self, tables: Sequence[bool]) -> ColumnArrays:
         """Some of the tables, by themselves."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from dovetail.domain import Chosen, TableId, TableSet
 from dovetail.families.family import Family, FamilyMember, Role
 from dovetail.families.periods import Period, named_by_time, periods
-from dovetail.joins.naming.markers import MARKERS, Marker
+from dovetail.names.table_name import MARKERS, Marker
 from dovetail.ports import Retriever
 from dovetail.retrieve.graph.generic_words import GENERIC
 from dovetail.retrieve.trace import joins_among

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dovetail.domain import JoinEdge, Table, TableId
 from dovetail.joins.graph import JOINABLE
-from dovetail.joins.naming.name_words import singular
-from dovetail.search.embedding_text import spelled
+from dovetail.names.words import singular, spelled
 from dovetail.search.query_terms import stem
 
 Pair = tuple[str, str]

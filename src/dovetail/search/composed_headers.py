@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from dovetail.arrays import Vectors
 from dovetail.domain import Table
-from dovetail.search.embedding_text import spelled
+from dovetail.names.words import spelled
 from dovetail.search.headers import HeaderVectors, distinct
 
 Places = npt.NDArray[np.int32]

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from dovetail.domain import Table
 from dovetail.markdown import cut, markdown
+from dovetail.names.words import spelled
 
 # What a table may be embedded by.
 SCHEMA, MARKDOWN = "schema", "markdown"
-_BREAKS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
 # Characters of a comment that are embedded: a sentence or two.
 _COMMENT = 200
-_BLANKS = re.compile(r"[\W_]+")
-
-
-def spelled(name: str) -> str:
-    """A name as separate words: split on case, digits and punctuation, in lower case.
-
-    >>> spelled("OrderItems"), spelled("T_BIL_ADDR2"), spelled("größe")
-    ('order items', 't bil addr 2', 'größe')
-    """
-    return _BLANKS.sub(" ", _BREAKS.sub(" ", name)).strip().lower()
 
 
 def table_text(table: Table, purpose: str = "") -> str:

@@ -168,7 +168,7 @@ def make_index(
     """
     # Only who makes an index needs what works joins out: to load it takes longer than to search.
     from dovetail.joins.known_edges import known_edges
-    from dovetail.joins.naming.name_links import name_links
+    from dovetail.names.links import name_links
     from dovetail.search.learned_words import learned_words
 
     tables = catalog.records.named_tables()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from dovetail.search.embedding_text import spelled
+from dovetail.names.words import spelled
 from dovetail.search.query_terms import is_stop_word, stem
 
 # Stop words that tell a language where nothing else does.

@@ -13,8 +13,8 @@ import numpy as np
 
 from dovetail.arrays import Ints
 from dovetail.domain import TableId
+from dovetail.names.words import spelled
 from dovetail.notes.notes import Definition, Notes
-from dovetail.search.embedding_text import spelled
 from dovetail.search.lexical import IN_COMMENT
 from dovetail.search.query import QueryTerm
 from dovetail.search.query_terms import is_stop_word, query_words, stem

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
-from dovetail.joins.naming.name_words import words
+from dovetail.names.words import words
 
 # Names of columns that hold numbers which people say.
 _SAID = frozenset(

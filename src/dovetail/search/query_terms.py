@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from dovetail.joins.naming.name_words import singular
-from dovetail.search.embedding_text import spelled
+from dovetail.names.words import singular, spelled
 
 # Words that shape a question and name nothing.
 _STOP_WORDS = frozenset(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 from dovetail.api.catalog import Catalog
-from dovetail.domain import JoinEdge, TableId
+from dovetail.domain import JoinEdge
 from dovetail.joins.graph import JOINABLE
 from dovetail.markdown import one_line
+from dovetail.names.table_name import unqualified
+from dovetail.names.words import spelled
 
 # How many are told, how many joins are looked at, and what a name must be to stand in a sentence.
 _MANY, _LOOKED_AT = 4, 200
@@ -28,7 +30,7 @@ def _suggested(catalog: Catalog) -> list[str]:
         names = {edge.left.name, edge.right.name}
         if _fits(edge) and not names & used and len(found) < _MANY:
             used |= names
-            many, one = _words(edge.left), _words(edge.right)
+            many, one = spelled(unqualified(edge.left.name)), spelled(unqualified(edge.right.name))
             found.append(f"Which {one} have the most {many}?")
     return found
 
@@ -37,13 +39,4 @@ def _fits(edge: JoinEdge) -> bool:
     """Whether a join makes a sentence: many rows to one, both tables called by words."""
     if edge.score <= JOINABLE or edge.cardinality != "n:1" or edge.left == edge.right:
         return False
-    return all(_PLAIN.fullmatch(_last(table)) for table in (edge.left, edge.right))
-
-
-def _last(table: TableId) -> str:
-    """A table's name without the schema that it stands in."""
-    return table.name.rpartition(".")[2]
-
-
-def _words(table: TableId) -> str:
-    return " ".join(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", _last(table)).split("_")).lower().strip()
+    return all(_PLAIN.fullmatch(unqualified(table.name)) for table in (edge.left, edge.right))

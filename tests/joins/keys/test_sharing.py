@@ -21,7 +21,6 @@ from dovetail.joins.keys.view_candidates import SAME, KnownPairs, ViewSearch, We
 from dovetail.joins.keys.view_holders import ViewHolders
 from dovetail.joins.keys.view_pairs import ViewPairs
 from dovetail.joins.keys.views import FAMILIES, FamilyViews, ViewedColumns
-from dovetail.joins.naming.conventions import naming_conventions
 from dovetail.joins.scoring.features import PairFeatures, local_logits
 from dovetail.joins.scoring.value_information import value_information
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS as WEIGHTS
@@ -83,7 +82,7 @@ def searches(catalog: CatalogReader, children: Flags | None = None) -> Iterator[
     for family in FAMILIES:
         if any(view.transform in family for view in viewed.views):
             views = FamilyViews(arrays, viewed, family)
-            conventions = naming_conventions(arrays)
+            conventions = arrays.conventions()
             yield ViewSearch(views, Postings.of_arrays(arrays), WEIGHTS, conventions, flags)
 
 

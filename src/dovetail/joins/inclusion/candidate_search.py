@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dovetail.arrays import Flags, Ints, firsts, spans
 from dovetail.joins.inclusion.grouping import BLOCK, Groups, in_parts, products
-from dovetail.joins.naming.name_match import NameMatch
+from dovetail.names.lookup import NameMatch
 
 # What a pair of groups costs, in held values that are tallied.
 _EACH_PAIR = 4

@@ -15,7 +15,8 @@ import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.naming.name_lookup import NameLookup
+from dovetail.names.lookup import NameIndex
+from dovetail.names.words import core
 
 # Tables that hold a value, on average, from which on the values of a column say nothing.
 _EVERYDAY = 1_000
@@ -46,9 +47,11 @@ def confinement(arrays: ColumnArrays, common: Floats) -> Confinement:
     if not arrays.thresholds.sources or not everyday.any() or (source == source[0]).all():
         return Confinement(np.zeros(len(arrays), dtype=np.bool_), source)
     columns = np.flatnonzero(everyday)
-    lookup = NameLookup(arrays, np.flatnonzero(arrays.key))
+    keys = np.flatnonzero(arrays.key).tolist()
+    tables = [arrays.ids[table].name for table in arrays.table[keys].tolist()]
+    lookup = NameIndex.of_keys(tables, [arrays.name[key] for key in keys])
     names = Encoded.of([arrays.name[column] for column in columns.tolist()])
-    fits_many = [lookup.names_more_than(name, _FEW_KEYS) for name in names.dictionary]
+    fits_many = [lookup.has_more_than(core(name), _FEW_KEYS) for name in names.dictionary]
     confined = np.zeros(len(arrays), dtype=np.bool_)
     confined[columns] = np.array(fits_many, dtype=np.bool_)[names.codes]
     return Confinement(confined, source)

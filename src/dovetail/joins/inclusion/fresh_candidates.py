@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dovetail.arrays import Flags, Ints
+from dovetail.arrays import Flags, Ints, sorted_distinct
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.candidate_search import BoundCheck
 from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.inclusion.count_shared import count_shared
-from dovetail.joins.naming.name_match import may_refer
 from dovetail.joins.value_index.postings import Postings
 from dovetail.joins.value_index.row_sample import sample_places
+from dovetail.names.lookup import NameMatch
 
 # Columns, and the keys beside them.
 Pairs = tuple[Ints, Ints]
@@ -48,8 +48,17 @@ def _named(arrays: ColumnArrays, distinctive: Flags, pairs: list[Pairs]) -> Pair
     child, parent = (np.concatenate(part) for part in zip((nothing, nothing), *pairs, strict=True))
     able = distinctive[child] & distinctive[parent]
     rest = np.flatnonzero(~able)
-    able[rest] = may_refer(arrays, child[rest], parent[rest])
+    able[rest] = _may_refer(arrays, child[rest], parent[rest])
     return child[able], parent[able]
+
+
+def _may_refer(arrays: ColumnArrays, child: Ints, key: Ints) -> Flags:
+    """Whether each column may refer to its key by name, with nothing done for other columns."""
+    columns, keys = sorted_distinct(np.append(child, key)), sorted_distinct(key)
+    names = [arrays.name[column] for column in columns.tolist()]
+    at = np.searchsorted(columns, keys)
+    match = NameMatch.of(names, arrays.table[columns], arrays.table_names, at)
+    return match(np.searchsorted(columns, child), np.searchsorted(columns, key))
 
 
 def _as_children(arrays: ColumnArrays, fresh: Flags, postings: Postings) -> Iterator[Pairs]:

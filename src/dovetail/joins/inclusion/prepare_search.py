@@ -15,8 +15,8 @@ from dovetail.joins.inclusion.candidate_search import CandidateSearch
 from dovetail.joins.inclusion.confinement import Confinement
 from dovetail.joins.inclusion.equal_sets import EqualSets
 from dovetail.joins.inclusion.grouping import Groups
-from dovetail.joins.naming.name_match import NameMatch
 from dovetail.joins.value_index.row_sample import SAMPLE_SIZE, sample_places
+from dovetail.names.lookup import NameMatch
 
 
 def prepare_search(
@@ -29,7 +29,7 @@ def prepare_search(
     """The search that `find_candidates` makes; `equal` are the groups of equal value sets."""
     children, may_be_key = chosen or (np.ones(len(arrays), dtype=np.bool_), arrays.key)
     keys = np.flatnonzero(arrays.key & may_be_key & (equal.group_of >= 0))
-    named = NameMatch.of(arrays, keys)
+    named = NameMatch.of(arrays.name, arrays.table, arrays.table_names, keys)
     # Groups of equal sets that hold some key, numbered anew: by source, where that matters.
     source, home = _homes(len(arrays), confined)
     placed = source * len(equal) + equal.group_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,10 +15,11 @@ from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.keys.row_checks import LEAST_SHARE, Part, RowChecks
 from dovetail.joins.keys.table_columns import HARDLY_ANY, TableColumns, probability
-from dovetail.joins.naming.conventions import naming_conventions
-from dovetail.joins.naming.name_words import Words, core, entity, refers, words
 from dovetail.joins.scoring.latent_databases import LatentDatabases
 from dovetail.joins.scoring.weights import Weights
+from dovetail.names.references import refers
+from dovetail.names.table_name import entity
+from dovetail.names.words import Words, core, words
 from dovetail.ports import Json
 
 # A name that more columns share than this says nothing of which of them belong together.
@@ -74,11 +75,12 @@ class CompositeKeys:
         answers = self.rows.ask("composite", [self._question(*pair) for pair in pairs])
         if not any(answers):
             return
-        conventions = naming_conventions(self.arrays)
+        conventions = self.arrays.conventions()
+        named = self._named_after(pairs)
         for ((child, parent), parts), found in zip(pairs, answers, strict=True):
             convention = float(conventions[child] @ conventions[parent])
             edges = [
-                self._edge([parts[number] for number in numbers], counts, convention)
+                self._edge([parts[number] for number in numbers], counts, convention, named)
                 for *numbers, a, b, c, d in found
                 for counts in [_Counts(a, b, c, d)]
             ]
@@ -144,13 +146,27 @@ class CompositeKeys:
         table = int(self.arrays.table[column])
         return not self.arrays.unique[column] and not self.columns.has_key_column(table)
 
-    def _edge(self, parts: Sequence[Part], counts: _Counts, convention: float) -> JoinEdge:
+    def _named_after(self, pairs: Sequence[tuple[Part, Sequence[Part]]]) -> dict[Part, float]:
+        """How far each column of a child refers to what its parent is about."""
+        arrays = self.arrays
+        asked = sorted({(mine, parent) for (_, parent), parts in pairs for mine, _ in parts})
+        called = [core(arrays.name[column]) for column, _ in asked]
+        far = refers(called, [entity(arrays.ids[parent].name) for _, parent in asked])
+        return dict(zip(asked, far.tolist(), strict=True))
+
+    def _edge(
+        self,
+        parts: Sequence[Part],
+        counts: _Counts,
+        convention: float,
+        named: Mapping[Part, float],
+    ) -> JoinEdge:
         """The edge by some columns together."""
         arrays = self.arrays
         child, parent = (int(arrays.table[column]) for column in parts[0])
         mine, theirs = [c for c, _ in parts], [p for _, p in parts]
         share = counts.found / counts.references
-        name = max(refers(core(arrays.name[c]), entity(arrays.ids[parent].name)) for c in mine)
+        name = max(named[column, parent] for column in mine)
         value = self._value(theirs, counts.key, counts.distinct)
         logit = self._logit(name, value, convention, share)
         return JoinEdge(

@@ -11,18 +11,20 @@ them, and two of five where sources are not seen; their scores say so, and their
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import numpy as np
 
+from dovetail.arrays import Floats
 from dovetail.domain import JoinEdge
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.keys.table_columns import HARDLY_ANY, TableColumns, probability
-from dovetail.joins.naming.copies import copy_marks
-from dovetail.joins.naming.name_words import Words, core, entity, identifies, refers
 from dovetail.joins.scoring.latent_databases import LatentDatabases
 from dovetail.joins.scoring.weights import Weights
+from dovetail.names.references import refers
+from dovetail.names.table_name import CopyMarks, entity
+from dovetail.names.words import Words, core, identifies
 
 # Nats for the one table that a column is named after: in its own source, and where none is seen.
 _SAME_SOURCE, _ANYWHERE = 0.1, -1.8
@@ -49,16 +51,17 @@ def name_only_edges(
         (edge.left, column) for edge in edges if edge.score > 0.5 for column, _ in edge.columns
     }
     keys = _Keys(arrays, columns, small)
-    found = []
-    for table in small:
-        for child in columns.of[table]:
-            name = arrays.name[child]
-            if not identifies(name) or (arrays.ids[table], name) in joined:
-                continue
-            best = keys.named_after(child, databases)
-            if 0 < len(best) <= _MOST_COMPETITORS + 1:
-                found += [_edge(arrays, child, key, len(best) - 1, weights) for key in best]
-    return found
+    children = [
+        child
+        for table in small
+        for child in columns.of[table]
+        if identifies(arrays.name[child]) and (arrays.ids[table], arrays.name[child]) not in joined
+    ]
+    edges_by_name = []
+    for child, best in keys.named_after(children, databases):
+        if len(best) <= _MOST_COMPETITORS + 1:
+            edges_by_name += [_edge(arrays, child, key, len(best) - 1, weights) for key in best]
+    return edges_by_name
 
 
 class _Keys:
@@ -67,54 +70,64 @@ class _Keys:
     def __init__(self, arrays: ColumnArrays, columns: TableColumns, tables: Sequence[int]) -> None:
         self._arrays = arrays
         self._about = {table: entity(arrays.ids[table].name) for table in tables}
-        self._key: dict[int, int] = {}
+        self._key = self._find(columns)
         self._tables: dict[Words, list[int]] = defaultdict(list)
-        for table in tables:
-            key = self._find(columns.of[table], self._about[table])
-            if key is None:
-                continue
-            self._key[table] = key
+        for table, key in self._key.items():
             # By the head of what the table is about, and by what its key is called.
-            for known in {self._about[table][-1:], core(arrays.name[key])}:
-                self._tables[known].append(table)
-        self._memory: dict[tuple[Words, Words, int], float] = {}
+            for name in {self._about[table][-1:], core(arrays.name[key])}:
+                self._tables[name].append(table)
 
-    def _find(self, columns: Sequence[int], about: Words) -> int | None:
-        """The key of a table by its name: a bare id, or the first column if it is named so."""
-        names = [(column, self._arrays.name[column]) for column in columns]
-        bare = (column for column, name in names if identifies(name) and not core(name))
-        first = (
-            column
-            for column, name in names[:1]
-            if identifies(name) and _own(core(name), about) > 0.5
-        )
-        return next(chain(bare, first), None)
+    def _find(self, columns: TableColumns) -> dict[int, int]:
+        """The key of each table by its name: a bare id, or the first column if it is named so."""
+        names = self._arrays.name
+        first = {table: columns.of[table][:1] for table in self._about}
+        called = [core(names[column]) for listed in first.values() for column in listed]
+        about = [self._about[table] for table, listed in first.items() for _ in listed]
+        own = iter((np.minimum(refers(called, about), refers(about, called)) > 0.5).tolist())
+        keys: dict[int, int] = {}
+        for table, listed in first.items():
+            named = [column for column in listed if next(own) and identifies(names[column])]
+            bare = (c for c in columns.of[table] if identifies(names[c]) and not core(names[c]))
+            key = next(chain(bare, named), None)
+            if key is not None:
+                keys[table] = key
+        return keys
 
-    def named_after(self, child: int, databases: LatentDatabases) -> list[int]:
-        """The keys that a column is named after as far as any, in order."""
+    def named_after(
+        self, children: Sequence[int], databases: LatentDatabases
+    ) -> Iterator[tuple[int, list[int]]]:
+        """Each column with the keys that it is named after as far as any, where there are some."""
+        pairs = [(child, other) for child in children for other in self._near(child, databases)]
+        rated: dict[int, dict[float, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for (child, other), agree in zip(pairs, self._agreement(pairs).tolist(), strict=True):
+            if agree >= _LEAST_AGREEMENT:
+                table = int(self._arrays.table[child])
+                rated[child][agree + self._next_to(table, other)].append(self._key[other])
+        for child, ratings in rated.items():
+            yield child, ratings[max(ratings)]
+
+    def _near(self, child: int, databases: LatentDatabases) -> list[int]:
+        """The tables that share a word with a column, in order; none where these are too many."""
         arrays = self._arrays
         table, called = int(arrays.table[child]), core(arrays.name[child])
         if self._key.get(table) == child or not called:
             return []
-        known = {called, *((word,) for word in called)}
-        near = sorted({other for words in known for other in self._tables.get(words, ())})
+        names = {called, *((word,) for word in called)}
+        near = sorted({other for name in names for other in self._tables.get(name, ())})
         if len(near) > _MOST_ALIKE:
             return []
-        rated: dict[float, list[int]] = defaultdict(list)
-        for other in near:
-            if other == table or databases.clash(table, other):
-                continue
-            if not self._same_kind(child, self._key[other]):
-                continue
-            agree = self._agreement(called, table, other)
-            if agree >= _LEAST_AGREEMENT:
-                rated[agree + self._next_to(table, other)].append(self._key[other])
-        return rated[max(rated)] if rated else []
+        return [
+            other
+            for other in near
+            if other != table
+            and not databases.clash(table, other)
+            and self._same_kind(child, self._key[other])
+        ]
 
     def _same_kind(self, child: int, key: int) -> bool:
         arrays = self._arrays
-        known = bool(arrays.filled[child]) and bool(arrays.filled[key])
-        return not known or bool(arrays.number[child] == arrays.number[key])
+        filled = bool(arrays.filled[child]) and bool(arrays.filled[key])
+        return not filled or bool(arrays.number[child] == arrays.number[key])
 
     def _next_to(self, table: int, other: int) -> float:
         """1 for a table of the same source, where sources count: it goes before all others."""
@@ -122,24 +135,25 @@ class _Keys:
         counts = bool(self._arrays.thresholds.sources)
         return float(counts and ids[table].source == ids[other].source)
 
-    def _agreement(self, called: Words, table: int, other: int) -> float:
-        """How far a column's words refer to a table, or are those of its key."""
-        about, mine = self._about[other], self._about[table]
-        known = called, mine, other
-        if known not in self._memory:
-            key = core(self._arrays.name[self._key[other]])
-            agree = max(refers(called, about), refers(called, _apart(about, mine)))
-            agree = max(agree, (1 - _SAME_NAME) * (key == called))
-            copy = not copy_marks(self._arrays.ids[other].name) <= copy_marks(
-                self._arrays.ids[table].name
-            )
-            self._memory[known] = agree - _COPY * copy
-        return self._memory[known]
-
-
-def _own(called: Words, about: Words) -> float:
-    """How far a key is named after its table, both ways round."""
-    return min(refers(called, about), refers(about, called))
+    def _agreement(self, pairs: Sequence[tuple[int, int]]) -> Floats:
+        """How far columns' words refer to tables, or are those of their keys."""
+        arrays = self._arrays
+        called = [core(arrays.name[child]) for child, _ in pairs]
+        tables = [int(arrays.table[child]) for child, _ in pairs]
+        about = [self._about[other] for _, other in pairs]
+        apart = [
+            _apart(self._about[o], self._about[t]) for t, (_, o) in zip(tables, pairs, strict=True)
+        ]
+        agree = np.maximum(refers(called, about), refers(called, apart))
+        keys = [core(arrays.name[self._key[other]]) for _, other in pairs]
+        same = np.array(
+            [key == name for key, name in zip(keys, called, strict=True)], dtype=np.bool_
+        )
+        copies = CopyMarks.of(arrays.table_names)
+        others = np.array([other for _, other in pairs], dtype=np.int64)
+        copy = copies.copied(np.array(tables, dtype=np.int64), others)
+        agreement: Floats = np.maximum(agree, (1 - _SAME_NAME) * same) - _COPY * copy
+        return agreement
 
 
 def _apart(about: Words, mine: Words) -> Words:

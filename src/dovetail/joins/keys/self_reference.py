@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by
 from dovetail.domain import JoinEdge
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.keys.row_checks import RowChecks
 from dovetail.joins.keys.table_columns import TableColumns, probability
-from dovetail.joins.naming.name_words import core, entity, identifies, refers
 from dovetail.joins.scoring.weights import Weights
+from dovetail.names.references import References
+from dovetail.names.words import core, identifies
 
 # The least share of the rows that must be found in the table's own key.
 _LEAST_SHARE = 0.9
@@ -101,27 +103,33 @@ def _edge(arrays: ColumnArrays, reference: _Reference, logit: float, depth: int)
 
 def _contained(arrays: ColumnArrays, columns: TableColumns) -> Iterator[_Reference]:
     """Columns named after their own table, with the share of their rows that its key holds."""
-    named: list[tuple[int, int, float, bool]] = []
-    for table, mine in enumerate(columns.of):
+    named: list[tuple[int, int]] = []
+    for mine in columns.of:
         if not mine or not arrays.unique[mine[0]]:
             continue
-        for column in mine[1:]:
-            how, role = _named_after_own(arrays, table, column, mine[0])
-            if how and arrays.filled[column]:
-                named.append((column, mine[0], how, role))
-    child, key = np.array([each[:2] for each in named], dtype=np.int64).reshape(-1, 2).T
+        named += [(column, mine[0]) for column in mine[1:] if arrays.filled[column]]
+    child, key = np.array(named, dtype=np.int64).reshape(-1, 2).T
+    far, role = _named_after_own(arrays, child, key)
+    child, key, far, role = child[far > 0], key[far > 0], far[far > 0], role[far > 0]
     _, rows = count_shared(arrays, child, arrays.value_hashes, key)
-    shares = (rows / arrays.filled[child]).tolist()
-    for each, share in zip(named, shares, strict=True):
-        yield _Reference(*each, share)
+    shares = rows / arrays.filled[child]
+    facts = (child, key, far, role, shares)
+    for each in zip(*(fact.tolist() for fact in facts), strict=True):
+        yield _Reference(*each)
 
 
-def _named_after_own(arrays: ColumnArrays, table: int, column: int, key: int) -> tuple[float, bool]:
-    """How far a column's name says "another row of this table", and whether by a role."""
-    named = core(arrays.name[column])
-    if ROLES & set(named):
-        return 1.0, True
-    if len(named) < 2:
-        return 0.0, False
-    own = (entity(arrays.ids[table].name), core(arrays.name[key]))
-    return max(min(refers(named, name), refers(name, named)) for name in own), False
+def _named_after_own(arrays: ColumnArrays, column: Ints, key: Ints) -> tuple[Floats, Flags]:
+    """How far columns' names say "another row of this table", and whether by a role."""
+    names = Encoded.of(arrays.name)
+    called = encode_by(core, names)
+    is_role = np.array([bool(ROLES & set(name)) for name in called.dictionary], dtype=np.bool_)
+    longer = np.array([len(name) > 1 for name in called.dictionary], dtype=np.bool_)
+    role: Flags = is_role[called.codes[column]]
+    far = role.astype(np.float64)
+    rest = np.flatnonzero(~role & longer[called.codes[column]])
+    child, own, table = column[rest], key[rest], arrays.table[column[rest]]
+    references = References.of(names, arrays.table_names)
+    to_table = np.minimum(references.to_table(child, table), references.from_table(table, child))
+    to_key = np.minimum(references.to_column(child, own), references.to_column(own, child))
+    far[rest] = np.maximum(to_table, to_key)
+    return far, role

@@ -17,9 +17,9 @@ from dovetail.joins.keys.names_only import name_only_edges
 from dovetail.joins.keys.row_checks import RowChecks
 from dovetail.joins.keys.self_reference import self_references
 from dovetail.joins.keys.table_columns import TableColumns
-from dovetail.joins.naming.name_words import words
 from dovetail.joins.scoring.latent_databases import LatentDatabases
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
+from dovetail.names.words import words
 
 
 def structural_edges(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.naming.name_words import core, entity, identifies, refers
+from dovetail.names.references import refers
+from dovetail.names.table_name import entity
+from dovetail.names.words import core, identifies
 
 # Tables with no more rows than these say nothing by their values.
 HARDLY_ANY = 5
@@ -20,6 +22,7 @@ class TableColumns:
             self.of[table].append(column)
         self.place = {table: number for number, table in enumerate(arrays.ids)}
         self._arrays = arrays
+        self._has_key = self._keys_first()
 
     def find(self, table: int, name: str) -> int:
         """A column of a table by name."""
@@ -27,12 +30,16 @@ class TableColumns:
 
     def has_key_column(self, table: int) -> bool:
         """Whether the first column is a key, by which the table is then referred to."""
-        if not self.of[table]:
-            return False
-        first = self.of[table][0]
-        name = self._arrays.name[first]
-        named = identifies(name) or refers(core(name), entity(self._arrays.ids[table].name)) > 0.5
-        return bool(self._arrays.unique[first]) and named
+        return table in self._has_key
+
+    def _keys_first(self) -> set[int]:
+        """The tables whose first column is unique, and called an identifier or like the table."""
+        arrays = self._arrays
+        first = {t: columns[0] for t, columns in enumerate(self.of) if columns}
+        unique = [(t, arrays.name[c]) for t, c in first.items() if arrays.unique[c]]
+        called, about = [core(name) for _, name in unique], [arrays.ids[t].name for t, _ in unique]
+        named = refers(called, [entity(name) for name in about]) > 0.5
+        return {t for (t, name), own in zip(unique, named, strict=True) if own or identifies(name)}
 
 
 def probability(logit: float) -> float:

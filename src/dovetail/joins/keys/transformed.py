@@ -21,7 +21,6 @@ from dovetail.joins.edges import edges_of
 from dovetail.joins.keys.view_candidates import KnownPairs, ViewSearch, WeighedCandidates
 from dovetail.joins.keys.view_pairs import ViewPairs
 from dovetail.joins.keys.views import FAMILIES, LEAST_ROWS, FamilyViews, ViewedColumns, Views
-from dovetail.joins.naming.conventions import naming_conventions
 from dovetail.joins.scoring.competition import score_jointly
 from dovetail.joins.scoring.features import Features, local_logits
 from dovetail.joins.scoring.scored_pairs import ScoredPairs, Unlikely
@@ -56,7 +55,7 @@ def transformed_edges(
     if not families:
         return list(edges), pairs
     names = Encoded.of(arrays.name)
-    conventions = naming_conventions(arrays, names)
+    conventions = arrays.conventions(names)
     settled = _settled(arrays, names, edges, unlikely)
     found: _Edges = {}
     for number, family in families:

@@ -19,7 +19,6 @@ from dovetail.joins.inclusion.count_shared import count_shared
 from dovetail.joins.keys.view_holders import ViewHolders
 from dovetail.joins.keys.view_pairs import FreshPairs, ViewPairs, may_be_parents, not_dense
 from dovetail.joins.keys.views import FamilyViews, Views
-from dovetail.joins.naming.name_match import NameMatch
 from dovetail.joins.scoring.features import Features, PairFeatures, local_logits
 from dovetail.joins.scoring.value_information import (
     ValueInformation,
@@ -28,6 +27,7 @@ from dovetail.joins.scoring.value_information import (
 )
 from dovetail.joins.scoring.weights import Weights
 from dovetail.joins.value_index.postings import Postings
+from dovetail.names.lookup import NameMatch
 
 # From this Jaccard similarity on two keys hold the same things.
 SAME = 0.9
@@ -142,7 +142,8 @@ class ViewSearch:
         distinctive = judge.information.distinctive
         able = distinctive[child] & distinctive[parent]
         rest = np.flatnonzero(~able)
-        named = NameMatch.of(views.arrays, sorted_distinct(parent[rest]))
+        arrays, keys = views.arrays, sorted_distinct(parent[rest])
+        named = NameMatch.of(arrays.name, arrays.table, arrays.table_names, keys)
         able[rest] = named(child[rest], parent[rest])
         able[able] = judge.likely(child[able], parent[able])
         return views.column[child[able]], views.column[parent[able]]

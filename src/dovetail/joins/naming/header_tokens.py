@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dovetail.arrays import Floats, Ints
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.naming.name_words import words
+from dovetail.names.words import words
 
 # The most frequent words: each has a bit of its own.
 _FREQUENT = 64

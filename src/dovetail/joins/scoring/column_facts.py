@@ -9,9 +9,9 @@ import numpy as np
 from dovetail.arrays import Encoded, Flags, Floats
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.grouping import Groups
-from dovetail.joins.naming.name_words import counts, identifies
-from dovetail.joins.naming.references import References
 from dovetail.joins.scoring.value_information import ValueInformation
+from dovetail.names.references import References
+from dovetail.names.words import counts, identifies
 
 
 @dataclass(frozen=True, slots=True)

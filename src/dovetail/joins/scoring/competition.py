@@ -15,10 +15,11 @@ import numpy as np
 from dovetail.arrays import Encoded, Flags, Floats, Ints, sorted_distinct
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.candidates import Candidates
-from dovetail.joins.naming.name_words import entity, words
 from dovetail.joins.scoring.features import Features, ranks
 from dovetail.joins.scoring.latent_databases import LatentDatabases
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
+from dovetail.names.table_name import entity
+from dovetail.names.words import words
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ import numpy as np
 from dovetail.arrays import Encoded, Flags, Floats, Ints, once
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.candidates import Candidates
-from dovetail.joins.naming.conventions import naming_conventions
-from dovetail.joins.naming.copies import Copies
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
-from dovetail.joins.naming.references import References
 from dovetail.joins.scoring.column_facts import ColumnFacts
 from dovetail.joins.scoring.value_information import ValueInformation
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
+from dovetail.names.references import References
+from dovetail.names.table_name import CopyMarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ class PairFeatures:
     facts: ColumnFacts
     rarity_bound: Floats
     conventions: Floats
-    copies: Copies
+    copies: CopyMarks
     sources: Ints
     sources_count: bool
     similarity: HeaderSimilarity | None
@@ -101,7 +100,7 @@ class PairFeatures:
         `conventions` are the tables', where the columns are not all that these have.
         """
         names = Encoded.of(arrays.name)
-        references = References.of(arrays, names)
+        references = References.of(names, arrays.table_names)
         return cls(
             table=arrays.table,
             distinct=arrays.distinct,
@@ -110,8 +109,8 @@ class PairFeatures:
             references=references,
             facts=ColumnFacts.of(arrays, names, information, references),
             rarity_bound=information.rarity if rarity_bound is None else rarity_bound,
-            conventions=naming_conventions(arrays, names) if conventions is None else conventions,
-            copies=Copies.of(arrays),
+            conventions=arrays.conventions(names) if conventions is None else conventions,
+            copies=CopyMarks.of(arrays.table_names),
             sources=Encoded.of([table.source for table in arrays.ids]).codes,
             sources_count=bool(arrays.thresholds.sources),
             similarity=similarity,
@@ -120,7 +119,7 @@ class PairFeatures:
     def of(self, found: Candidates) -> Features:
         """The features of each candidate."""
         tables = self.table[found.child], self.table[found.parent]
-        copy = self.copies.among(*tables)
+        copy = self.copies.copied(*tables)
         return self._of(found, self.facts, self._convention(*tables), copy)
 
     @property
@@ -133,12 +132,12 @@ class PairFeatures:
 
         Every row is found, the values are as rare as their bound, the conventions are the same.
         """
-        copy = self.copies.among(self.table[child], self.table[parent])
+        copy = self.copies.copied(self.table[child], self.table[parent])
         return self._at_best(child, parent, self.at_best, copy)
 
     def upper_bounds_now(self, child: Ints, parent: Ints) -> Features:
         """The same with values as rare as they are."""
-        copy = self.copies.among(self.table[child], self.table[parent])
+        copy = self.copies.copied(self.table[child], self.table[parent])
         return self._at_best(child, parent, self.facts, copy)
 
     def group_bounds(self, child: Ints, parent: Ints, best: ColumnFacts) -> Features:

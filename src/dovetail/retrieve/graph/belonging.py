@@ -19,6 +19,7 @@ import numpy as np
 from dovetail.arrays import Float32s
 from dovetail.domain import TableId
 from dovetail.method_cache import method_cache
+from dovetail.names.table_name import qualifier
 from dovetail.search.searcher import Searcher
 
 # What a unit of each piece of evidence adds to the logit that two tables belong together. Fitted by
@@ -120,15 +121,6 @@ def place_of(table: TableId) -> str:
     ('erp::sales', 'crm.sqlite::')
     """
     return f"{table.source}::{qualifier(table.name)}"
-
-
-def qualifier(name: str) -> str:
-    """The folder that a table's name begins with, else the schema.
-
-    >>> qualifier("sales.orders"), qualifier("exports/2024/orders"), qualifier("orders")
-    ('sales', 'exports/2024', '')
-    """
-    return name.rpartition("/")[0] or name.rpartition(".")[0]
 
 
 def spelling(names: Sequence[str]) -> tuple[float, ...]:

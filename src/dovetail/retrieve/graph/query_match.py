@@ -15,8 +15,9 @@ import numpy as np
 
 from dovetail.arrays import Float32s
 from dovetail.domain import Candidate, TableId
-from dovetail.joins.naming.name_words import identifies, unqualified
 from dovetail.method_cache import method_cache
+from dovetail.names.table_name import unqualified
+from dovetail.names.words import identifies
 from dovetail.search.fusion import DEFAULT
 from dovetail.search.lexical import IN_COMMENT, comment_words
 from dovetail.search.query import Query, QueryTerm, ValueLink

@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail.arrays import Vectors
 from dovetail.domain import TableId
-from dovetail.search.embedding_text import spelled
+from dovetail.names.words import spelled
 from dovetail.search.searcher import Searcher
 
 # Shorter words are ids and abbreviations, which have no meaning by themselves.

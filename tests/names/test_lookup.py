@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dovetail.domain import TableId
-from dovetail.joins.naming import name_match
-from dovetail.joins.naming.name_lookup import NameLookup
-from dovetail.joins.naming.name_match import NameMatch
-from tests.support.column_arrays import arrays_of
+from dovetail.names import lookup
+from dovetail.names.lookup import NameIndex, NameMatch
+from dovetail.names.table_name import entity
+from dovetail.names.words import core
 
 WORDS = (
     "customer",
@@ -40,21 +37,19 @@ def test_the_keys_that_match_are_those_looked_up(
 ) -> None:
     tables, names, is_key = zip(*columns, strict=True)
     count = len(columns)
-    arrays = replace(
-        arrays_of([{1}] * count, list(range(count)), list(is_key)),
-        ids=[TableId("s", table) for table in tables],
-        name=list(names),
-    )
-    keys = np.flatnonzero(arrays.key)
+    keys = np.flatnonzero(is_key)
     child, parent = np.repeat(np.arange(count), len(keys)), np.tile(keys, count)
-    lookup = NameLookup(arrays, keys)
+    listed = [(entity(tables[key]), core(names[key])) for key in keys.tolist()]
+    index = NameIndex(listed)
     expected = [
-        key in lookup.keys_named_by(names[column])
+        key in keys[index.alike(core(names[column]))]
         for column, key in zip(child.tolist(), parent.tolist(), strict=True)
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(name_match, "_TOGETHER", together)
-        assert NameMatch.of(arrays, keys)(child, parent).tolist() == expected
+        patch.setattr(lookup, "_TOGETHER", together)
+        assert (
+            NameMatch.of(names, np.arange(count), tables, keys)(child, parent).tolist() == expected
+        )
 
 
 @settings(deadline=None, max_examples=100)
@@ -67,11 +62,6 @@ def test_whether_keys_are_more_than_a_few_is_told_without_a_list(
     keys: list[tuple[str, str]], column: str, few: int
 ) -> None:
     tables, names = zip(*keys, strict=True)
-    count = len(keys)
-    arrays = replace(
-        arrays_of([{1}] * count, list(range(count)), [True] * count),
-        ids=[TableId("s", table) for table in tables],
-        name=list(names),
-    )
-    lookup = NameLookup(arrays, np.arange(count))
-    assert lookup.names_more_than(column, few) == (len(lookup.keys_named_by(column)) > few)
+    index = NameIndex([(entity(table), core(name)) for table, name in keys])
+    expected = len(index.alike(core(column))) > few
+    assert NameIndex.of_keys(tables, names).has_more_than(core(column), few) == expected

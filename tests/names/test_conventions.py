@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from dovetail.arrays import Floats
 from dovetail.domain import TableId
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.naming.conventions import naming_conventions
-from dovetail.joins.naming.name_words import core, identifies, is_plural, naming_convention
+from dovetail.names.conventions import is_plural, naming_convention
+from dovetail.names.words import core, identifies
 from tests.support.column_arrays import arrays_of
 
 NAMES = st.sampled_from(
@@ -58,4 +59,21 @@ def test_conventions_are_those_of_each_column_by_itself(
         name=[name for name, _, _ in columns],
         position=np.where(first, 0, 1),
     )
-    assert np.array_equal(naming_conventions(arrays), by_column(arrays))
+    assert np.array_equal(arrays.conventions(), by_column(arrays))
+
+
+@given(st.text("idIDaZ_ 0-é.\n", max_size=9))
+def test_conventions_by_the_shape_of_a_name_are_those_of_the_name(name: str) -> None:
+    parts = re.findall("[A-Za-z]+", name)
+    cases = [
+        "upper" if part.isupper() and len(part) > 1 else "title" if part[0].isupper() else "lower"
+        for part in parts
+    ]
+    expected = [f"{'later' if place else 'first'} {case}" for place, case in enumerate(cases)]
+    camel = re.search("[a-z][A-Z]", name) is not None
+    if len(parts) > 1 or camel:
+        separator = "_" if "_" in name.strip("_") else " " if " " in name else ""
+        expected.append(f"between {separator}{'camel' if camel else ''}")
+    if parts and parts[-1].lower() == "id":
+        expected.append(f"id as {parts[-1]}")
+    assert list(naming_convention(name)) == expected

@@ -1,0 +1,153 @@
+"""The words of a name, and what they say: whether it identifies, what, and whom.
+
+All rules are about how people write names (id-words, plurals, abbreviations, roles in front of a
+noun), none about what a particular schema calls its things.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+Words = tuple[str, ...]
+
+# Where a word ends without a sign between: before a capital in camelCase, before a number.
+_BREAKS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)")
+_SIGNS = re.compile(r"[\W_]+")
+_AFTER_NUMBER = re.compile(r"(?<=\d)(?=[^\W\d_])")
+# A remark behind a column's name, which does not name it.
+_REMARK = re.compile(r"(?<=\w)\s*\([^()]*\)\s*$")
+# Words that say "this identifies" and nothing about what.
+ID_WORDS = frozenset(
+    """id ids identifier code cd key no nr nbr num number fk pk uuid guid ref sk
+    nk""".split()  # noqa: SIM905 - words read best as text
+)
+# Those that are often glued to a stem in lower case: custid, empno, deptcode.
+_GLUED = ("uuid", "guid", "code", "num", "key", "id", "no", "nr", "fk", "pk")
+# English words that merely end like that.
+_NOT_GLUED = frozenset(
+    """paid unpaid prepaid grid valid invalid bid kid solid fluid hybrid android raid void avoid
+    acid rapid liquid orchid pyramid mid lid did said laid maid covid humid vivid stupid placid
+    candid splendid squid asteroid steroid thyroid centroid ovoid plaid braid amid piano casino
+    kimono volcano domino albino inferno latino platinum aluminum monkey turkey whiskey hockey
+    jockey donkey unicode""".split()  # noqa: SIM905 - words read best as text
+)
+# "number of shops" counts, only "shop number" identifies: these identify as a last word only.
+_COUNTING = frozenset(("no", "nr", "nbr", "num", "number"))
+_TOTALS = frozenset(("count", "total", "quantity", "amount"))
+PREPOSITIONS = frozenset(("of", "for", "in", "to", "with", "by", "from", "at", "on", "per"))
+_IRREGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child"}
+# What tables of people are called by what they are about.
+_PERSONS = frozenset(
+    """person people employee emp staff worker personnel user member partner party individual
+    colleague human operative workforce""".split()  # noqa: SIM905 - words read best as text
+)
+# What columns call people by what they do.
+_ROLES = frozenset(
+    """rep representative manager mgr supervisor boss superior lead leader head chief owner buyer
+    purchaser seller salesperson salesman agent author creator editor approver reviewer requester
+    reporter assignee handler cashier clerk operator planner technician recruiter sender recipient
+    responsible mentor tutor advisor adviser instructor lecturer organizer organiser holder pers
+    person employee emp staff worker user personnel""".split()  # noqa: SIM905 - words read best as text
+)
+
+
+def spelled(name: str) -> str:
+    """A name as separate words: split on case, digits and punctuation, in lower case.
+
+    >>> spelled("OrderItems"), spelled("T_BIL_ADDR2"), spelled("größe")
+    ('order items', 't bil addr 2', 'größe')
+    """
+    return _SIGNS.sub(" ", _BREAKS.sub(" ", name)).strip().lower()
+
+
+def split(name: str) -> list[str]:
+    """The words of a name as they are written, in lower case; numbers are words of their own.
+
+    >>> split("T_2ndADDRLine")
+    ['t', '2', 'nd', 'addr', 'line']
+    """
+    return _AFTER_NUMBER.sub(" ", spelled(name)).split()
+
+
+@cache
+def words(name: str) -> Words:
+    """The words of a name in the singular, with id-words that are glued to another cut off.
+
+    >>> words("OrderItems"), words("cust_id"), words("empno"), words("paid")
+    (('order', 'item'), ('cust', 'id'), ('emp', 'no'), ('paid',))
+    """
+    found: list[str] = []
+    for word in split(_REMARK.sub("", name)):
+        found.extend((word,) if word in ID_WORDS else _unglued(word))
+    return tuple(found)
+
+
+@cache
+def _unglued(word: str) -> Words:
+    """A word as the words that it is glued of; computed once for a word of many names."""
+    if singular(word) in _NOT_GLUED:
+        return (word,)
+    for ending in _GLUED:
+        if word.endswith(ending) and len(word) - len(ending) >= (
+            1 if ending in ("id", "no") else 2
+        ):
+            return singular(word.removesuffix(ending)), ending
+    return (singular(word),)
+
+
+def singular(word: str) -> str:
+    """The singular of an English noun, by its ending.
+
+    >>> [singular(word) for word in ("cities", "boxes", "campuses", "status", "people")]
+    ['city', 'box', 'campus', 'status', 'person']
+    """
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if len(word) > 6 and word.endswith("uses") and word[-5] not in "ao":  # campuses, not houses
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return _IRREGULAR.get(word, word)
+
+
+@cache
+def core(column: str) -> Words:
+    """What a column's name says besides identifying: nothing, for a bare `id`."""
+    return tuple(word for word in words(column) if word not in ID_WORDS and not word.isdigit())
+
+
+@cache
+def identifies(column: str) -> bool:
+    """Whether a column's name has an id-word at its end, or at its beginning."""
+    parts = [word for word in words(column) if not word.isdigit()]
+    return bool(parts) and (
+        parts[-1] in ID_WORDS or (parts[0] in ID_WORDS and parts[0] not in _COUNTING)
+    )
+
+
+@cache
+def counts(column: str) -> bool:
+    """Whether the name is that of a count, which is never a reference: no_of_customers, total."""
+    parts = words(column)
+    return (len(parts) > 1 and parts[0] in _COUNTING) or (bool(parts) and parts[-1] in _TOTALS)
+
+
+@cache
+def is_role(called: Words) -> bool:
+    """Whether what a column is called, besides an id-word, is a person's role.
+
+    A role shares no word with the table that it refers to: `manager_id`, `buyer_no`.
+
+    >>> is_role(("sales", "rep")), is_role(("approved", "by")), is_role(("order",))
+    (True, True, False)
+    """
+    return bool(called) and (called[-1] in _ROLES or (len(called) > 1 and called[-1] == "by"))
+
+
+@cache
+def is_people(about: Words) -> bool:
+    """Whether a table is about people, by the noun at the head of its name."""
+    return bool(about) and about[-1] in _PERSONS
