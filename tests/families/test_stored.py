@@ -47,7 +47,9 @@ def test_an_update_stores_them_and_a_reader_finds_them_there(
     assert again.to_list() == found
     assert [family.name for family in again] == ["events_*", "people"]
     assert found[1]["members"][1] == {
-        "table": "crm::people_bak",
+        "id": "crm::people_bak",
+        "name": "people_bak",
+        "source": "crm",
         "role": "copy",
         "label": "",
         "evidence": "same 4 columns as people; all 60 values of email are in people",
