@@ -10,8 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from dovetail.declared_keys import NO_KEYS, DeclaredKeys
-from dovetail.domain import TableSet
+from dovetail.domain import NO_KEYS, DeclaredKeys, TableSet
 
 if TYPE_CHECKING:
     import numpy as np

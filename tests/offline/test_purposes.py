@@ -19,8 +19,8 @@ import pytest
 import dovetail
 from dovetail.catalog.purposes import Purpose, purposes
 from dovetail.domain import Column, ColumnProfile, Kind, Skipped, Table, TableId
+from dovetail.domain.sql import markdown
 from dovetail.errors import CatalogError
-from dovetail.markdown import fenced, markdown
 from dovetail.models.cache import CachedLLM
 from dovetail.models.endpoint import Patience
 from dovetail.models.llm_openai import OpenAILLM
@@ -29,6 +29,7 @@ from dovetail.offline.progress import Progress
 from dovetail.offline.purpose import Prices, read_purpose, table_content, write_purposes
 from dovetail.plugins import open_llm
 from dovetail.prompts import read_prompt
+from dovetail.text import fenced
 from tests.cli.test_cli import run
 from tests.support.endpoint import Endpoint, Play, endpoint, fails, says
 

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from dovetail.domain import TableSet
+from dovetail.domain.sql import markdown
 from dovetail.errors import ModelError
-from dovetail.markdown import markdown
 from dovetail.models.endpoint import Patience
 from dovetail.models.llm_openai import OpenAILLM
 from dovetail.names.words import words

@@ -11,8 +11,7 @@ import duckdb
 import pytest
 
 import dovetail
-from dovetail.declared_keys import DeclaredForeignKey, DeclaredKeys
-from dovetail.domain import Table
+from dovetail.domain import DeclaredForeignKey, DeclaredKeys, Table
 from tests.support.servers import (
     MysqlDatabase,
     PostgresDatabase,

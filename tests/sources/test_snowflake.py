@@ -14,8 +14,7 @@ import pytest
 
 from dovetail.answer.execute import Executor
 from dovetail.answer.results import Limits
-from dovetail.declared_keys import DeclaredKeys
-from dovetail.domain import Kind
+from dovetail.domain import DeclaredKeys, Kind
 from dovetail.errors import GuardError, QueryError, SourceError
 from dovetail.plugins import open_source
 from dovetail.sources import warehouse

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.declared_keys import DeclaredForeignKey, DeclaredKeys
+from dovetail.domain import DeclaredForeignKey, DeclaredKeys
 from dovetail.errors import PartlyDeclaredError
 from dovetail.ports import Declaration
 from dovetail.sources import warehouse

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dovetail.api.ask_result import AskResult
-from dovetail.ddl import ddl, query_names
+from dovetail.domain.sql import ddl, query_names
 
 
 @dataclass(frozen=True, slots=True)

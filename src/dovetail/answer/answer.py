@@ -18,7 +18,7 @@ from dovetail.answer.relations import Joined, Relation, relations
 from dovetail.answer.results import python_values
 from dovetail.domain import JoinEdge, Table, TableId, TableSet
 from dovetail.errors import MissingExtraError
-from dovetail.markdown import cut
+from dovetail.text import cut
 
 if TYPE_CHECKING:
     from dovetail.catalog.reader import CatalogReader

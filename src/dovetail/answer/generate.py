@@ -12,12 +12,12 @@ from dovetail.answer import check as checking
 from dovetail.answer.relations import Relation
 from dovetail.answer.results import Limits
 from dovetail.catalog.knowledge.usage import QueryExample
-from dovetail.ddl import ddl
 from dovetail.domain import JoinEdge
+from dovetail.domain.sql import ddl
 from dovetail.errors import GuardError, LimitError, ModelError
-from dovetail.markdown import fenced, one_line
 from dovetail.models.reply import LIMIT, fenced_blocks, without_thoughts
 from dovetail.ports import LLM, Completion, Message
+from dovetail.text import fenced, one_line
 
 # A query that cannot be read in this time is not worth repairing.
 _CHECK_SECONDS = 10.0

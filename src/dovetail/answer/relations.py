@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from dovetail.ddl import query_names
 from dovetail.domain import Table, TableId
+from dovetail.domain.sql import query_names
 from dovetail.ports import SourceSpec
 from dovetail.sources.warehouse_dialects import DIALECTS
 

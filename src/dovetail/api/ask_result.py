@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from dovetail import notebook
 from dovetail.catalog.lookup import matches
-from dovetail.ddl import ddl, join_sql, quoted
 from dovetail.domain import Alternative, Chosen, JoinEdge, Table, TableId, TableSet
-from dovetail.markdown import cut, fenced
+from dovetail.domain.joins import transform_words
+from dovetail.domain.sql import ddl, join_sql, quoted
 from dovetail.ports import Json
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.trace import EXPLANATION
-from dovetail.transforms import said
+from dovetail.text import cut, fenced
 
 # Characters of the question in a `repr`, and tables named there.
 _WIDTH, _NAMED = 60, 6
@@ -216,4 +216,4 @@ def why(chosen: Chosen) -> str:
 def _condition(edge: JoinEdge) -> str:
     left, right = quoted(edge.left.name), quoted(edge.right.name)
     pairs = " AND ".join(f"{left}.{quoted(a)} = {right}.{quoted(b)}" for a, b in edge.columns)
-    return f"{pairs} {said(edge.transform)}".rstrip()
+    return f"{pairs} {transform_words(edge.transform)}".rstrip()

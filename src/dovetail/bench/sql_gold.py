@@ -14,8 +14,8 @@ from dovetail.answer.names import base_tables
 from dovetail.answer.parse import parse
 from dovetail.bench.questions import Question
 from dovetail.catalog.reader import CatalogReader
-from dovetail.ddl import query_names
 from dovetail.domain import TableId
+from dovetail.domain.sql import query_names
 from dovetail.errors import DatasetError, GuardError, QueryError
 from dovetail.sources.resolve import expand
 

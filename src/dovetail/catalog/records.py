@@ -12,8 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dovetail.catalog.table_ids import TableIds
-from dovetail.declared_keys import DeclaredKeys
-from dovetail.domain import Column, ColumnProfile, Estimate, Kind, Table, TableId
+from dovetail.domain import Column, ColumnProfile, DeclaredKeys, Estimate, Kind, Table, TableId
 
 TABLES = pa.schema(
     [

@@ -30,8 +30,8 @@ from dovetail.cli.output import (
     write,
 )
 from dovetail.cli.rows import Form, answer_json, give
+from dovetail.domain.joins import transform_words
 from dovetail.errors import UsageError
-from dovetail.transforms import said
 
 if TYPE_CHECKING:
     from dovetail.api.ask_result import AskResult
@@ -195,7 +195,7 @@ def print_set(found: AskResult) -> None:
         joins = rich_table("join", "score", "kind")
         for edge in found.joins:
             pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
-            pairs = f"{pairs} {said(edge.transform)}".rstrip()
+            pairs = f"{pairs} {transform_words(edge.transform)}".rstrip()
             joins.add_row(*map(printable, [pairs, f"{edge.score:.2f}", edge.cardinality]))
         screen.print(joins)
     if found.alternatives:

@@ -14,8 +14,8 @@ from dovetail.cli.options import (
     settings_for,
 )
 from dovetail.cli.output import console, note, print_json, printable, rich_table
+from dovetail.domain.joins import transform_words
 from dovetail.errors import NotFoundError
-from dovetail.transforms import said as transform_said
 
 if TYPE_CHECKING:
     from dovetail.catalog.knowledge.usage import JoinUse, Usage
@@ -107,7 +107,7 @@ def _why(edge: JoinEdge, usage: Usage) -> str:
         ("queries" in said, f"joined in {_queries(said.get('queries', 0))}{sample}"),
         (missing > 0, f"{missing:,.0f} value{'s' * (missing != 1)} without a partner"),
         (several > 0, f"{several:,.0f} value{'s' * (several != 1)} with several partners"),
-        (bool(edge.transform), transform_said(edge.transform)),
+        (bool(edge.transform), transform_words(edge.transform)),
         ("names_only" in said, "by name only"),
         ("composite" in said, "unique together only"),
         ("self" in said, "self-reference"),

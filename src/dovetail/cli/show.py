@@ -12,8 +12,7 @@ from dovetail.cli.options import CatalogOption, JsonOption, open_catalog, settin
 from dovetail.cli.output import console, print_json, printable, rich_table
 
 if TYPE_CHECKING:
-    from dovetail.declared_keys import DeclaredKeys
-    from dovetail.domain import Column, Table
+    from dovetail.domain import Column, DeclaredKeys, Table
     from dovetail.notes.notes import Remark
 
 

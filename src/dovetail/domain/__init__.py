@@ -13,8 +13,11 @@ from dovetail.domain.table_set import (
     TableSet,
 )
 from dovetail.domain.tables import (
+    NO_KEYS,
     Column,
     ColumnProfile,
+    DeclaredForeignKey,
+    DeclaredKeys,
     Estimate,
     Kind,
     Skipped,
@@ -25,12 +28,15 @@ from dovetail.domain.tables import (
 __all__ = [
     "NEAREST",
     "NOTHING_FITS",
+    "NO_KEYS",
     "UNCOVERED",
     "Alternative",
     "Candidate",
     "Chosen",
     "Column",
     "ColumnProfile",
+    "DeclaredForeignKey",
+    "DeclaredKeys",
     "Estimate",
     "JoinEdge",
     "Kind",

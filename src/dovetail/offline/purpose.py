@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 from dovetail.catalog.purposes import purpose_journal, purpose_lines
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Skipped, Table, TableId
+from dovetail.domain.sql import WIDTH, markdown
 from dovetail.errors import CatalogError, ModelError, PendingError
-from dovetail.markdown import WIDTH, cut, fenced, markdown
 from dovetail.models.asking import Reply, ask_all
 from dovetail.models.reply import without_thoughts
 from dovetail.offline.progress import Progress, ProgressCallback
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
+from dovetail.text import cut, fenced
 
 PHASE = "describe"
 MAX_TOKENS = 256

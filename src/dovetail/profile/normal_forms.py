@@ -3,7 +3,7 @@
 Codes are written with and without punctuation, in any case, padded with zeros or behind a prefix.
 Each short text column is hashed once more for how it reads folded, and once more for the numbers in
 it if all of its values are numbered alike; timestamps for their days. What a transform would not
-change is not kept, for then the values themselves will do (`dovetail/transforms.py`).
+change is not kept, for then the values themselves will do (`domain/joins.py`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dovetail.arrays import Counts, Ints
+from dovetail.domain.joins import CASE, DAY, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS
 from dovetail.hashing import Hashes, hash_slices, hash_values, is_text, text_buffers
 from dovetail.profile.blocks import HashedColumn
 from dovetail.profile.distinct import DistinctHashes, HashCounts, count_distinct, count_weighted
-from dovetail.transforms import CASE, DAY, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dovetail.domain import Candidate, Table
-from dovetail.markdown import cut, escape, fenced
 from dovetail.models.chat import estimate_tokens
 from dovetail.names.links import name_join
 from dovetail.retrieve.column_relevance import by_relevance, deciding
 from dovetail.retrieve.graph.belonging import Belonging, place_of
 from dovetail.retrieve.graph.groups import members
 from dovetail.retrieve.prompt_tables import PromptInput, Rendered, fit, named, shown_columns
+from dovetail.text import cut, escape, fenced
 
 # What the whole prompt may take: 1,200 tokens with the reply. On the paper's widest corpus, whose
 # prompts have 11,100, that is less than an eighth.

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dovetail.domain import Candidate, Table
-from dovetail.markdown import WIDTH, cut, escape, fenced, markdown
+from dovetail.domain.joins import transform_words
+from dovetail.domain.sql import WIDTH, markdown
 from dovetail.models.chat import estimate_tokens
 from dovetail.retrieve.column_relevance import by_relevance, example, narrowed
 from dovetail.retrieve.join_pairs import Pair
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
-from dovetail.transforms import said
+from dovetail.text import cut, escape, fenced
 
 # Width of cells and number of columns, from the most detailed to the least.
 _FULL = ((WIDTH, None), (30, 16), (16, 6))
@@ -187,7 +188,7 @@ def _pair_in_full(pair: Pair) -> str:
     columns = " and ".join(
         f"{left}.{named(one)} = {right}.{named(other)}" for one, other in pair.edge.columns
     )
-    after = f" {said(pair.edge.transform)}" if pair.edge.transform else ""
+    after = f" {transform_words(pair.edge.transform)}" if pair.edge.transform else ""
     return f"{pair.left + 1} and {pair.right + 1}: {pair.edge.score:.2f}, {columns}{after}"
 
 

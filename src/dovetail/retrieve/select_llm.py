@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dovetail.domain import Candidate
-from dovetail.markdown import cut, escape
 from dovetail.models.chat import estimate_tokens
 from dovetail.ports import LLM, Json, Message
 from dovetail.prompts import Prompt, read_prompt
@@ -23,6 +22,7 @@ from dovetail.retrieve.registry import COMPACT, FULL, GROUPED, check_prompt
 from dovetail.retrieve.trace import Stage, clipped
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
+from dovetail.text import cut, escape
 
 # Of a model's context, what a prompt may take by our estimate: tokens of odd texts are shorter.
 _SHARE = 0.75

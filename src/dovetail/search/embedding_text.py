@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dovetail.domain import Table
-from dovetail.markdown import cut, markdown
+from dovetail.domain.sql import markdown
 from dovetail.names.words import spelled
+from dovetail.text import cut
 
 # What a table may be embedded by.
 SCHEMA, MARKDOWN = "schema", "markdown"

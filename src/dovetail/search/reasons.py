@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dovetail.catalog.knowledge.usage import queries
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table
-from dovetail.markdown import cut
 from dovetail.notes.notes import NO_NOTES, Notes, Remark
 from dovetail.search.number_columns import NumberColumns
 from dovetail.search.query import Query, QueryTerm
 from dovetail.search.query_terms import query_words, shapes_speech, stems
+from dovetail.text import cut
 
 # Characters of a comment that a reason quotes.
 _WIDTH = 80

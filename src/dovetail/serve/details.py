@@ -13,8 +13,8 @@ from dovetail.api.ask_result import AskResult
 from dovetail.api.catalog import Catalog
 from dovetail.catalog.purposes import purposes
 from dovetail.domain import Chosen, Column, JoinEdge, Table, TableId, TableSet
+from dovetail.domain.joins import transform_words
 from dovetail.joins.graph import JOINABLE
-from dovetail.markdown import cut, one_line
 from dovetail.serve.views import (
     ColumnView,
     FoundView,
@@ -28,7 +28,7 @@ from dovetail.serve.views import (
     table_view,
     told_table,
 )
-from dovetail.transforms import said
+from dovetail.text import cut, one_line
 
 # Sampled rows of a table, members of a family, characters of a comment and of a prompt.
 _ROWS, _MEMBERS, _COMMENT, _PROMPT = 8, 200, 1_000, 40_000
@@ -93,7 +93,7 @@ def join_detail(edge: JoinEdge) -> JoinDetail:
     return JoinDetail(
         **asdict(join_view(edge)),
         columns=[[one_line(a), one_line(b)] for a, b in edge.columns],
-        transform=said(edge.transform),
+        transform=transform_words(edge.transform),
         evidence={name: round(value, 4) for name, value in edge.evidence.items()},
     )
 

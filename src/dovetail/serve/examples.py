@@ -7,9 +7,9 @@ import re
 from dovetail.api.catalog import Catalog
 from dovetail.domain import JoinEdge
 from dovetail.joins.graph import JOINABLE
-from dovetail.markdown import one_line
 from dovetail.names.table_name import unqualified
 from dovetail.names.words import spelled
+from dovetail.text import one_line
 
 # How many are told, how many joins are looked at, and what a name must be to stand in a sentence.
 _MANY, _LOOKED_AT = 4, 200

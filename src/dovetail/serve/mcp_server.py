@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from urllib.parse import unquote
 
 from dovetail.api.catalog import Catalog
-from dovetail.ddl import ddl
+from dovetail.domain.sql import ddl
 from dovetail.errors import DovetailError, MissingExtraError, UsageError
-from dovetail.markdown import one_line
 from dovetail.prompts import read_prompt
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.views import (
@@ -31,6 +30,7 @@ from dovetail.serve.views import (
     sample_view,
     table_view,
 )
+from dovetail.text import one_line
 
 try:
     import anyio.to_thread

@@ -15,12 +15,12 @@ from starlette.exceptions import HTTPException
 
 from dovetail.api.catalog import Catalog
 from dovetail.errors import NotFoundError, UsageError
-from dovetail.markdown import one_line
 from dovetail.notes.file import Entry, read_entries
 from dovetail.notes.reading import notes_of, tables_of_entries
 from dovetail.notes.writing import forget, note
 from dovetail.serve.access import Caller
 from dovetail.serve.live_catalog import LiveCatalog
+from dovetail.text import one_line
 
 Section = Literal["joins", "tables", "terms", "about", "questions"]
 

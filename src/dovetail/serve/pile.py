@@ -15,8 +15,8 @@ from weakref import WeakKeyDictionary
 from dovetail.api.catalog import Catalog
 from dovetail.domain import TableId
 from dovetail.joins.graph import JOINABLE, JoinGraph
-from dovetail.markdown import one_line
 from dovetail.serve.pile_layout import Groups, groups_of, layout
+from dovetail.text import one_line
 
 # Beyond these a drawing says nothing more: the tables with most joins, the surest joins.
 MOST_TABLES, MOST_EDGES, _MEMBERS = 20_000, 60_000, 50

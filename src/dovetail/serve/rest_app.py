@@ -30,7 +30,6 @@ except ImportError as missing:
 
 from dovetail.api.catalog import Catalog
 from dovetail.domain import Table
-from dovetail.markdown import one_line
 from dovetail.serve.access import Access, Caller
 from dovetail.serve.details import (
     FoundDetail,
@@ -50,6 +49,7 @@ from dovetail.serve.page_files import add_page
 from dovetail.serve.pile import Piles, PileView
 from dovetail.serve.rest_models import About, Answering, AnswerView, Ask, Given, Listed, Stats
 from dovetail.serve.views import RankedView, answer_view, ranked_view, told_table
+from dovetail.text import one_line
 
 # What an error of ours is over HTTP, the first that fits.
 _STATUS: tuple[tuple[type[DovetailError], int], ...] = (

@@ -17,7 +17,7 @@ from dovetail.api.ask_result import AskResult
 from dovetail.api.catalog import Catalog
 from dovetail.domain import Candidate, Column, JoinEdge, Table
 from dovetail.errors import NotFoundError
-from dovetail.markdown import cut, one_line
+from dovetail.text import cut, one_line
 
 # How much of anything is told: columns of a table, examples of a column, characters of a cell.
 MOST_COLUMNS, _EXAMPLES, _CELL = 200, 3, 200

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dovetail.declared_keys import DeclaredForeignKey, DeclaredKeys
+from dovetail.domain import DeclaredForeignKey, DeclaredKeys
 from dovetail.ports import Declaration, Listing
 from dovetail.sources.attached import place_of
 

@@ -16,8 +16,7 @@ from dovetail.catalog.knowledge.dbt_manifest import read_manifest_of
 from dovetail.catalog.knowledge.dbt_project import NO_PROJECT, read_project
 from dovetail.catalog.knowledge.json_file import read_json
 from dovetail.catalog.knowledge.relations import Relations
-from dovetail.declared_keys import DeclaredForeignKey
-from dovetail.domain import TableId
+from dovetail.domain import DeclaredForeignKey, TableId
 from dovetail.errors import SourceError
 from dovetail.settings import Settings
 from tests.fixtures.dbt.make import HERE, run_dbt

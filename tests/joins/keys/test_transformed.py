@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import dovetail
-from dovetail.ddl import join_condition, join_sql
 from dovetail.domain import JoinEdge
+from dovetail.domain.joins import TRANSFORMS
+from dovetail.domain.sql import join_condition, join_sql
 from dovetail.joins.graph import JoinGraph
-from dovetail.transforms import TRANSFORMS
 
 NUMBERS = [41_000 + 37 * n for n in range(120)]
 LETTERS = "abcdefghij"
@@ -67,8 +67,8 @@ def test_keys_written_differently_join_and_engines_find_the_rows_that_were_count
     assert edge.columns == (("client_no", "client_no"),)
     assert edge.match_rate == 294 / 300
     assert edge.cardinality == "n:1"
-    assert TRANSFORMS[transform].said in str(edge)
-    assert edge.to_dict()["after"] == TRANSFORMS[transform].said
+    assert TRANSFORMS[transform].words in str(edge)
+    assert edge.to_dict()["after"] == TRANSFORMS[transform].words
     counted = f"SELECT count(*) {join_sql((edge.left, edge.right), [edge])}"
     with closing(duckdb.connect()) as engine:
         for name, table in tables.items():

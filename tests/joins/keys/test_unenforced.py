@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.ddl import ddl
 from dovetail.domain import JoinEdge
+from dovetail.domain.sql import ddl
 from dovetail.joins.cache import work_out
 from dovetail.sources import warehouse
 from dovetail.sources.warehouse_declared import Selected

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import Page, expect
 
-from dovetail.markdown import one_line
+from dovetail.text import one_line
 from tests.serve.page.serving import HOSTILE, QUESTION
 
 REFUSED = "Which astronauts walked on the moon during eclipses?"

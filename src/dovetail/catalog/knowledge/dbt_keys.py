@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dovetail.catalog.knowledge.json_file import inner, objects, text, texts
-from dovetail.declared_keys import DeclaredForeignKey
-from dovetail.domain import TableId
+from dovetail.domain import DeclaredForeignKey, TableId
 from dovetail.ports import Json
 
 # Who declared a key, where that is not its source.

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from dovetail.catalog.declarations import with_declarations
 from dovetail.catalog.knowledge.dbt_project import DbtProject, DbtTable
 from dovetail.catalog.records import Records
-from dovetail.declared_keys import DeclaredForeignKey, DeclaredKeys
-from dovetail.domain import TableId
+from dovetail.domain import DeclaredForeignKey, DeclaredKeys, TableId
 from dovetail.ports import Declaration
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.knowledge.stored import read_stored, write_stored
-from dovetail.declared_keys import DeclaredForeignKey
-from dovetail.domain import TableId
+from dovetail.domain import DeclaredForeignKey, TableId
 from dovetail.ports import Json
 
 KIND = "dbt"

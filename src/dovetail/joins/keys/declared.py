@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
-from dovetail.declared_keys import DeclaredKeys
-from dovetail.domain import JoinEdge, TableId
+from dovetail.domain import DeclaredKeys, JoinEdge, TableId
 from dovetail.joins.edges import cardinality, in_order
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
 

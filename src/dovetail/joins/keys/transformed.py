@@ -16,6 +16,7 @@ import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Ints, found_in, sorted_distinct
 from dovetail.domain import JoinEdge, TableId
+from dovetail.domain.joins import PREFIX
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.edges import edges_of
 from dovetail.joins.keys.view_candidates import KnownPairs, ViewSearch, WeighedCandidates
@@ -26,7 +27,6 @@ from dovetail.joins.scoring.features import Features, local_logits
 from dovetail.joins.scoring.scored_pairs import ScoredPairs, Unlikely
 from dovetail.joins.scoring.weights import Weights
 from dovetail.joins.value_index.postings import Postings
-from dovetail.transforms import PREFIX
 
 # Edges by their tables and columns.
 _Edges = dict[tuple[TableId, TableId, tuple[tuple[str, str], ...]], JoinEdge]

@@ -1,6 +1,6 @@
 """Columns as they read under a family of transforms: some have a view of their own there.
 
-A view is a column's values folded, stripped or cut (`dovetail/transforms.py`); a column that a
+A view is a column's values folded, stripped or cut (`domain/joins.py`); a column that a
 transform would not change does as it is.
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 from dovetail.arrays import Counts, Flags, Ints, sorted_distinct
 from dovetail.catalog.read_later import ReadLater
 from dovetail.catalog.reader import CatalogReader, KeyView
+from dovetail.domain.joins import CASE, DAY, PREFIX, PUNCTUATED, ZEROS
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Chained, ColumnArrays, Values
 from dovetail.joins.distributed.distributed_columns import (
@@ -22,7 +23,6 @@ from dovetail.joins.distributed.distributed_columns import (
     take,
 )
 from dovetail.joins.value_index.postings import Postings
-from dovetail.transforms import CASE, DAY, PREFIX, PUNCTUATED, ZEROS
 
 # Transforms that are one function, or agree where a column needs less of it.
 FAMILIES = ((CASE,), (PUNCTUATED,), (ZEROS, PREFIX), (DAY,))

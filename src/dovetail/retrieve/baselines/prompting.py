@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dovetail.domain import Table
-from dovetail.markdown import one_line
 from dovetail.models.reply import parse_json
+from dovetail.text import one_line
 
 _WIDTH = 40
 _MOST_COLUMNS = 60

@@ -10,8 +10,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from dovetail.ddl import ddl, join_sql, quoted
 from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, Table, TableId
+from dovetail.domain.sql import ddl, join_sql, quoted
 
 # Of SQLite's keywords, those that DuckDB does not have; SQLite itself cannot be asked for them.
 OF_SQLITE = (

@@ -1,39 +1,14 @@
-"""Writes a table as Markdown for a prompt; nothing in its cells can end the fence around it."""
+"""Text from sources made safe: nothing in it ends a line, a cell or a fence, or steers a model."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-from dovetail.domain import Table
-
-WIDTH = 100
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _JOINERS = "\u200c\u200d"  # some scripts and emoji cannot be written without
 _TURNS = re.compile(r"<(?=\S)|\[(?=/?[A-Z]{3})")
 _MARKS = re.compile(r"(?P<cell>[\\|])|(?P<turn><(?=[^\s|])|\[(?=/?[A-Z]{3}))")
-
-
-def markdown(table: Table, *, width: int = WIDTH, columns: int | None = None) -> str:
-    """Write a table's name, header row, alignment row and sample.
-
-    Cells are cut to `width` characters; of more than `columns` columns the first are shown, and
-    how many there are beyond them.
-    """
-    shown = table.columns[:columns]
-    rows = [
-        [column.name for column in shown],
-        ["---"] * len(shown),
-        *([cell or "" for cell in row[: len(shown)]] for row in table.sample),
-    ]
-    lines = [
-        f"Table: {escape(cut(table.name, width))}",
-        "",
-        *("| " + " | ".join(escape(cut(cell, width)) for cell in row) + " |" for row in rows),
-    ]
-    if beyond := len(table.columns) - len(shown):
-        lines += ["", f"({beyond} more columns)"]
-    return "\n".join(lines)
 
 
 def fenced(text: str) -> str:

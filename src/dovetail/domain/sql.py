@@ -1,4 +1,4 @@
-"""Tables as a compact slice of schema in SQL's own words, for a prompt or a reader."""
+"""Tables and joins as text for a query, a prompt or a reader: names, conditions, DDL, Markdown."""
 
 from __future__ import annotations
 
@@ -6,14 +6,31 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from dovetail.domain import Column, JoinEdge, Kind, Table, TableId
-from dovetail.markdown import cut, one_line
-from dovetail.sql_keywords import RESERVED_WORDS
-from dovetail.transforms import said, transformed_sql
+from dovetail.domain.joins import JoinEdge, transform_words, transformed_sql
+from dovetail.domain.tables import Column, Kind, Table, TableId
+from dovetail.text import cut, escape, one_line
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _WIDTH = 40
 _COMMENT = 120
+# Characters of a cell in Markdown.
+WIDTH = 100
+# Words that SQL does not take for the name of a table or column unless they are quoted: those that
+# DuckDB 1.5 and SQLite 3 refuse, and those that sqlglot reads as something else. A test tries every
+# keyword of both engines, so a new version that reserves another word is noticed.
+_WORDS = """
+add all alter analyse analyze and anti any array as asc asof asymmetric at authorization
+autoincrement between binary both by case cast check collate collation column commit concurrently
+constraint create cross current_date current_time current_timestamp default deferrable delete desc
+describe distinct do drop else end escape except exists false fetch for force foreign freeze from
+full glob grant group having if ilike in index initially inner insert install intersect into is
+isnull join lambda lateral leading left like limit map natural not nothing notnull null offset on
+only or order outer overlaps pivot pivot_longer pivot_wider placing positional primary qualify
+raise references regexp returning revoke right rollback select semi set show similar some
+summarize symmetric table tablesample then to trailing transaction true union unique unpack
+unpivot update using values variadic verbose when where window with
+"""
+_RESERVED = frozenset(_WORDS.split())
 
 
 def ddl(
@@ -95,7 +112,7 @@ def quoted(name: str) -> str:
     >>> quoted("order_no"), quoted("order no"), quoted("order")
     ('order_no', '"order no"', '"order"')
     """
-    plain = _PLAIN.fullmatch(name) and name.lower() not in RESERVED_WORDS
+    plain = _PLAIN.fullmatch(name) and name.lower() not in _RESERVED
     return name if plain else '"' + name.replace('"', '""') + '"'
 
 
@@ -169,7 +186,7 @@ def _example(text: str, kind: Kind) -> str:
 
 
 def _join(edge: JoinEdge, names: Mapping[TableId, str], dialect: str) -> str:
-    after = f", {said(edge.transform)}" if edge.transform else ""
+    after = f", {transform_words(edge.transform)}" if edge.transform else ""
     condition = one_line(join_condition(edge, names, dialect))
     return f"-- {condition}  ({edge.cardinality}{after})"
 
@@ -221,3 +238,25 @@ def _stem(source: str) -> str:
     last = re.split(r"[/\\]", source.rstrip("/\\"))[-1]
     stem = re.sub(r"\W+", "_", last.rpartition(".")[0] or last).strip("_")
     return stem if stem and not stem[0].isdigit() else f"t{stem}"
+
+
+def markdown(table: Table, *, width: int = WIDTH, columns: int | None = None) -> str:
+    """Write a table's name, header row, alignment row and sample.
+
+    Cells are cut to `width` characters; of more than `columns` columns the first are shown, and
+    how many there are beyond them.
+    """
+    shown = table.columns[:columns]
+    rows = [
+        [column.name for column in shown],
+        ["---"] * len(shown),
+        *([cell or "" for cell in row[: len(shown)]] for row in table.sample),
+    ]
+    lines = [
+        f"Table: {escape(cut(table.name, width))}",
+        "",
+        *("| " + " | ".join(escape(cut(cell, width)) for cell in row) + " |" for row in rows),
+    ]
+    if beyond := len(table.columns) - len(shown):
+        lines += ["", f"({beyond} more columns)"]
+    return "\n".join(lines)
