@@ -41,8 +41,6 @@ _BUILT_IN = {
                 "flightsql",
                 "mssql",
                 "oracle",
-                "adbc+postgresql",
-                "dbapi+mysql",
             ),
             "dovetail.sources.warehouse:WarehouseSource",
         ),

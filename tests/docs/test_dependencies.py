@@ -21,6 +21,7 @@ OURS = {"benchmarks", "dovetail", "tests"}
 IMPORTERS = {"find_spec", "import_module", "importorskip"}
 # Where the module is not called like its package.
 PACKAGES = {
+    "databricks": "databricks-sql-connector",
     "google": "google-cloud-bigquery",
     "llama_index": "llama-index-core",
     "faiss": "faiss-cpu",
@@ -84,6 +85,25 @@ def _modules(tree: ast.AST) -> Iterator[str]:
 def test_dovetail_imports_only_what_is_installed_with_it_or_its_extras() -> None:
     found = imported("src")
     assert not {name: sorted(found[name]) for name in found.keys() - declared(only=True)}
+
+
+# Packages that others import for us: ADBC's drivers their manager, pyarrow's `to_pandas` pandas.
+BY_OTHERS = {"adbc-driver-manager", "pandas"}
+
+
+def named(folder: str) -> set[str]:
+    """The packages whose modules a folder imports, or names in a string: `pymssql`, `avro`."""
+    texts = [path.read_text("utf-8") for path in sorted((ROOT / folder).rglob("*.py"))]
+    words = set(re.findall(r"""["']([a-z]\w*)(?:\.\w+)*["']""", "\n".join(texts)))
+    return (
+        set(imported(folder))
+        | {PACKAGES.get(word, word.replace("_", "-")) for word in words}
+        | {f"duckdb-extension-{word.replace('_', '-')}" for word in words}
+    )
+
+
+def test_what_is_installed_with_it_or_its_extras_is_imported() -> None:
+    assert declared(only=True) - named("src") == BY_OTHERS
 
 
 @pytest.mark.parametrize("folder", ["tests", "benchmarks", "examples"])

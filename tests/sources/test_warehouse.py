@@ -22,10 +22,10 @@ from dovetail.sources import warehouse_driver
 from dovetail.sources.resolve import root
 from dovetail.sources.server import address
 from dovetail.testing import check_source
-from tests.support.servers import MysqlDatabase, PostgresDatabase, index, mysql, postgres
+from tests.support.server_dialects import SERVERS, AnyDatabase, as_warehouse, run_here
+from tests.support.servers import PostgresDatabase, index
 from tests.support.warehouses import URLS, flight_sql, recorded
 
-AnyDatabase = PostgresDatabase | MysqlDatabase
 FILL = [
     "CREATE TABLE customer (id int, name varchar(20), since date, credit numeric(10,2))",
     "INSERT INTO customer VALUES (1, 'Ann', '2024-01-01', 1.5), (2, 'Bob', NULL, 2.25)",
@@ -35,14 +35,11 @@ FILL = [
 ]
 
 
-@pytest.fixture(scope="module", params=["adbc+postgresql", "dbapi+mysql"])
+@pytest.fixture(scope="module", params=sorted(SERVERS))
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[AnyDatabase, str]]:
-    """A server, and its URL for the path of warehouses."""
-    if request.param == "adbc+postgresql":
-        pytest.importorskip("adbc_driver_postgresql", reason="needs the extra adbc")
-    with postgres() if request.param == "adbc+postgresql" else mysql() as database:
+    with as_warehouse(request.param) as (database, url):
         database.run(*FILL)
-        yield database, request.param + database.url[database.url.index("://") :]
+        yield database, url
 
 
 def _facts(table: dovetail.Table) -> list[object]:
@@ -102,6 +99,7 @@ def test_a_query_runs_where_its_tables_are(server: tuple[AnyDatabase, str], tmp_
         "GROUP BY name ORDER BY name"
     )
     with Executor(catalog) as executor:
+        run_here(executor)
         ran = executor.run(sql, tables)
         assert ran.tuples() == [("Ann", 200), ("Bob", 200)]
         place = '"public"."orders"' if isinstance(database, PostgresDatabase) else "`orders`"
@@ -117,10 +115,9 @@ def test_a_query_runs_where_its_tables_are(server: tuple[AnyDatabase, str], tmp_
 
 @pytest.mark.service
 def test_what_goes_wrong_is_one_line(tmp_path: Path) -> None:
-    pytest.importorskip("adbc_driver_postgresql", reason="needs the extra adbc")
-    with postgres() as database:
+    with as_warehouse("adbc+postgresql") as (database, url):
+        assert isinstance(database, PostgresDatabase)
         database.run(*FILL)
-        url = "adbc+" + database.url
         with closing(open_source(root(url, tmp_path))) as source:
             listed = source.tables()
             database.run("DROP TABLE orders")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,11 @@ import pytest
 from dovetail.domain import DeclaredForeignKey, DeclaredKeys
 from dovetail.errors import PartlyDeclaredError
 from dovetail.ports import Declaration
-from dovetail.sources import warehouse
 from dovetail.sources.warehouse import WarehouseSource
-from dovetail.sources.warehouse_declared import MOST_SHOWN, Selected
+from dovetail.sources.warehouse_dialects import DIALECTS, MOST_SHOWN, Selected
 from tests.sources.test_declarations import CALLS, CITIES, EXPECTED, ROWS, STOPS, comments, keys
-from tests.support.servers import MysqlDatabase, PostgresDatabase, index, mysql, postgres
+from tests.support.server_dialects import SERVERS, AnyDatabase, as_warehouse
+from tests.support.servers import PostgresDatabase, index
 from tests.support.warehouse_views import COMMENT
 from tests.support.warehouses import flight_sql, recorded
 
@@ -118,15 +119,13 @@ def test_an_answer_that_is_cut_off_is_asked_for_in_parts(
         assert 'SHOW UNIQUE KEYS IN SCHEMA "PUBLIC"' in known.asked
 
 
-Server = tuple[PostgresDatabase | MysqlDatabase, str]
+Server = tuple[AnyDatabase, str]
 
 
-@pytest.fixture(params=["adbc+postgresql", "dbapi+mysql"])
+@pytest.fixture(params=sorted(SERVERS))
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
     """A server with keys and comments, and its URL for the path of warehouses."""
-    if request.param == "adbc+postgresql":
-        pytest.importorskip("adbc_driver_postgresql", reason="needs the extra adbc")
-    with postgres() if request.param == "adbc+postgresql" else mysql() as database:
+    with as_warehouse(request.param) as (database, url):
         database.run(CITIES, STOPS, CALLS, *ROWS, "CREATE VIEW seen AS SELECT line FROM stop")
         if isinstance(database, PostgresDatabase):
             database.run(
@@ -144,7 +143,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
                 "ALTER TABLE stop COMMENT 'Stops, each on its line'",
                 "ALTER TABLE stop MODIFY city CHAR(2) COMMENT 'two letters'",
             )
-        yield database, request.param + database.url[database.url.index("://") :]
+        yield database, url
 
 
 @pytest.mark.service
@@ -173,9 +172,9 @@ def test_what_is_refused_is_one_line_and_the_earlier_word_holds(
     _, url = server
     into = tmp_path / "catalog"
     before = index(url, into=into).catalog
-    statements = [Selected("SELECT no_such_thing", keys=True, comments=True)]
+    refused = (Selected("SELECT no_such_thing", keys=True, comments=True),)
     kind = url.partition("://")[0]
-    monkeypatch.setattr(warehouse, "DECLARED", {kind: statements})
+    monkeypatch.setitem(DIALECTS, kind, replace(DIALECTS[kind], declared=refused))
     run = index(into=into)
     assert run.report.skipped == ()
     (line,) = run.report.notices
@@ -203,7 +202,8 @@ def test_only_what_could_not_be_told_stays(tmp_path: Path, monkeypatch: pytest.M
             Selected(f"SELECT {columns} WHERE 1 = 0", keys=True),
             Selected("SELECT refused", comments=True),
         ]
-        monkeypatch.setattr(warehouse, "DECLARED", {"flightsql": statements})
+        changed = replace(DIALECTS["flightsql"], declared=statements)
+        monkeypatch.setitem(DIALECTS, "flightsql", changed)
         run = index(into=into)
     assert run.catalog["stop"].comment == "Stops"
     assert not any(keys(run.catalog).values())

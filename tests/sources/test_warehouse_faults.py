@@ -15,14 +15,8 @@ from dovetail.ports import Declaration, Listing
 from dovetail.sources import warehouse_driver
 from dovetail.sources.warehouse import WarehouseSource
 from tests.support.files import GOOD, put
-from tests.support.servers import (
-    PostgresDatabase,
-    index,
-    mysql,
-    mysql_user,
-    postgres,
-    postgres_role,
-)
+from tests.support.server_dialects import SERVERS, as_warehouse
+from tests.support.servers import PostgresDatabase, index, mysql_user, postgres_role
 from tests.support.warehouses import flight_server
 
 LOG_IN = "log in again: check the login in the environment, or renew the token"
@@ -71,17 +65,15 @@ def test_what_helps(text: str) -> None:
 
 
 @pytest.mark.service
-@pytest.mark.parametrize("kind", ["adbc+postgresql", "dbapi+mysql"])
+@pytest.mark.parametrize("kind", sorted(SERVERS))
 def test_a_table_that_may_not_be_read_is_one_line(kind: str, tmp_path: Path) -> None:
     """A login that may write to a table and not read it is told of it, and cannot have it."""
-    if kind == "adbc+postgresql":
-        pytest.importorskip("adbc_driver_postgresql", reason="needs the extra adbc")
     fill = (
         "CREATE TABLE open (id int)",
         "CREATE TABLE shut (id int)",
         "INSERT INTO open VALUES (1)",
     )
-    with postgres() if kind == "adbc+postgresql" else mysql() as database:
+    with as_warehouse(kind) as (database, _):
         database.run(*fill)
         login = (
             postgres_role(database, password="pw")

@@ -1,23 +1,51 @@
-"""What servers and database files declare of their tables, from the rows of one query to a form.
+"""Tables of servers and database files: how they are called, and what is declared of them.
 
 Each source asks its own system tables; the answer always has the columns of `Row`.
 """
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dovetail.domain import DeclaredForeignKey, DeclaredKeys
 from dovetail.ports import Declaration, Listing
-from dovetail.sources.attached import place_of
+from dovetail.sources.quoting import identifier
 
 PRIMARY, UNIQUE, FOREIGN, COMMENT = "p", "u", "f", "c"
 # Characters of a comment that are kept; a manual pasted into one is not what a table is.
 LONGEST_COMMENT = 1000
 
 Place = tuple[str, str]
+
+# What DuckDB is asked for the keys and comments of a database, as `Row` has them; a foreign key
+# stays within its schema.
+DUCKDB_DECLARED = f"""
+SELECT schema_name, table_name, kind, text, part, columns[part], NULL, to_table,
+       to_columns[part], NULL
+FROM (
+  SELECT schema_name, table_name, constraint_text AS text, constraint_column_names AS columns,
+         referenced_table AS to_table, referenced_column_names AS to_columns,
+         CASE constraint_type WHEN 'PRIMARY KEY' THEN 'p' WHEN 'UNIQUE' THEN 'u'
+                              ELSE 'f' END AS kind,
+         unnest(range(1, len(constraint_column_names) + 1)) AS part
+  FROM duckdb_constraints() WHERE database_name = {{database}}
+    AND constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY')
+)
+UNION ALL
+SELECT schema_name, name, 'c', NULL, NULL, col, NULL, NULL, NULL,
+       left(comment, {4 * LONGEST_COMMENT})
+FROM (
+  SELECT database_name, schema_name, table_name AS name, NULL AS col, comment FROM duckdb_tables()
+  UNION ALL
+  SELECT database_name, schema_name, view_name, NULL, comment FROM duckdb_views()
+  UNION ALL
+  SELECT database_name, schema_name, table_name, column_name, comment FROM duckdb_columns()
+) WHERE database_name = {{database}} AND comment <> ''
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +156,30 @@ def trimmed(comment: str) -> str:
     """
     text = " ".join(comment[: 4 * LONGEST_COMMENT].split())
     return text if len(text) <= LONGEST_COMMENT else text[: LONGEST_COMMENT - 1] + "…"
+
+
+def listing(name: str, schema: str, table: str, weight: int) -> Listing:
+    """A table of a database, with the schema and the name that it has there."""
+    return Listing(name, json.dumps([schema, table]), weight)
+
+
+def names(places: Sequence[tuple[str, str]], home: str) -> list[str]:
+    """What to call tables, given their schemas and names; the schema `home` goes unsaid.
+
+    A dot can make two of them sound alike: then both are quoted in full.
+
+    >>> names([("public", "a"), ("b", "c"), ("public", "b.c")], "public")
+    ['a', '"b"."c"', '"public"."b.c"']
+    """
+    brief = [table if schema == home else f"{schema}.{table}" for schema, table in places]
+    times = Counter(brief)
+    return [
+        name if times[name] == 1 else ".".join(map(identifier, place))
+        for name, place in zip(brief, places, strict=True)
+    ]
+
+
+def place_of(table: Listing) -> tuple[str, str]:
+    """The schema and name that a table has in its database."""
+    schema, name = json.loads(table.place)
+    return schema, name

@@ -1,44 +1,78 @@
-"""DuckDB database files."""
+"""DuckDB database files, and any database that DuckDB attaches."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
 
 from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
-from dovetail.sources.attached import Attached, listing
-from dovetail.sources.declarations import LONGEST_COMMENT, Row, declarations
+from dovetail.sources.declarations import (
+    DUCKDB_DECLARED,
+    Row,
+    declarations,
+    listing,
+    names,
+    place_of,
+)
+from dovetail.sources.duck import Explain
 from dovetail.sources.file_fingerprint import fingerprint_files
 
 MAGIC, MAGIC_AT = b"DUCK", 8
 _ALIAS = "file"
 _REMEDY = "is it a complete DuckDB database, and is no other process writing it?"
-# Keys and comments of a database, as `declarations.Row` has them; a foreign key stays within its
-# schema.
-DECLARED = f"""
-SELECT schema_name, table_name, kind, text, part, columns[part], NULL, to_table,
-       to_columns[part], NULL
-FROM (
-  SELECT schema_name, table_name, constraint_text AS text, constraint_column_names AS columns,
-         referenced_table AS to_table, referenced_column_names AS to_columns,
-         CASE constraint_type WHEN 'PRIMARY KEY' THEN 'p' WHEN 'UNIQUE' THEN 'u'
-                              ELSE 'f' END AS kind,
-         unnest(range(1, len(constraint_column_names) + 1)) AS part
-  FROM duckdb_constraints() WHERE database_name = {{database}}
-    AND constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY')
-)
-UNION ALL
-SELECT schema_name, name, 'c', NULL, NULL, col, NULL, NULL, NULL,
-       left(comment, {4 * LONGEST_COMMENT})
-FROM (
-  SELECT database_name, schema_name, table_name AS name, NULL AS col, comment FROM duckdb_tables()
-  UNION ALL
-  SELECT database_name, schema_name, view_name, NULL, comment FROM duckdb_views()
-  UNION ALL
-  SELECT database_name, schema_name, table_name, column_name, comment FROM duckdb_columns()
-) WHERE database_name = {{database}} AND comment <> ''
-"""
+
+
+class Attached:
+    """A database attached to DuckDB under `alias`.
+
+    Tables of the schema `home` are named without it. `database` is the DuckDB that has the
+    database attached, if it is not that of the process.
+    """
+
+    def __init__(
+        self,
+        alias: str,
+        *,
+        home: str,
+        views: bool,
+        database: duckdb.DuckDBPyConnection | None = None,
+    ) -> None:
+        self.alias = alias
+        self._database = database
+        self._home = home
+        self._views = views
+
+    def tables(self) -> list[tuple[str, str, str]]:
+        """Every table: the name we give it, and the schema and name it has in the database."""
+        kinds = "('BASE TABLE', 'VIEW')" if self._views else "('BASE TABLE')"
+        rows = duck.fetch(
+            "SELECT table_schema, table_name FROM information_schema.tables "
+            f"WHERE table_catalog = {duck.literal(self.alias)} AND table_type IN {kinds} "
+            "ORDER BY table_schema, table_name",
+            self._database,
+        )
+        return [(name, *place) for name, place in zip(names(rows, self._home), rows, strict=True)]
+
+    def scan(self, table: Listing, explain: Explain, *, untyped: bool = False) -> Scan:
+        """Stream one table."""
+        parts = (self.alias, *place_of(table))
+        relation = ".".join(duck.identifier(part) for part in parts)
+        return duck.scan(relation, explain, untyped=untyped, database=self._database)
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query about the database."""
+        return duck.fetch(sql, self._database)
+
+    def detach(self) -> None:
+        """Detach the database from DuckDB."""
+        if self._database is not None:
+            self._database.close()
+        else:
+            duck.detach(self.alias)
 
 
 class DuckdbSource:
@@ -66,7 +100,7 @@ class DuckdbSource:
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         with duck.explained(remedy=_REMEDY):
-            statement = DECLARED.format(database=duck.literal(_ALIAS))
+            statement = DUCKDB_DECLARED.format(database=duck.literal(_ALIAS))
             return declarations(tables, map(Row.of, self._attached.ask(statement)))
 
     def close(self) -> None:

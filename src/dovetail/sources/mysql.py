@@ -10,8 +10,7 @@ from typing import Any
 
 from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
-from dovetail.sources.attached import listing, place_of
-from dovetail.sources.declarations import Row, declarations
+from dovetail.sources.declarations import Row, declarations, listing, place_of
 from dovetail.sources.projection import DOUBLE_DIGITS
 from dovetail.sources.read_ahead import ReadAhead, fetch_apart
 from dovetail.sources.server import Asked, Server

@@ -12,8 +12,14 @@ from dovetail.errors import SourceError
 from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
 from dovetail.sources import postgres_sql as sql
-from dovetail.sources.attached import listing, names, place_of
-from dovetail.sources.declarations import LONGEST_COMMENT, Row, declarations
+from dovetail.sources.declarations import (
+    LONGEST_COMMENT,
+    Row,
+    declarations,
+    listing,
+    names,
+    place_of,
+)
 from dovetail.sources.read_ahead import ReadAhead
 from dovetail.sources.server import Address, Asked, Server
 from dovetail.sources.server_batches import GiveOut, ServerBatches, Wanted

@@ -15,8 +15,8 @@ import pyarrow as pa
 from dovetail.errors import RescanError, SourceError
 from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
-from dovetail.sources.attached import Attached, listing, place_of
-from dovetail.sources.declarations import Row, declarations
+from dovetail.sources.declarations import Row, declarations, listing, place_of
+from dovetail.sources.duckdb_file import Attached
 from dovetail.sources.file_fingerprint import fingerprint_files
 from dovetail.sources.sqlite_readonly import ReadOnlyFile
 from dovetail.sources.sqlite_small import NOT_AS_DECLARED, SmallTables

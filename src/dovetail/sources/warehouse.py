@@ -32,11 +32,9 @@ from dovetail.ports import (
     TableStatistics,
 )
 from dovetail.sources import duck
-from dovetail.sources.attached import listing, names, place_of
-from dovetail.sources.declarations import COMMENT, Row, declarations
+from dovetail.sources.declarations import COMMENT, Row, declarations, listing, names, place_of
 from dovetail.sources.server import address
-from dovetail.sources.warehouse_declared import DECLARED, MOST_SHOWN, Shown, Statement
-from dovetail.sources.warehouse_dialects import DIALECTS
+from dovetail.sources.warehouse_dialects import DIALECTS, MOST_SHOWN, Shown, Statement
 from dovetail.sources.warehouse_driver import Warehouse
 
 # Bytes of a cell, where a warehouse does not tell how large a table is.
@@ -68,7 +66,6 @@ class WarehouseSource:
 
     def __init__(self, spec: SourceSpec) -> None:
         self._dialect = DIALECTS[spec.kind]
-        self._statements = DECLARED.get(spec.kind, ())
         variables = {"user": "", "password": "", **self._dialect.login}
         at = address(spec.location, spec.credentials, variables)
         self._warehouse = Warehouse(spec.kind, self._dialect, at, spec.seconds)
@@ -161,7 +158,7 @@ class WarehouseSource:
             if comment
         ]
         refused: list[tuple[str, Statement]] = []
-        for statement in self._statements:
+        for statement in self._dialect.declared:
             try:
                 said += self._said(statement)
             except SourceError as error:

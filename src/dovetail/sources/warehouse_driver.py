@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
@@ -122,28 +122,9 @@ def _oracle(at: Address, driver: Any, seconds: float | None) -> Any:
     return driver.connect(dsn=dsn, **_given(user=at.user, password=at.password))
 
 
-def _adbc_postgresql(at: Address, driver: Any, seconds: float | None) -> Any:
-    fields = {
-        "host": at.host, "port": str(at.port or 5432), "dbname": at.database, "user": at.user,
-        "password": at.password, "connect_timeout": "10", "application_name": "dovetail",
-        "options": "-c default_transaction_read_only=on"
-        + (f" -c statement_timeout={max(1, round(seconds * 1000))}" if seconds else ""),
-    }  # fmt: skip
-    quoted = {key: text.replace("\\", "\\\\").replace("'", "\\'") for key, text in fields.items()}
-    uri = " ".join(f"{key}='{text}'" for key, text in quoted.items() if text)
-    return driver.connect(uri, autocommit=True)
-
-
-def _pymysql(at: Address, driver: Any, seconds: float | None) -> Any:
-    return driver.connect(
-        host=at.host, port=at.port or 3306, database=at.database, charset="utf8mb4",
-        connect_timeout=10, **_given(user=at.user, password=at.password),
-        init_command="SET SESSION TRANSACTION READ ONLY", read_timeout=seconds,
-    )  # fmt: skip
-
-
+Login = Callable[[Address, Any, float | None], Any]
 # By name: the module of the driver, and how to log in with it.
-_DRIVERS: Mapping[str, tuple[str, Callable[[Address, Any, float | None], Any]]] = {
+_DRIVERS: dict[str, tuple[str, Login]] = {
     "snowflake": ("snowflake.connector", _snowflake),
     "bigquery": ("google.cloud.bigquery.dbapi", _bigquery),
     "databricks": ("databricks.sql", _databricks),
@@ -151,8 +132,6 @@ _DRIVERS: Mapping[str, tuple[str, Callable[[Address, Any, float | None], Any]]] 
     "flightsql": ("adbc_driver_flightsql.dbapi", _flightsql),
     "mssql": ("pymssql", _mssql),
     "oracle": ("oracledb", _oracle),
-    "adbc_postgresql": ("adbc_driver_postgresql.dbapi", _adbc_postgresql),
-    "pymysql": ("pymysql", _pymysql),
 }
 
 
