@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from dovetail.sources.warehouse_declared import DECLARED, Shown
 
 from dovetail.answer.execute import Executor
 from dovetail.answer.results import Limits
@@ -19,7 +20,6 @@ from dovetail.errors import GuardError, QueryError, SourceError
 from dovetail.plugins import open_source
 from dovetail.sources import warehouse
 from dovetail.sources.resolve import root
-from dovetail.sources.warehouse_declared import DECLARED, Shown
 from dovetail.testing import check_source
 from tests.support.fakesnow import Snowflake, fakesnow
 from tests.support.servers import index

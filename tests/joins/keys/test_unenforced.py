@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from dovetail.sources.warehouse_declared import Selected
 
 import dovetail
 from dovetail.domain import JoinEdge
 from dovetail.domain.sql import ddl
 from dovetail.joins.cache import work_out
 from dovetail.sources import warehouse
-from dovetail.sources.warehouse_declared import Selected
 from tests.support.servers import Run, index
 from tests.support.warehouses import flight_sql
 
