@@ -87,8 +87,8 @@ def test_dovetail_imports_only_what_is_installed_with_it_or_its_extras() -> None
     assert not {name: sorted(found[name]) for name in found.keys() - declared(only=True)}
 
 
-# Packages that others import for us: ADBC's drivers their manager, pyarrow's `to_pandas` pandas.
-BY_OTHERS = {"adbc-driver-manager", "pandas"}
+# Packages that others import for us: ADBC's drivers their manager.
+BY_OTHERS = {"adbc-driver-manager"}
 
 
 def named(folder: str) -> set[str]:
@@ -98,7 +98,8 @@ def named(folder: str) -> set[str]:
     return (
         set(imported(folder))
         | {PACKAGES.get(word, word.replace("_", "-")) for word in words}
-        | {f"duckdb-extension-{word.replace('_', '-')}" for word in words}
+        | {f"duckdb-extension-{word}" for word in words}
+        | {f"duckdb-extension-{word}-scanner" for word in words}
     )
 
 
