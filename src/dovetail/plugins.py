@@ -19,6 +19,7 @@ ENGINES = "dovetail.engines"
 EMBEDDERS = "dovetail.embedders"
 LLMS = "dovetail.llms"
 RETRIEVERS = "dovetail.retrievers"
+COMMANDS = "dovetail.commands"
 
 _BUILT_IN = {
     SOURCES: {
@@ -58,21 +59,15 @@ _BUILT_IN = {
     LLMS: {
         "openai": "dovetail.models.llm_openai:OpenAILLM",
         "local": "dovetail.models.llm_local:LocalLLM",
-        "replay": "dovetail.models.replay:ReplayLLM",
     },
     RETRIEVERS: {
-        "arm": "dovetail.retrieve.baselines.arm:open_arm",
         "core-t": "dovetail.retrieve.core_t:open_core_t",
         "dense": "dovetail.retrieve.ranking:open_dense",
         "graph": "dovetail.retrieve.graph.selector:open_graph",
         "hybrid": "dovetail.retrieve.hybrid:open_hybrid",
-        "jar": "dovetail.retrieve.baselines.jar:open_jar",
-        "ppr": "dovetail.retrieve.baselines.ppr:open_ppr",
-        "react": "dovetail.retrieve.baselines.react:open_react",
-        "rear": "dovetail.retrieve.baselines.rear:open_rear",
         "search": "dovetail.retrieve.ranking:open_search",
-        "steiner": "dovetail.retrieve.baselines.steiner:open_steiner",
     },
+    COMMANDS: {},
 }
 
 

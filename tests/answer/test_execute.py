@@ -19,7 +19,6 @@ from typer.testing import CliRunner
 import dovetail
 from dovetail.answer import in_duckdb, in_sqlite
 from dovetail.answer.answer import execute
-from dovetail.answer.compare import order_of, same_result
 from dovetail.answer.execute import Executor
 from dovetail.answer.relations import relations
 from dovetail.answer.results import Limits
@@ -33,6 +32,7 @@ from dovetail.errors import (
     SourceError,
     UsageError,
 )
+from dovetail_bench.compare import order_of, same_result
 from tests.support.execution import pick
 from tests.support.servers import mysql, postgres
 
@@ -99,7 +99,7 @@ def test_names_that_tables_share_are_told_apart(
     assert sorted(found.names.values()) == ["shop_orders", "warehouse_orders"]
 
 
-# A little of what benchmarks/gold_sql.py does with whole corpora.
+# A little of what programs/gold_sql.py does with whole corpora.
 QUERIES = [
     "SELECT status, count(*) FROM orders GROUP BY status",
     "SELECT customer_ref FROM orders ORDER BY total DESC LIMIT 5",

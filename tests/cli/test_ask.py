@@ -14,11 +14,11 @@ import pytest
 import dovetail
 from dovetail.errors import DovetailError, NotFoundError, UsageError
 from dovetail.models.llm_openai import OpenAILLM
-from dovetail.models.replay import REQUESTS, RESPONSES
 from dovetail.retrieve.core_t import CoreTRetriever
 from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.hybrid import HybridRetriever
 from dovetail.settings import Settings
+from dovetail_bench.replay import REQUESTS, RESPONSES
 from tests.cli.test_cli import run
 from tests.support.endpoint import completion, endpoint, says
 

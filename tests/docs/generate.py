@@ -9,6 +9,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -26,7 +27,11 @@ PAGE = DOCS / "cli.md"
 def command_names() -> list[str]:
     """Every command, in the order of the help page; those of a group as `group command`."""
     names: list[str] = []
-    for name, command in getattr(get_command(app), "commands", {}).items():
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    context = group.make_context("dovetail", [], resilient_parsing=True)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         inner = getattr(command, "commands", {})
         names += [name, *(f"{name} {each}" for each in inner if not inner[each].hidden)]
     return names

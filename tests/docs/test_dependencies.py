@@ -13,10 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from dovetail.cli import LABORATORY_MISSING
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "dependencies.md"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-OURS = {"benchmarks", "dovetail", "tests"}
+LABORATORY = tomllib.loads((ROOT / "bench" / "pyproject.toml").read_text("utf-8"))
+OURS = {"corpora", "dovetail", "dovetail_bench", "runs", "test_sample", "tests"}
 # Functions that import by name, or ask whether that could be done.
 IMPORTERS = {"find_spec", "import_module", "importorskip"}
 # Where the module is not called like its package.
@@ -39,8 +42,14 @@ def declared(*, only: bool = False) -> set[str]:
     project = PROJECT["project"]
     lists = [project["dependencies"], *project["optional-dependencies"].values()]
     if not only:
-        lists += PROJECT["dependency-groups"].values()
+        lists += [*PROJECT["dependency-groups"].values(), *of_laboratory().values()]
     return {package(requirement) for requirements in lists for requirement in requirements}
+
+
+def of_laboratory() -> dict[str, list[str]]:
+    """What the laboratory needs besides dovetail, and the groups of its single programs."""
+    needed = [each for each in LABORATORY["project"]["dependencies"] if each != "dovetail"]
+    return {"bench": needed, **LABORATORY["dependency-groups"]}
 
 
 def without_dependencies() -> set[str]:
@@ -107,7 +116,7 @@ def test_what_is_installed_with_it_or_its_extras_is_imported() -> None:
     assert declared(only=True) - named("src") == BY_OTHERS
 
 
-@pytest.mark.parametrize("folder", ["tests", "benchmarks", "examples"])
+@pytest.mark.parametrize("folder", ["tests", "bench", "examples"])
 def test_programs_around_it_import_only_what_is_declared(folder: str) -> None:
     known = declared() | without_dependencies() | of_fakesnow()
     found = imported(folder)
@@ -145,17 +154,16 @@ def test_the_demo_needs_no_extra(tmp_path: Path) -> None:
     assert run_without(extras, demo, "demo", "--into", str(tmp_path), "--quiet") == (0, "")
 
 
-@pytest.mark.parametrize(
-    ("module", "code"),
-    [
-        ("highspy", "import dovetail.retrieve.baselines.jar"),
-        ("bm25s", "from dovetail.retrieve.baselines.alignment import Bm25; Bm25([['a']])"),
-    ],
-)
-def test_a_missing_extra_is_named_with_its_remedy(module: str, code: str) -> None:
-    status, said = run_without({module}, code)
-    assert status == 1
-    assert said.endswith("needs an extra: pip install 'dovetail[bench]'")
+def test_without_the_laboratory_its_command_names_the_remedy() -> None:
+    """Where the laboratory is not installed, `--help` works and `bench` says what to install."""
+    code = (
+        "from importlib import metadata; metadata.entry_points = lambda group: ();"
+        "from dovetail.cli import main; sys.argv[0] = 'dovetail'; main()"
+    )
+    assert run_without({"dovetail_bench"}, code, "--help") == (0, "")
+    status, said = run_without({"dovetail_bench"}, code, "bench", "joins", "sample")
+    assert status == 2
+    assert said == f"dovetail: {LABORATORY_MISSING}"
 
 
 def documented() -> set[str]:
@@ -172,6 +180,7 @@ def test_the_page_names_the_extra_or_group_of_each_package() -> None:
     rows = re.findall(r"^\| (`[^|]*) \| `([\w-]+)` \|", PAGE.read_text("utf-8"), re.MULTILINE)
     said = {(name, where) for row, where in rows for name in re.findall(r"`([\w-]+)`", row)}
     groups = PROJECT["project"]["optional-dependencies"] | PROJECT["dependency-groups"]
+    groups |= of_laboratory()
     assert said == {(package(one), where) for where, these in groups.items() for one in these}
 
 

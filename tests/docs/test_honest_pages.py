@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from benchmarks.pages import HEADLINES, ONE_DATABASE, PAGES, read_chapters, unmarked
 
-from dovetail.bench.in_sample import FITTED, MARKS, mark_of
+from dovetail_bench.in_sample import FITTED, MARKS, mark_of
+from dovetail_bench.programs.pages import HEADLINES, ONE_DATABASE, PAGES, read_chapters, unmarked
 
 ROOT = Path(__file__).parents[2]
 HAND_WRITTEN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from dovetail.bench.datasets import open_dataset
-from dovetail.bench.question_filter import QuestionFilter
-from dovetail.bench.reporting.model_calls import model_calls
-from dovetail.bench.reporting.scored_run import find_files, read_scored_runs
-from dovetail.bench.retrieval import bench_retrieval
-from dovetail.bench.run_config import RunConfig
 from dovetail.errors import PendingError
-from dovetail.models.replay import REQUESTS, RESPONSES
 from dovetail.settings import Settings
+from dovetail_bench.datasets import open_dataset
+from dovetail_bench.question_filter import QuestionFilter
+from dovetail_bench.replay import REQUESTS, RESPONSES
+from dovetail_bench.reporting.model_calls import model_calls
+from dovetail_bench.reporting.scored_run import find_files, read_scored_runs
+from dovetail_bench.retrieval import bench_retrieval
+from dovetail_bench.run_config import RunConfig
 from tests.support.endpoint import completion
 
 RETRIEVERS = ("graph", "core-t:compact", "hybrid:compact")

@@ -9,7 +9,7 @@ import pytest
 
 from dovetail.answer.generate import extract_sql
 from dovetail.models.reply import LIMIT, parse_json, without_thoughts
-from dovetail.retrieve.baselines import react
+from dovetail_bench.baselines import react
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,11 @@ from dovetail.catalog.purposes import Purpose, purposes
 from dovetail.domain import Column, ColumnProfile, Kind, Skipped, Table, TableId
 from dovetail.domain.sql import markdown
 from dovetail.errors import CatalogError
-from dovetail.models.cache import CachedLLM
 from dovetail.models.endpoint import Patience
 from dovetail.models.llm_openai import OpenAILLM
 from dovetail.offline import purpose
 from dovetail.offline.progress import Progress
 from dovetail.offline.purpose import Prices, read_purpose, table_content, write_purposes
-from dovetail.plugins import open_llm
 from dovetail.prompts import read_prompt
 from dovetail.text import fenced
 from tests.cli.test_cli import run
@@ -294,19 +292,6 @@ def test_an_interrupt_does_not_wait_for_the_model(catalog: dovetail.Catalog) -> 
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) != 0
-
-
-def test_purposes_by_batch(catalog: dovetail.Catalog, tmp_path: Path) -> None:
-    from tests.models.test_replay import answer_all, lines
-
-    folder = tmp_path / "batch"
-    first = write_purposes(catalog, CachedLLM(open_llm(f"replay:{folder}"), tmp_path / "kept"))
-    assert (first.pending, first.written, first.failed) == (5, 0, ())
-    assert len(lines(folder / "requests.jsonl")) == 4
-    answer_all(folder)
-    second = write_purposes(catalog, CachedLLM(open_llm(f"replay:{folder}"), tmp_path / "kept"))
-    assert (second.pending, second.written, second.tokens_in, second.cost) == (0, 5, 400, 0.0)
-    assert not (tmp_path / "kept").exists()
 
 
 @pytest.mark.slow

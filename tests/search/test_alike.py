@@ -11,12 +11,12 @@ import pytest
 
 import dovetail
 from dovetail.arrays import Float32s
-from dovetail.bench.ablation import VARIANTS
 from dovetail.search.alike import SAMPLES, alike, weights_for
 from dovetail.search.fusion import DEFAULT
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
+from dovetail_bench.ablation import VARIANTS
 from tests.support.scripted import HashEmbedder
 from tests.support.searchers import not_yet_searchable
 

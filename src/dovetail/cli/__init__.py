@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from dovetail.cli.ask import ask
-from dovetail.cli.bench import bench
 from dovetail.cli.catalog import index, tables
 from dovetail.cli.demo import demo
 from dovetail.cli.families import families
@@ -24,12 +25,37 @@ from dovetail.cli.serve import serve
 from dovetail.cli.show import show
 from dovetail.cli.sql import sql
 from dovetail.errors import DovetailError, MissingModelError, UsageError
+from dovetail.plugins import COMMANDS, load, names
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context
 
 # What a shell takes for the end by Ctrl-C; typer makes it of one, and says nothing.
 _INTERRUPTED = 130
 
+LABORATORY_MISSING = "dovetail bench is a package of its own: pip install dovetail-bench"
+
+
+class _Commands(TyperGroup):
+    """Our commands, and those that other packages offer: only asked for where none of ours is."""
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        return [*super().list_commands(ctx), *names(COMMANDS)]
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        ours = super().get_command(ctx, cmd_name)
+        if ours is not None:
+            return ours
+        if cmd_name in names(COMMANDS):
+            return get_command(load(COMMANDS, cmd_name))
+        if cmd_name == "bench":
+            raise UsageError(LABORATORY_MISSING)
+        return None
+
+
 app = typer.Typer(
     name="dovetail",
+    cls=_Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -41,7 +67,6 @@ for command in (index, ask, search, tables, show, families, joins, sql, mcp, ser
 app.command()(feedback)
 app.command()(learn)
 app.add_typer(note, name="note")
-app.add_typer(bench, name="bench")
 
 
 def _print_version(wanted: bool) -> None:

@@ -15,7 +15,7 @@ from dovetail.retrieve.graph.selector import CANDIDATES, GraphRetriever
 from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.registry import FULL
 
-# A capable model chooses better than the graph below this (benchmarks/hybrid.py); above, their sets
+# A capable model chooses better than the graph below this (programs/hybrid.py); above, their sets
 # are about as good. A model that chooses worse should be asked less.
 ASK_BELOW = 0.95
 

@@ -111,7 +111,7 @@ def test_weights_for_other_features_are_refused() -> None:
 def test_the_shipped_file_says_where_it_comes_from_and_is_small() -> None:
     text = (files("dovetail.retrieve.graph") / FILE).read_text("utf-8")
     told = json.loads(text)
-    assert told["provenance"].startswith("benchmarks/train_scorer.py on ")
+    assert told["provenance"].startswith("programs/train_scorer.py on ")
     assert len(text) < 120_000
     counts = [sum(1 for _ in numbers(net)) for net in told["networks"]]
     assert len(set(counts)) == 1

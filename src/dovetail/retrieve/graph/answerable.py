@@ -25,7 +25,7 @@ EVIDENCE = ("uncovered", "scattered", "first_logit", "best_logit", "dense_gap", 
 Evidence = tuple[float, ...]
 # What a unit of each piece of evidence adds to the logit that the catalog holds an answer. Fitted
 # on questions of MMQA and Spider, over their corpora with and without their own databases, and over
-# others: `benchmarks/fit_answerable.py` prints them.
+# others: `programs/fit_answerable.py` prints them.
 WEIGHTS = (-0.97, -3.03, 0.48, 0.22, 6.82, 4.65)
 BIAS = -4.99
 # The same where there is no embedder, so that nothing is near in meaning: by the first four alone.

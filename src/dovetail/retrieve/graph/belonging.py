@@ -24,7 +24,7 @@ from dovetail.search.searcher import Searcher
 
 # What a unit of each piece of evidence adds to the logit that two tables belong together. Fitted by
 # logistic regression on candidates of MMQA's questions, without the databases of Spider's dev set:
-# `benchmarks/fit_graph.py` prints them.
+# `programs/fit_graph.py` prints them.
 WEIGHTS = {"path": 5.56, "spelling": -1.90, "same_name": -5.83}
 BIAS = -2.93
 # Tables that belong together share a source and schema so often.

@@ -22,7 +22,7 @@ from dovetail.retrieve.graph.set_scorer import SetScorer
 
 # What a unit of each feature adds to the logit, the log-odds that a candidate is needed. Fitted by
 # logistic regression on the 2,884 questions of MMQA over databases that are not in Spider's dev
-# set, and on nothing else: `benchmarks/fit_graph.py` prints them.
+# set, and on nothing else: `programs/fit_graph.py` prints them.
 WEIGHTS = {
     "gap": 1.54,
     "new_words": 1.06,

@@ -3,7 +3,7 @@
 Each candidate is a row of features. In a layer of attention it looks at the others, the more at
 those that join it, belong to it, or cover what it lacks; then comes the probability that it is
 needed. Several networks that differ only in the seed of their training vote. The weights stand in
-`set_scorer.json`, which says where they come from; `benchmarks/train_scorer.py` trains them.
+`set_scorer.json`, which says where they come from; `programs/train_scorer.py` trains them.
 """
 
 from __future__ import annotations

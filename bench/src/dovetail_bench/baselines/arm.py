@@ -1,0 +1,254 @@
+"""ARM: align the question with the corpus, draft connected sets, let a model verify each draft.
+
+Published as Chen, Zhang, Cafarella, Roth, "Can we Retrieve Everything All at Once? ARM: An
+Alignment-Oriented LLM-based Retrieval Method" (2025). Three stages: keywords of the question become
+n-grams of the corpus and find candidates, which their join partners expand; JAR's program makes a
+connected draft of each size; a model picks tables per draft, and its picks are added up by how sure
+it was.
+
+Where this differs. The authors steer decoding so that a model can only write n-grams of the corpus;
+an endpoint offers no such hold, so the model writes freely and `alignment.py` finds the n-grams.
+They know every table's database and look for joins inside it; here there is one open corpus, so
+drafts can span look-alike tables of unrelated origin, and the candidates beside the draft are shown
+too so that a draft that went astray can be put right. Certainty is the probability of the number a
+model wrote where the endpoint tells log-probabilities of every draft, else a pick is one vote.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dovetail.domain import Candidate, Chosen, TableId, TableSet
+from dovetail.ports import LLM, Completion, Message
+from dovetail.prompts import read_prompt
+from dovetail.retrieve.opening import SelectorContext
+from dovetail.retrieve.trace import (
+    Stage,
+    clipped,
+    ranked,
+    require_positive,
+    table_set,
+)
+from dovetail.search.searcher import Searcher
+from dovetail_bench.baselines.alignment import Alignment
+from dovetail_bench.baselines.connected import Problem, Weights
+from dovetail_bench.baselines.jar import Compatibility, fit
+from dovetail_bench.baselines.mip import Limits, solve
+from dovetail_bench.baselines.prompting import numbers_in, shown, strings_in
+
+_MOST_KEYWORDS = 8
+_KEYWORDS = {
+    "type": "object",
+    "properties": {"keywords": {"type": "array", "items": {"type": "string"}}},
+    "required": ["keywords"],
+    "additionalProperties": False,
+}
+_TABLES = {
+    "type": "object",
+    "properties": {"tables": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["tables"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Drafting:
+    """How drafts are made: their sizes, from how many candidates, and how many are shown beside.
+
+    The candidates are expanded by so many tables that join one of them best.
+    """
+
+    sizes: tuple[int, ...] = (2, 3, 4)
+    candidates: int = 20
+    expansion: int = 10
+    beside: int = 6
+    weights: Weights = field(default_factory=Weights)
+    scoring: str = "jar"
+    limits: Limits = field(default_factory=Limits)
+
+
+class ArmRetriever:
+    """The tables that a model stands by over all drafts; `k` is for the ranking it falls back to.
+
+    A table stays if its picks, each counted by its certainty, are worth half of its showings.
+    """
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        llm: LLM,
+        *,
+        k: int = 5,
+        drafting: Drafting | None = None,
+    ) -> None:
+        self._drafting = drafting or Drafting()
+        require_positive(k=k, sizes=min(self._drafting.sizes, default=0))
+        self._searcher = searcher
+        self._llm = llm
+        self._k = k
+        self._alignment = Alignment(searcher)
+        self._compatibility = Compatibility(searcher, self._drafting.scoring)
+
+    def retrieve(self, question: str) -> TableSet:
+        align, draft, verify = Stage("align"), Stage("draft"), Stage("verify")
+        keywords = self._keywords(question, align)
+        ngrams = list(
+            dict.fromkeys(ngram for word in keywords for ngram in self._alignment.aligned(word))
+        )
+        found = self._alignment.candidates(question, ngrams, self._drafting.candidates)
+        align.facts |= {"keywords": keywords, "ngrams": ngrams, "candidates": len(found)}
+        found = self._expanded(found)
+        drafts = self._drafts(keywords, found, draft)
+        draft.facts["drafts"] = [[str(found[place].id) for place in one] for one in drafts]
+        support = self._verified(question, found, drafts, verify)
+        chosen = [
+            Chosen(found[place].id, found[place].relevance, "verify", f"support {value:.2f}")
+            for place, value in sorted(support.items(), key=lambda item: (-item[1], item[0]))
+            if value >= 0.5
+        ]
+        if found and not chosen:
+            verify.fall_back("no table was picked: the ranking of the candidates stands")
+            chosen = list(ranked(found[: self._k], "search", "aligned ranking"))
+        return table_set(question, self._searcher.joins, chosen, [align, draft, verify])
+
+    def _expanded(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """The candidates and the tables that join one best, each less relevant than the last."""
+        partners = self._compatibility.partners([one.id for one in found])
+        best = sorted(partners, key=lambda table: (-partners[table], table))
+        least = min((one.relevance for one in found), default=0.0)
+        return [*found] + [
+            Candidate(table, least * partners[table], {"joined": partners[table]})
+            for table in best[: self._drafting.expansion]
+        ]
+
+    def _keywords(self, question: str, stage: Stage) -> list[str]:
+        if not question.strip():
+            return []
+        messages = read_prompt("arm_keywords").fill(question=clipped(question))
+        reply = stage.ask(self._llm, messages, schema=_KEYWORDS, max_tokens=256)
+        keywords = strings_in(reply.text, "keywords")[:_MOST_KEYWORDS]
+        if not keywords:
+            stage.fall_back("the reply names no keywords: the question stands for itself")
+            return [clipped(question)]
+        return keywords
+
+    def _drafts(
+        self, keywords: Sequence[str], found: Sequence[Candidate], stage: Stage
+    ) -> list[tuple[int, ...]]:
+        """A connected set of each size, by places of candidates; no set twice."""
+        if not found:
+            return []
+        tables = [candidate.id for candidate in found]
+        relevance = np.array([candidate.relevance for candidate in found])
+        fits = fit(self._searcher, keywords, tables)
+        compatibility = self._compatibility.among(tables)
+        drafts = []
+        for size in sorted({min(size, len(found)) for size in self._drafting.sizes}):
+            problem = Problem(relevance, fits, compatibility, size)
+            solution = solve(problem, self._drafting.weights, self._drafting.limits)
+            stage.timeout += solution.timeout
+            if not solution.tables:
+                stage.fall_back(f"a draft of {size} is {solution.status}: the first {size} stand")
+            drafts.append(solution.tables or tuple(range(size)))
+        return list(dict.fromkeys(drafts))
+
+    def _verified(
+        self,
+        question: str,
+        found: Sequence[Candidate],
+        drafts: Sequence[tuple[int, ...]],
+        stage: Stage,
+    ) -> dict[int, float]:
+        """For every candidate shown, the certainty of its picks over the number of its showings."""
+        replies: list[tuple[list[int], Completion]] = []
+        for draft in drafts:
+            others = [place for place in range(len(found)) if place not in draft]
+            order = [*draft, *others[: self._drafting.beside]]
+            asked = self._asked(question, found, order, len(draft))
+            replies.append((order, stage.ask(self._llm, asked, schema=_TABLES, logprobs=True)))
+        # A vote is worth more than any probability: drafts are told apart by one or the other.
+        spoken = [reply for _, reply in replies if reply.text]
+        told = bool(spoken) and all(start_of(reply) is not None for reply in spoken)
+        stage.facts["by"] = "logprobs" if told else "votes"
+        showings = Counter(place for order, _ in replies for place in order)
+        picks: dict[int, float] = {}
+        for order, reply in replies:
+            votes = dict.fromkeys(numbers_in(reply.text, "tables"), 1.0)
+            for number, certainty in (certainties(reply, "tables") if told else votes).items():
+                if 1 <= number <= len(order):
+                    place = order[number - 1]
+                    picks[place] = picks.get(place, 0.0) + certainty
+        return {place: picks[place] / showings[place] for place in picks}
+
+    def _asked(
+        self, question: str, found: Sequence[Candidate], order: Sequence[int], drafted: int
+    ) -> Sequence[Message]:
+        tables = [found[place].id for place in order]
+        lines = [
+            shown(number, self._searcher.catalog[table])
+            for number, table in enumerate(tables, start=1)
+        ]
+        return read_prompt("arm_verify").fill(
+            question=clipped(question),
+            draft="\n".join(lines[:drafted]),
+            joins="\n".join(self._joins(tables[:drafted])) or "none that is sure",
+            others="\n".join(lines[drafted:]) or "none",
+        )
+
+    def _joins(self, tables: Sequence[TableId]) -> list[str]:
+        lines = []
+        for number, table in enumerate(tables, start=1):
+            for edge in self._searcher.joins.joins(table):
+                if edge.left == table and edge.right in tables and edge.right != table:
+                    other = tables.index(edge.right) + 1
+                    pairs = " and ".join(f"[{number}].{a} = [{other}].{b}" for a, b in edge.columns)
+                    lines.append(f"{pairs} ({edge.score:.2f})")
+        return lines
+
+
+def start_of(reply: Completion) -> int | None:
+    """Where the text of a reply begins in its tokens; None where they do not tell of it.
+
+    Before it there may be thoughts that an endpoint keeps to itself, behind it the mark of its end.
+    """
+    start = "".join(token for token, _ in reply.logprobs).rfind(reply.text)
+    return start if start >= 0 else None
+
+
+def certainties(reply: Completion, key: str) -> dict[int, float]:
+    """The numbers of a reply, each with the probability of its tokens.
+
+    >>> told = (('{"tables": [', -0.1), ("3", math.log(0.9)), ("]}", 0.0))
+    >>> certainties(Completion('{"tables": [3]}', 1, 1, 0.0, logprobs=told), "tables")
+    {3: 0.9}
+    """
+    numbers = numbers_in(reply.text, key)
+    start = start_of(reply) or 0
+    found: dict[int, float] = {}
+    for match in re.finditer(r"\d+", reply.text):
+        number = int(match.group())
+        if number in numbers:
+            span = (start + match.start(), start + match.end())
+            found[number] = round(_probability(reply, *span), 6)
+    return found
+
+
+def _probability(reply: Completion, start: int, stop: int) -> float:
+    """The probability of the tokens that touch a span of all that they spell."""
+    total, at = 0.0, 0
+    for token, logprob in reply.logprobs:
+        if at < stop and at + len(token) > start:
+            total += logprob
+        at += len(token)
+    return math.exp(min(total, 0.0))
+
+
+def open_arm(context: SelectorContext) -> ArmRetriever:
+    """Open the retriever `arm`."""
+    return ArmRetriever(context.searcher, context.needed_llm("retriever 'arm'"), k=context.k)

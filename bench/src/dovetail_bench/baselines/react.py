@@ -1,0 +1,162 @@
+"""ReAct: a language model that searches, looks, and searches again, then names the tables.
+
+Published as Yao and others, "ReAct: Synergizing Reasoning and Acting in Language Models" (2023);
+the paper's own baseline (Section 5 and the appendix on baselines) is what this follows: thought,
+action, observation; `table_search` over the dense index returns up to 5 tables not seen before; at
+most 3 searches; a recall-first prompt; numbers only in the answer; DR@K where it cannot be used.
+
+Where this differs. Tables are shown as one line of schema with an example per column and their
+purpose, not as five rows of Markdown, and are numbered as they appear. A step that is no step,
+repeats a search or searches beyond the limit is pointed out, and tolerated so many times: `slips`.
+Every message is a function of the question and the replies so far, so a run can be replayed round
+by round.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from dovetail.domain import Candidate, Chosen, TableSet
+from dovetail.models.reply import without_thoughts
+from dovetail.ports import LLM, Message
+from dovetail.prompts import read_prompt
+from dovetail.retrieve.opening import SelectorContext
+from dovetail.retrieve.trace import (
+    Stage,
+    clipped,
+    ranked,
+    require_positive,
+    table_set,
+)
+from dovetail.search.searcher import Searcher
+from dovetail_bench.baselines.prompting import numbers_in, shown
+
+# Repetitions are bounded: a reply is hostile input, and must be read in linear time.
+_OBSERVATION = re.compile(r"^\W{0,40}observation\b", re.IGNORECASE | re.MULTILINE)
+_FINAL = re.compile(
+    r"^\W{0,40}final answer\W{0,40}?:(.*)", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
+_ACTION = re.compile(
+    r"^\W{0,40}action\W{0,40}?:\W{0,40}table_search\W{0,20}$\s{0,20}"
+    r"^\W{0,20}action input\W{0,40}?:[ \t]{0,40}(\S.*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LONGEST_SEARCH = 500
+
+_NO_STEP = (
+    "That was no step. Write a Thought and then either an Action with its Action Input, or the "
+    "Final Answer as JSON."
+)
+_REPEATED = "You have searched for these words already. Search for others or give the Final Answer."
+_USED_UP = "Your searches are used up. Give the Final Answer now."
+_NOTHING_NEW = "Observation: nothing new. Give the Final Answer now."
+
+
+@dataclass(slots=True)
+class _Run:
+    """One conversation: what was said, which tables were seen, what was searched for."""
+
+    messages: list[Message]
+    stage: Stage
+    seen: list[Candidate] = field(default_factory=list)
+    searches: list[str] = field(default_factory=list)
+    slips: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReactRetriever:
+    """The tables a model names after at most `searches` searches for `new` tables each."""
+
+    searcher: Searcher
+    llm: LLM
+    k: int = 10
+    searches: int = 3
+    new: int = 5
+    slips: int = 2
+
+    def __post_init__(self) -> None:
+        require_positive(k=self.k, searches=self.searches, new=self.new)
+
+    def retrieve(self, question: str) -> TableSet:
+        stage = Stage("react")
+        run = _Run(
+            list(
+                read_prompt("react").fill(
+                    searches=str(self.searches),
+                    new=str(self.new),
+                    question=clipped(question),
+                )
+            ),
+            stage,
+        )
+        named = self._converse(run)
+        stage.facts |= {"searches": run.searches, "seen": len(run.seen), "slips": run.slips}
+        chosen = [
+            Chosen(
+                run.seen[number - 1].id,
+                run.seen[number - 1].relevance,
+                "react",
+                f"named by the model, seen as [{number}]",
+            )
+            for number in named
+            if 1 <= number <= len(run.seen)
+        ]
+        if not chosen:
+            stage.fall_back("no usable final answer: the dense ranking stands")
+            found = self.searcher.dense(question, self.k)
+            chosen = list(ranked(found, "search", "dense ranking"))
+        return table_set(question, self.searcher.joins, chosen, [stage])
+
+    def _converse(self, run: _Run) -> list[int]:
+        """Return the table numbers of the final answer; none if there was no answer."""
+        while run.slips <= self.slips:
+            text = without_thoughts(run.stage.ask(self.llm, run.messages).text)
+            text = _OBSERVATION.split(text, maxsplit=1)[0].strip()
+            run.messages.append(Message("assistant", text or "…"))
+            action, final = _ACTION.search(text), _FINAL.search(text)
+            if final and not (action and action.start() < final.start()):
+                return numbers_in(final.group(1), "tables")
+            said = self._step(run, _searched_for(action) if action else "")
+            run.messages.append(Message("user", said))
+        return []
+
+    def _step(self, run: _Run, search: str) -> str:
+        """Do what a step asks for, and return the observation."""
+        slip = ""
+        if not search:
+            slip = _NO_STEP
+        elif search.lower() in (done.lower() for done in run.searches):
+            slip = _REPEATED
+        elif len(run.searches) >= self.searches:
+            slip = _USED_UP
+        if slip:
+            run.slips += 1
+            return slip
+        run.searches.append(search)
+        seen = {candidate.id for candidate in run.seen}
+        found = self.searcher.dense(search, len(seen) + self.new)
+        fresh = [candidate for candidate in found if candidate.id not in seen][: self.new]
+        if not fresh:
+            return _NOTHING_NEW
+        lines = [
+            shown(
+                number,
+                self.searcher.catalog[candidate.id],
+                self.searcher.purposes.get(candidate.id, ""),
+            )
+            for number, candidate in enumerate(fresh, start=len(seen) + 1)
+        ]
+        run.seen += fresh
+        last = f"\n{_USED_UP}" if len(run.searches) == self.searches else ""
+        return "Observation:\n" + "\n".join(lines) + last
+
+
+def _searched_for(action: re.Match[str]) -> str:
+    """The words of an action, without quotes around them."""
+    return " ".join(action.group(1).strip().strip("\"'`").split())[:_LONGEST_SEARCH]
+
+
+def open_react(context: SelectorContext) -> ReactRetriever:
+    """Open the retriever `react`."""
+    return ReactRetriever(context.searcher, context.needed_llm("retriever 'react'"), context.k)

@@ -1,0 +1,110 @@
+"""The commands about datasets themselves: dovetail bench data, import, export."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dovetail.cli.options import CatalogOption, JsonOption, settings_for
+from dovetail.cli.output import console, print_json, printable, rich_table
+from dovetail.cli.progress import progress_bar
+from dovetail_bench.cli.options import DataArgument, EvidenceOption
+
+_SHOWN = 10
+
+
+def data(data: DataArgument, catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
+    """Count a corpus: its tables, its questions, and what is wrong with some of them."""
+    from dovetail_bench.dataset_stats import dataset_stats
+    from dovetail_bench.datasets import open_dataset
+
+    with progress_bar(show=not as_json) as on_progress:
+        counted = dataset_stats(
+            open_dataset(data, catalog=catalog), settings_for(catalog), on_progress
+        )
+    if as_json:
+        print_json(asdict(counted))
+        return
+    listing = rich_table(
+        "dataset", "DBs", "tables", "empty", "rows/T", "cols/T", "questions", "MT%", "EG%",
+        "gold",
+    )  # fmt: skip
+    empty_gold = "" if counted.empty_gold is None else f"{100 * counted.empty_gold:.1f}"
+    listing.add_row(
+        counted.dataset,
+        f"{counted.databases}",
+        f"{counted.tables:,}",
+        f"{counted.empty_tables:,}",
+        f"{counted.rows_per_table:,.0f}",
+        f"{counted.columns_per_table:.1f}",
+        f"{counted.questions:,}",
+        f"{100 * counted.multi_table:.1f}",
+        empty_gold,
+        f"{counted.gold_per_question:.2f}",
+    )
+    screen = console()
+    screen.print(listing)
+    for title, found in (
+        ("cannot be scored", counted.problems),
+        ("have SQL and gold that differ", counted.disagreements),
+    ):
+        if found:
+            screen.print(f"{len(found)} questions {title}, among them:", highlight=False)
+        for problem in found[:_SHOWN]:
+            screen.print(f"  {printable(str(problem))}", highlight=False, markup=False)
+
+
+def import_release(
+    release: Annotated[
+        str, typer.Argument(metavar="RELEASE", help="spider, bird, mmqa, beaver or spider2-lite.")
+    ],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="The release: its archive, or a folder with it.")
+    ],
+    into: Annotated[
+        Path, typer.Option("-o", "--into", metavar="FOLDER", help="Where the corpus is written.")
+    ],
+) -> None:
+    """Turn the official release of a benchmark into a corpus."""
+    from dovetail_bench.releases import import_release as convert
+
+    counts = convert(release, path, into)
+    told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    console().print(f"{into}: {told}", highlight=False)
+
+
+def export(
+    data: DataArgument,
+    into: Annotated[
+        Path, typer.Option("-o", "--into", metavar="FOLDER", help="Where files are written.")
+    ],
+    run: Annotated[
+        list[Path] | None,
+        typer.Option("--run", metavar="FILE", help="A run to write as a TREC run (repeatable)."),
+    ] = None,
+    evidence: EvidenceOption = False,
+    catalog: CatalogOption = None,
+) -> None:
+    """Write a corpus in the form of BEIR, and runs as TREC run files."""
+    from dovetail_bench.beir import write_beir
+    from dovetail_bench.datasets import open_dataset
+    from dovetail_bench.run_file import read_run
+    from dovetail_bench.trec import write_trec
+
+    dataset = open_dataset(data, catalog=catalog)
+    tables = dataset.catalog(settings_for(catalog))
+    asked = dataset.question_set().over(tables.ids)
+    asked.refuse_bad(dataset.name)
+    questions = [q.with_evidence() if evidence else q for q in asked.questions]
+    write_beir(into, tables, questions)
+    for file in run or ():
+        found = read_run(file)
+        rankings = (
+            (record.question, [(table.id, table.relevance) for table in record.tables])
+            for record in found.records.values()
+        )
+        write_trec(into / f"{file.stem}.trec", rankings, found.about["retriever"])
+    console().print(f"{into}: {len(tables)} tables, {len(questions)} questions", highlight=False)

@@ -1,0 +1,87 @@
+"""The pictures of the explorer in the docs, taken from the page as it is.
+
+    dovetail bench run screenshots [FOLDER]
+
+Over the bundled company's pile and the bundled corpus; the pictures go to docs/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from urllib.parse import quote
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+import dovetail
+from dovetail.sample import write_corpus
+from dovetail.sample.brewery import write_brewery
+from dovetail.settings import Settings
+from dovetail_bench.programs.page import served
+
+DOCS = Path(__file__).resolve().parents[4] / "docs"
+ASKED = f"#/ask?q={quote('How many open orders does each customer of the segment festival have?')}"
+SET = "[data-stage=set].done"
+PAINTED = "#pile[data-painted=yes]"
+
+
+def built(folder: Path, name: str) -> Path:
+    """A bundled corpus, indexed."""
+    place = folder / name
+    (write_brewery if name == "brewery" else write_corpus)(place)
+    sources = [f"{path.name}={path}" for path in sorted(place.iterdir())]
+    dovetail.build(*sources, into=folder / f"{name}-catalog", settings=Settings())
+    return folder / f"{name}-catalog"
+
+
+def shown(browser: Browser, url: str, *, dark: bool = False, narrow: bool = False) -> Page:
+    size = (390, 844) if narrow else (1280, 860)
+    page = browser.new_page(
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme="dark" if dark else "light",
+        reduced_motion="reduce",
+    )
+    page.set_default_timeout(120_000)
+    page.goto(url)
+    return page
+
+
+def taken(page: Page, wanted: str, file: Path) -> None:
+    """Wait for what is wanted, and take the picture when fonts and drawings are there."""
+    page.wait_for_selector(wanted)
+    page.evaluate("document.fonts.ready")
+    page.evaluate("scrollTo(0, 0)")
+    page.screenshot(path=file)
+    print(f"{file.name}  {file.stat().st_size >> 10} kB")
+
+
+def take(browser: Browser, folder: Path, into: Path) -> None:
+    with served(built(folder, "brewery"), Settings()) as url:
+        taken(shown(browser, f"{url}/{ASKED}"), SET, into / "explorer-ask.png")
+        taken(shown(browser, f"{url}/{ASKED}", dark=True), SET, into / "explorer-dark.png")
+        taken(shown(browser, f"{url}/{ASKED}", narrow=True), SET, into / "explorer-narrow.png")
+    with served(built(folder, "corpus"), Settings()) as url:
+        page = shown(browser, f"{url}/#/pile?from=suppliers&to=districts")
+        page.wait_for_selector(".steps li")
+        taken(page, PAINTED, into / "explorer-path.png")
+        taken(shown(browser, f"{url}/#/pile"), PAINTED, into / "explorer-pile.png")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("folder", type=Path, nargs="?", default=DOCS)
+    options = parser.parse_args()
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        sys.exit("no Chromium is installed: apt-get install chromium")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        take(browser, Path(folder), options.folder)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

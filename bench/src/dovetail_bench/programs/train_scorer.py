@@ -1,0 +1,274 @@
+"""Trains the set scorer of `graph` on examples that `training_examples.py` wrote.
+
+    dovetail bench run train_scorer src/dovetail/retrieve/graph/set_scorer.json EXAMPLES.npz ...
+    dovetail bench run train_scorer FOLDER EXAMPLES.npz ... --folds 5 [--networks 1] [--epochs 12]
+
+It needs PyTorch (the dependency group `compare`), a few minutes and no accelerator; what it writes
+is plain JSON that numpy reads. Examples that are marked as apart are left out. With `--folds` the
+databases are divided into so many parts, and a file is written for each, trained on the others: so
+a corpus that the scorer was trained on can be scored out of sample. `--without` leaves out kinds of
+examples that `pool_examples.py` wrote (keywords, names, source, messy, poorer).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+NETWORKS = 4
+HIDDEN, HEADS, WIDTH, LAYERS = 24, 2, 8, 1
+EPOCHS, BATCH, RATE, DECAY, DROPOUT = 30, 256, 3e-3, 1e-2, 0.1
+DIGITS = 4
+Arrays = Mapping[str, np.ndarray]
+
+
+class Layer(nn.Module):  # type: ignore[misc]
+    """Attention between candidates, biased by what is between each two of them."""
+
+    def __init__(self, pair_features: int) -> None:
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(HIDDEN, HEADS * WIDTH) for _ in range(3))
+        self.pair = nn.Linear(pair_features, HEADS)
+        self.mix = nn.Linear(HIDDEN + HEADS * WIDTH, HIDDEN)
+
+    def forward(self, hidden: Tensor, pairs: Tensor, there: Tensor) -> Tensor:
+        count, size, _ = hidden.shape
+
+        def heads(values: Tensor) -> Tensor:
+            return values.view(count, size, HEADS, WIDTH).transpose(1, 2)
+
+        query, key, value = (heads(part(hidden)) for part in (self.query, self.key, self.value))
+        scores = query @ key.transpose(2, 3) / WIDTH**0.5 + self.pair(pairs).permute(0, 3, 1, 2)
+        weights = scores.masked_fill(~there[:, None, None, :], -1e9).softmax(-1)
+        heard = (weights @ value).transpose(1, 2).reshape(count, size, -1)
+        heard = functional.dropout(heard, DROPOUT, self.training)
+        return torch.relu(self.mix(torch.cat([hidden, heard], -1))) + hidden
+
+
+class Net(nn.Module):  # type: ignore[misc]
+    """The network that `retrieve/graph/set_scorer.py` runs."""
+
+    def __init__(self, features: int, pair_features: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(features, HIDDEN)
+        self.layers = nn.ModuleList(Layer(pair_features) for _ in range(LAYERS))
+        self.last = nn.Linear(HIDDEN, 1)
+        self.direct = nn.Linear(features, 1, bias=False)
+
+    def forward(self, rows: Tensor, pairs: Tensor, there: Tensor) -> Tensor:
+        hidden = torch.relu(self.first(rows))
+        for layer in self.layers:
+            hidden = layer(hidden, pairs, there)
+        hidden = functional.dropout(hidden, DROPOUT, self.training)
+        return (self.last(hidden) + self.direct(rows)).squeeze(-1)
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How long and where the networks are trained, and how many."""
+
+    networks: int = NETWORKS
+    epochs: int = EPOCHS
+    device: str = "cpu"
+    only: int | None = None
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """Of which networks there are, those that this process trains."""
+        return range(self.networks) if self.only is None else [self.only]
+
+
+def trained(
+    given: Arrays, mean: np.ndarray, spread: np.ndarray, seed: int, training: Training
+) -> Net:
+    """One network, by AdamW with a rate that rises and falls; the loss is the cross entropy."""
+    device = training.device
+    torch.manual_seed(seed)
+    there = torch.tensor(given["there"], device=device)
+    rows = torch.tensor((given["rows"] - mean) / spread, device=device) * there[..., None]
+    pairs = torch.tensor(given["pairs"].astype(np.float32), device=device)
+    needed = torch.tensor(given["needed"].astype(np.float32), device=device)
+    net = Net(rows.shape[2], pairs.shape[3])
+    net.to(device)
+    steps = training.epochs * -(-len(rows) // BATCH)
+    adam = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=DECAY)
+    rate = torch.optim.lr_scheduler.OneCycleLR(adam, RATE, total_steps=steps)
+    for _ in range(training.epochs):
+        for some in torch.randperm(len(rows)).to(device).split(BATCH):
+            logits = net(rows[some], pairs[some], there[some])
+            each = functional.binary_cross_entropy_with_logits(
+                logits, needed[some], reduction="none"
+            )
+            loss = (each * there[some]).sum() / len(some)
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+            rate.step()
+    net.eval().cpu()
+    return net
+
+
+def document(given: Arrays, provenance: str, training: Training) -> dict[str, object]:
+    """Networks trained on some examples, as `set_scorer.json` has them."""
+    seen = given["rows"][given["there"]]
+    mean, spread = seen.mean(axis=0), seen.std(axis=0) + 1e-6
+    networks = [_written(trained(given, mean, spread, seed, training)) for seed in training.seeds]
+    return {
+        "provenance": provenance,
+        "features": given["features"].tolist(),
+        "pair_features": given["pair_features"].tolist(),
+        "mean": _rounded(mean),
+        "spread": _rounded(spread),
+        "networks": networks,
+    }
+
+
+def _written(net: Net) -> dict[str, object]:
+    parts = ("query", "key", "value", "pair", "mix")
+    return {
+        "first": _linear(net.first),
+        "layers": [
+            {"heads": HEADS, **{part: _linear(getattr(layer, part)) for part in parts}}
+            for layer in net.layers
+        ],
+        "last": _linear(net.last),
+        "direct": _linear(net.direct),
+    }
+
+
+def _linear(part: nn.Linear) -> dict[str, object]:
+    bias = [0.0] if part.bias is None else _rounded(part.bias.detach().numpy())
+    return {"weights": _rounded(part.weight.detach().numpy().T), "bias": bias}
+
+
+def _rounded(values: np.ndarray) -> list[object]:
+    listed: list[object] = np.round(values.astype(np.float64), DIGITS).tolist()
+    return listed
+
+
+def read(files: Sequence[Path]) -> dict[str, np.ndarray]:
+    """The examples of several files, one after the other."""
+    parts = [dict(np.load(file)) for file in files]
+    names = ("features", "pair_features")
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return joined | {name: parts[0][name] for name in names}
+
+
+def some(given: Arrays, wanted: np.ndarray) -> dict[str, np.ndarray]:
+    """The examples that are wanted."""
+    return {
+        name: each[wanted] if len(each) == len(wanted) else each for name, each in given.items()
+    }
+
+
+def kinds_without(given: Arrays, words: Sequence[str]) -> np.ndarray:
+    """Which examples are of a kind that has none of these words in it."""
+    return np.array([not set(words) & set(kind.split()) for kind in given["kind"].tolist()])
+
+
+def fold_of(database: str, folds: int) -> int:
+    """The fold of a database, from its name alone: the same in every corpus."""
+    return zlib.crc32(database.encode()) % folds
+
+
+def write(file: Path, found: Mapping[str, object]) -> None:
+    """Write a document, a network to a line."""
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(value, separators=(',', ':'))}"
+        for name, value in found.items()
+        if name != "networks"
+    ]
+    nets = ",\n".join(json.dumps(net, separators=(",", ":")) for net in found["networks"])  # type: ignore[attr-defined]
+    file.write_text("{\n" + ",\n".join([*lines, f'"networks": [\n{nets}\n]']) + "\n}\n", "utf-8")
+
+
+def train(options: argparse.Namespace, into: Path) -> None:
+    """Train the networks that are asked for, and write them to a file, or one for each fold."""
+    training = Training(options.networks, options.epochs, options.device, options.only)
+    given = read(options.examples)
+    if options.without:
+        given = some(given, kinds_without(given, options.without.split(",")))
+    names = ", ".join(file.stem for file in options.examples)
+    if not options.folds:
+        kept = some(given, ~given["apart"])
+        about = f"programs/train_scorer.py on {len(kept['rows']):,} examples of {names}"
+        write(into, document(kept, about, training))
+        return
+    folds = np.array([fold_of(name, options.folds) for name in given["database"].tolist()])
+    into.mkdir(parents=True, exist_ok=True)
+    for left in range(options.folds):
+        about = f"programs/train_scorer.py on {names}, fold {left} of {options.folds} left out"
+        kept = some(given, folds != left)
+        write(into / f"{left}.json", document(kept, about, training))
+
+
+def train_side_by_side(options: argparse.Namespace, arguments: Sequence[str]) -> None:
+    """Each network in a process of its own, as many at a time as there are cores.
+
+    Networks this small gain nothing from several threads. What the processes write is put together
+    in the order of the seeds.
+    """
+    with TemporaryDirectory() as folder:
+        parts = [Path(folder) / str(seed) for seed in range(options.networks)]
+
+        def one(seed: int) -> None:
+            command = [sys.executable, "-m", "dovetail_bench.programs.train_scorer", *arguments]
+            subprocess.run(
+                [*command, "--only", str(seed), "--part", str(parts[seed])],
+                check=True,
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+            )
+
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            list(pool.map(one, range(options.networks)))
+        if not options.folds:
+            write(options.into, joined(parts))
+            return
+        options.into.mkdir(parents=True, exist_ok=True)
+        for left in range(options.folds):
+            name = f"{left}.json"
+            write(options.into / name, joined([part / name for part in parts]))
+
+
+def joined(files: Sequence[Path]) -> dict[str, object]:
+    """What several processes wrote as one: the networks of all."""
+    documents = [json.loads(file.read_text("utf-8")) for file in files]
+    networks = [network for found in documents for network in found["networks"]]
+    return {**documents[0], "networks": networks}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("into", type=Path, help="the file to write; with --folds, the folder")
+    parser.add_argument("examples", type=Path, nargs="+")
+    parser.add_argument("--folds", type=int, default=0)
+    parser.add_argument("--networks", type=int, default=NETWORKS, help="how many vote")
+    parser.add_argument("--epochs", type=int, default=EPOCHS)
+    parser.add_argument("--without", default="", help="kinds of examples, by a word of each")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--only", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--part", type=Path, help=argparse.SUPPRESS)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = parser.parse_args(given)
+    if options.only is None and options.networks > 1 and options.device == "cpu":
+        train_side_by_side(options, given)
+    else:
+        train(options, options.part or options.into)
+
+
+if __name__ == "__main__":
+    main()

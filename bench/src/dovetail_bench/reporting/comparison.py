@@ -1,0 +1,117 @@
+"""Compares runs on the same questions: paired tests of F1, overall and by kind of question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dovetail.errors import NotFoundError
+from dovetail_bench.questions import Question
+from dovetail_bench.reporting.published import published_rows
+from dovetail_bench.reporting.scored_run import ScoredRun, shared
+from dovetail_bench.reporting.tabular import HIGH, Cell, Column, Row, Table, cells, empty
+from dovetail_bench.stats import bootstrap, holm, sign_flip
+
+LEVEL = 0.05
+_MANY = 4
+
+
+def reference(measured: Sequence[ScoredRun], label: str = "") -> ScoredRun:
+    """The run that others are held against: the one of this label, or the one with the best F1."""
+    if not label:
+        return max(measured, key=lambda one: one.means.f1)
+    for one in measured:
+        if label in (one.label, one.retriever):
+            return one
+    known = ", ".join(one.label for one in measured)
+    raise NotFoundError(f"there is no run {label!r} of {measured[0].dataset}; there are: {known}")
+
+
+def paired_f1(measured: Sequence[ScoredRun], against: ScoredRun) -> Table:
+    """The difference in F1 between the reference and every other run, and its chance."""
+    name, title = "paired", f"Paired F1: {against.label} against the others"
+    others = [one for one in measured if one is not against and shared(against, one)]
+    if not others:
+        return empty(name, title, "It needs two runs on the same questions.")
+    columns = (
+        Column("pair"), Column("questions"), Column("ΔF1"), Column("low"), Column("high"),
+        Column("won"), Column("lost"), Column("p", digits=4), Column("winner"),
+    )  # fmt: skip
+    rows = [_paired_row(against, one) for one in others]
+    taken = published_rows("paired", against.dataset, columns)
+    return Table(
+        name,
+        title,
+        columns,
+        (*rows, *taken),
+        note="low and high bound the 95% bootstrap interval of ΔF1. p is of the two-sided "
+        "sign-flip test (10,000 seeded draws; one of 0.0001 is the smallest there is). Published "
+        "pairs are CORE-T against its baselines.",
+    )
+
+
+def _paired_row(one: ScoredRun, other: ScoredRun) -> Row:
+    names = shared(one, other)
+    mine, theirs = ([run.scores[name].f1 for name in names] for run in (one, other))
+    gaps = [a - b for a, b in zip(mine, theirs, strict=True)]
+    interval = bootstrap(gaps)
+    value = sign_flip(mine, theirs)
+    leader = one.label if interval.mean > 0 else other.label
+    return Row(
+        cells(
+            f"{one.label}, {other.label}", len(names), 100 * interval.mean, 100 * interval.low,
+            100 * interval.high, sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps),
+            value, leader if value < LEVEL else "tie",
+        ),
+        runs=(one.number, other.number),
+    )  # fmt: skip
+
+
+def strata(measured: Sequence[ScoredRun], against: ScoredRun) -> Table:
+    """F1 by difficulty and by number of gold tables, tested against the reference in each."""
+    groups = strata_of(against.questions)
+    columns = (
+        Column("system"),
+        *(Column(f"{name} ({len(ids)})", HIGH) for name, ids in groups.items()),
+        Column("significant"),
+    )
+    rows = [_strata_row(one, against, groups) for one in measured]
+    return Table(
+        "strata",
+        "F1 by difficulty and by number of gold tables",
+        columns,
+        tuple(rows),
+        note=f"* differs from {against.label} (sign-flip, Holm over the strata, p < {LEVEL}); the "
+        "last column counts such strata, whichever of the two is ahead.",
+    )
+
+
+def strata_of(questions: Sequence[Question]) -> dict[str, list[str]]:
+    """The questions of each difficulty, where they say one, and of 1, 2, 3 and 4+ gold tables."""
+    found: dict[str, list[str]] = {}
+    for question in questions:
+        if question.difficulty:
+            found.setdefault(question.difficulty, []).append(question.id)
+    sizes: dict[int, list[str]] = {}
+    for question in questions:
+        sizes.setdefault(min(len(question.gold), _MANY), []).append(question.id)
+    for size in sorted(sizes):
+        # Where difficulty is the number of tables, one group would be tested twice.
+        if sizes[size] not in found.values():
+            found[f"{size}+ gold" if size == _MANY else f"{size} gold"] = sizes[size]
+    return found
+
+
+def _strata_row(one: ScoredRun, against: ScoredRun, groups: dict[str, list[str]]) -> Row:
+    means: dict[str, float | None] = {}
+    values: dict[str, float] = {}
+    for name, ids in groups.items():
+        asked = [each for each in ids if each in one.scores]
+        mine = [one.scores[each].f1 for each in asked]
+        means[name] = 100 * sum(mine) / len(mine) if mine else None
+        if one is not against and mine:
+            values[name] = sign_flip(mine, [against.scores[each].f1 for each in asked])
+    adjusted = holm(values)
+    marked = [Cell(means[name], "*" if adjusted.get(name, 1) < LEVEL else "") for name in groups]
+    significant = sum(value < LEVEL for value in adjusted.values())
+    told = f"{significant} of {len(adjusted)}" if adjusted else None
+    return Row((Cell(one.label), *marked, Cell(told)), runs=(one.number, against.number))

@@ -1,0 +1,151 @@
+"""Makes a report: for each dataset the analyses that its runs allow, and the origin of figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dovetail_bench.reporting.cases import cases
+from dovetail_bench.reporting.comparison import paired_f1, reference, strata
+from dovetail_bench.reporting.costs import (
+    Price,
+    cost,
+    per_question,
+    prompt_lengths,
+    tertiles,
+    tokens,
+)
+from dovetail_bench.reporting.join_quality import JoinResult, joinability, read_join_results
+from dovetail_bench.reporting.marking import marked
+from dovetail_bench.reporting.model_calls import model_calls
+from dovetail_bench.reporting.scored_run import (
+    USUAL,
+    ScoredRun,
+    by_dataset,
+    find_files,
+    read_scored_runs,
+)
+from dovetail_bench.reporting.selection import depth, errors, selection_performance
+from dovetail_bench.reporting.sql_accuracy import (
+    answer_errors,
+    answered,
+    execution_accuracy,
+    paired_execution,
+)
+from dovetail_bench.reporting.stages import ablation, connectors, recovery
+from dovetail_bench.reporting.sweeps import frontier, sweep
+from dovetail_bench.reporting.tabular import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a reader may choose: where rankings are cut, which run others are held against.
+
+    How deep rankings go is shown besides. `prices` are by model. A connector is a gold table whose
+    relevance is not above `quantile`.
+    """
+
+    ks: tuple[int, ...] = USUAL
+    against: str = ""
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    quantile: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where numbers come from: a file, and the command that made it."""
+
+    number: int
+    path: Path
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """All about one dataset: its tables, those without rows among them, and their origins."""
+
+    dataset: str
+    tables: tuple[Table, ...]
+    origins: tuple[Origin, ...]
+
+    @property
+    def filled(self) -> list[Table]:
+        return [table for table in self.tables if table.rows]
+
+    @property
+    def lacking(self) -> list[Table]:
+        return [table for table in self.tables if not table.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The chapters of all datasets, in order of their names."""
+
+    chapters: tuple[Chapter, ...]
+
+
+def make_report(paths: Sequence[Path], options: Options | None = None) -> Report:
+    """Read runs and joinability documents, in files or folders, and work out every analysis."""
+    chosen = options or Options()
+    files, documents = find_files(paths)
+    measured = read_scored_runs(files, chosen.ks)
+    last = max((one.number for one in measured), default=0)
+    join_results = read_join_results(documents, last + 1)
+    grouped = by_dataset(measured)
+    datasets = sorted({*grouped, *(one.dataset for one in join_results)})
+    return Report(
+        tuple(_chapter(name, grouped.get(name, []), join_results, chosen) for name in datasets)
+    )
+
+
+def _chapter(
+    dataset: str,
+    measured: Sequence[ScoredRun],
+    join_results: Sequence[JoinResult],
+    options: Options,
+) -> Chapter:
+    tables: list[Table] = []
+    if measured:
+        with_sql = {one.number for one, _ in answered(measured)}
+        # A run with SQL repeats the sets of the run that it went on from.
+        sets = [one for one in measured if one.number not in with_sql] or list(measured)
+        tables += _about_sets(sets, options)
+        tables += [
+            execution_accuracy(measured),
+            paired_execution(measured),
+            answer_errors(measured),
+        ]
+    tables.append(joinability(join_results, dataset))
+    runs = {one.number: Origin(one.number, one.run.path, one.command) for one in measured}
+    documents = [
+        Origin(one.number, one.path, one.command) for one in join_results if one.dataset == dataset
+    ]
+    return Chapter(
+        dataset, tuple(marked(table, dataset) for table in tables), (*runs.values(), *documents)
+    )
+
+
+def _about_sets(every: Sequence[ScoredRun], options: Options) -> list[Table]:
+    cut = [one for one in every if not one.ranks or one.k in options.ks]
+    measured = cut or every
+    against = reference(measured, options.against)
+    return [
+        selection_performance(measured),
+        depth(every),
+        paired_f1(measured, against),
+        strata(measured, against),
+        ablation(measured),
+        recovery(measured),
+        connectors(measured, options.quantile),
+        sweep(measured),
+        frontier(every),
+        model_calls(measured),
+        errors(measured),
+        cases(measured, against),
+        per_question(every),
+        tokens(measured),
+        prompt_lengths(measured),
+        tertiles(measured),
+        cost(measured, options.prices),
+    ]

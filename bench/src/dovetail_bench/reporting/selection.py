@@ -1,0 +1,146 @@
+"""Tables of retrieval quality: precision, recall, F1, perfect recall, and classes of error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from string import ascii_lowercase
+
+from dovetail_bench.reporting.published import published_rows
+from dovetail_bench.reporting.scored_run import ScoredRun, shared
+from dovetail_bench.reporting.tabular import (
+    LOW,
+    Cell,
+    Column,
+    Line,
+    Plot,
+    Row,
+    Table,
+    cells,
+    empty,
+    measures,
+    percent,
+)
+from dovetail_bench.stats import holm, sign_flip
+
+LEVEL = 0.05
+
+
+def selection_performance(measured: Sequence[ScoredRun]) -> Table:
+    """P, R, F1, PR and size of every run, with the runs that each is significantly better than."""
+    columns = (
+        Column(""), Column("system"), *measures("questions", "tables", "P", "R", "F1", "PR"),
+    )  # fmt: skip
+    letters = {one.label: _letters(place) for place, one in enumerate(measured)}
+    better = _significantly_better(measured)
+    rows: list[Row] = []
+    for one in measured:
+        means = one.means
+        above = "".join(letters[other] for other in letters if (one.label, other) in better)
+        rows.append(
+            Row(
+                (
+                    *cells(letters[one.label], one.label, len(one.scores), means.avg_tables),
+                    *cells(100 * means.p, 100 * means.r),
+                    Cell(100 * means.f1, above),
+                    Cell(100 * means.pr),
+                ),
+                runs=(one.number,),
+            )
+        )
+    taken = published_rows("selection", measured[0].dataset, columns[1:])
+    rows += [Row((Cell(""), *row.cells), published=row.published) for row in taken]
+    return Table(
+        "selection",
+        "Table-selection performance",
+        columns,
+        tuple(rows),
+        note="Letters above an F1 name the rows that it is significantly better than "
+        f"(paired sign-flip, Holm over all pairs, p < {LEVEL}).",
+    )
+
+
+def depth(measured: Sequence[ScoredRun]) -> Table:
+    """Rankings cut at several k, by embedder: the paper's DR@K."""
+    name, title = "depth", "Rankings at several k"
+    rankings = [one for one in measured if one.ranks]
+    if not rankings:
+        return empty(name, title, "It needs a run of a retriever that ranks: dense, search or ppr.")
+    columns = (
+        Column("system"), Column("embedder"), *measures("questions", "tables", "P", "F1", "PR"),
+    )  # fmt: skip
+    rows = [
+        Row(
+            cells(
+                one.label, str(one.settings.get("embedder", "")), len(one.scores),
+                one.means.avg_tables, 100 * one.means.p, 100 * one.means.f1, 100 * one.means.pr,
+            ),
+            runs=(one.number,),
+        )
+        for one in rankings
+    ]  # fmt: skip
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for one in rankings:
+        line = f"{one.retriever}, {one.settings.get('embedder', '')}"
+        lines.setdefault(line, []).append((one.k, 100 * one.means.pr))
+    published = published_rows("depth", measured[0].dataset, columns)
+    for row in published:
+        k, pr = float(str(row.cells[0].value).partition("@")[2]), float(row.cells[-1].value or 0)
+        lines.setdefault(f"DR, {row.published} (published)", []).append((k, pr))
+    drawn = tuple(
+        Line(label, tuple(sorted(set(points))), published=label.endswith("(published)"))
+        for label, points in lines.items()
+    )
+    plot = Plot("Perfect recall over k", "k", "PR %", drawn)
+    return Table(name, title, columns, (*rows, *published), plots=(plot,))
+
+
+def errors(measured: Sequence[ScoredRun]) -> Table:
+    """Questions with a gold table missing, and with a table too many; one may be both."""
+    columns = (
+        Column("system"), Column("recall"), Column("recall %", LOW), Column("precision"),
+        Column("precision %", LOW),
+    )  # fmt: skip
+    rows: list[Row] = []
+    for one in measured:
+        scores = one.scores.values()
+        missing = sum(not score.perfect for score in scores)
+        extra = sum(score.precision < 1 for score in scores)
+        shares = (percent(missing, len(scores)), percent(extra, len(scores)))
+        rows.append(Row(cells(one.label, missing, shares[0], extra, shares[1]), (one.number,)))
+    return Table(
+        "errors",
+        "Error classes",
+        columns,
+        (*rows, *published_rows("errors", measured[0].dataset, columns)),
+        note="recall: a gold table is missing; precision: a table is too many.",
+    )
+
+
+def _significantly_better(measured: Sequence[ScoredRun]) -> set[tuple[str, str]]:
+    """Pairs of labels: the F1 of the first is above that of the second, and not by chance."""
+    tested: dict[str, float] = {}
+    ahead: dict[str, tuple[str, str]] = {}
+    for one, other in combinations(measured, 2):
+        names = shared(one, other)
+        mine = [one.scores[name].f1 for name in names]
+        theirs = [other.scores[name].f1 for name in names]
+        if not names or sum(mine) == sum(theirs):
+            continue
+        pair = (one.label, other.label)
+        key = " / ".join(pair)
+        tested[key] = sign_flip(mine, theirs)
+        ahead[key] = pair if sum(mine) > sum(theirs) else pair[::-1]
+    adjusted = holm(tested)
+    return {ahead[key] for key, value in adjusted.items() if value < LEVEL}
+
+
+def _letters(place: int) -> str:
+    """a to z, then aa, ab, …
+
+    >>> [_letters(place) for place in (0, 25, 26, 53)]
+    ['a', 'z', 'aa', 'bb']
+    """
+    rounds, letter = divmod(place, len(ascii_lowercase))
+    first = ascii_lowercase[rounds - 1] if rounds else ""
+    return first + ascii_lowercase[letter]

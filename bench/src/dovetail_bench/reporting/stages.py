@@ -1,0 +1,187 @@
+"""Tables by stage of a retriever: what search offers, selection drops and adjustment recovers.
+
+A retriever takes part when its trace has a stage `search` that lists its `candidates`, and its
+tables say at which stage they came in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.domain import TableId
+from dovetail_bench.measures import retrieval, score
+from dovetail_bench.questions import Question, table_of
+from dovetail_bench.reporting.published import published_rows
+from dovetail_bench.reporting.scored_run import ScoredRun
+from dovetail_bench.reporting.tabular import (
+    HIGH,
+    LOW,
+    Column,
+    Row,
+    Table,
+    cells,
+    empty,
+    percent,
+)
+
+_NEEDED = (
+    "It needs a run whose traces list the candidates of the search stage, such as one of core-t."
+)
+_COLUMNS = (
+    Column("system"), Column("dropped %", LOW), Column("dropped"), Column("of"),
+    Column("some back %", HIGH), Column("all back %", HIGH),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The tables of one question after each stage; `relevance` is that of the candidates."""
+
+    question: Question
+    search: tuple[TableId, ...]
+    select: tuple[TableId, ...]
+    adjust: tuple[TableId, ...]
+    relevance: dict[TableId, float]
+
+    def dropped(self, tables: Iterable[TableId]) -> set[TableId]:
+        """Which of these the search offered and selection left out."""
+        return set(tables) & set(self.search) - set(self.select)
+
+
+def steps_of(one: ScoredRun) -> list[Steps]:
+    """The questions whose stages are known; a run without such traces has none."""
+    found: list[Steps] = []
+    for question in one.questions:
+        stages = {str(stage.get("stage")): stage for stage in one.traces.get(question.id, ())}
+        listed = stages.get("search", {}).get("candidates")
+        if not isinstance(listed, list):
+            continue
+        relevance = {table_of(str(each["table"]), ""): float(each["relevance"]) for each in listed}
+        tables = one.records[question.id].tables
+        found.append(
+            Steps(
+                question=question,
+                search=tuple(relevance),
+                select=tuple(table.id for table in tables if table.stage != "adjust"),
+                adjust=tuple(table.id for table in tables),
+                relevance=relevance,
+            )
+        )
+    return found
+
+
+def every_step(one: ScoredRun) -> list[Steps]:
+    """The stages of all questions of a run that has stages.
+
+    Where `hybrid` did not ask the model, `graph` chose: from the candidates it scored, and nothing
+    was added to its set. Without these questions the row would be about the hard ones alone.
+    """
+    asked = steps_of(one)
+    known = {steps.question.id for steps in asked}
+    if not asked or len(known) == len(one.questions):
+        return asked
+    return asked + [_unasked(one, each) for each in one.questions if each.id not in known]
+
+
+def _unasked(one: ScoredRun, question: Question) -> Steps:
+    tables = tuple(table.id for table in one.records[question.id].tables)
+    stages = {str(stage.get("stage")): stage for stage in one.traces.get(question.id, ())}
+    listed = stages.get("select", {}).get("candidates")
+    scored = listed if isinstance(listed, list) else []
+    relevance = {table_of(str(each["table"]), ""): float(each["probability"]) for each in scored}
+    return Steps(question, tuple(relevance) or tables, tables, tables, relevance)
+
+
+def ablation(measured: Sequence[ScoredRun]) -> Table:
+    """F1, PR and size after search, after selection and after adjustment, over all questions."""
+    columns = (
+        Column("system"),
+        *(
+            Column(f"{stage} {measure}", LOW if measure == "tables" else HIGH)
+            for stage in ("search", "select", "adjust")
+            for measure in ("F1", "PR", "tables")
+        ),
+    )
+    rows: list[Row] = []
+    for one in measured:
+        if steps := every_step(one):
+            values: list[float] = []
+            for stage in ("search", "select", "adjust"):
+                means = retrieval([score(getattr(s, stage), s.question.gold) for s in steps])
+                values += [100 * means.f1, 100 * means.pr, means.avg_tables]
+            rows.append(Row(cells(one.label, *values), runs=(one.number,)))
+    return _table("stages", "Step-wise ablation", columns, rows, measured)
+
+
+def recovery(measured: Sequence[ScoredRun]) -> Table:
+    """Questions in which selection drops a gold table that search offered, and what comes back."""
+    rows = [
+        _recovery_row(one, [(s, set(s.question.gold)) for s in steps])
+        for one in measured
+        if (steps := steps_of(one))
+    ]
+    return _table("recovery", "Gold-table drop and recovery", _COLUMNS, rows, measured)
+
+
+def connectors(measured: Sequence[ScoredRun], quantile: float = 0.2) -> Table:
+    """The same for gold tables of low relevance, in questions whose search offered all of them."""
+    rows: list[Row] = []
+    bounds: list[str] = []
+    for one in measured:
+        if not (steps := steps_of(one)):
+            continue
+        bound = connector_bound(steps, quantile)
+        bounds.append(f"{one.label} {bound:.3f}")
+        rows.append(_recovery_row(one, [(s, connectors_of(s, bound)) for s in steps]))
+    note = (
+        f"A connector is a gold table whose relevance is not above the {quantile:g} quantile of "
+        f"those of all gold tables among the candidates: {', '.join(bounds)}; counted are "
+        "questions whose gold tables were all candidates. The paper's bound is a relevance of 0.5, "
+        "which is between the 0.20 and the 0.25 quantile on Bird."
+    )
+    return _table("connectors", "Connector-table drop and recovery", _COLUMNS, rows, measured, note)
+
+
+def connector_bound(steps: Sequence[Steps], quantile: float) -> float:
+    """The relevance that so many of the gold tables among the candidates do not exceed."""
+    found = [s.relevance[table] for s in steps for table in s.question.gold if table in s.relevance]
+    return float(np.quantile(found, quantile)) if found else 0.0
+
+
+def connectors_of(steps: Steps, bound: float) -> set[TableId]:
+    """The gold tables of low relevance, if search offered every gold table; otherwise none."""
+    gold = set(steps.question.gold)
+    if not gold <= set(steps.search):
+        return set()
+    return {table for table in gold if steps.relevance[table] <= bound}
+
+
+def _recovery_row(one: ScoredRun, wanted: Sequence[tuple[Steps, set[TableId]]]) -> Row:
+    applicable = [(steps, tables) for steps, tables in wanted if tables]
+    dropped = [(steps, lost) for steps, tables in applicable if (lost := steps.dropped(tables))]
+    some = sum(bool(lost & set(steps.adjust)) for steps, lost in dropped)
+    all_back = sum(lost <= set(steps.adjust) for steps, lost in dropped)
+    return Row(
+        cells(
+            one.label, percent(len(dropped), len(applicable)), len(dropped), len(applicable),
+            percent(some, len(dropped)), percent(all_back, len(dropped)),
+        ),
+        runs=(one.number,),
+    )  # fmt: skip
+
+
+def _table(
+    name: str,
+    title: str,
+    columns: tuple[Column, ...],
+    rows: Sequence[Row],
+    measured: Sequence[ScoredRun],
+    note: str = "",
+) -> Table:
+    if not rows:
+        return empty(name, title, _NEEDED)
+    taken = published_rows(name, measured[0].dataset, columns)
+    return Table(name, title, columns, (*rows, *taken), note=note)

@@ -1,0 +1,42 @@
+"""The catalog of a dataset with a purpose for each table, beside the one without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dovetail.catalog.reader import CatalogReader
+from dovetail.errors import PendingError, UsageError
+from dovetail.offline.progress import ProgressCallback
+from dovetail.retrieve.opening import needed_model
+from dovetail.settings import Settings
+from dovetail_bench.datasets import Dataset
+
+_VARIANT = "-purposes"
+
+
+def catalog_with_purposes(
+    dataset: Dataset,
+    settings: Settings,
+    *,
+    on_progress: ProgressCallback | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> CatalogReader:
+    """The pooled catalog with a purpose for each table that the model could tell one of."""
+    if not dataset.sources:
+        raise UsageError(
+            f"{dataset.name} is over a catalog of its own: dovetail index --llm gives its tables "
+            "purposes, and they are always read"
+        )
+    catalog = dataset.catalog(settings, on_progress, search=False, variant=_VARIANT)
+    model = needed_model(catalog, settings, "writing purposes")
+    written = dataset.update(
+        settings, on_progress, search=False, variant=_VARIANT, llm=model
+    ).purposes
+    if written and written.pending:
+        raise PendingError(
+            f"the purposes of {written.pending} tables wait for replies; have the requests of "
+            f"{settings.llm} answered, then run this again"
+        )
+    for skipped in written.failed if written else ():
+        note(f"no purpose for {skipped}")
+    return dataset.catalog(settings, on_progress, variant=_VARIANT)

@@ -1,0 +1,430 @@
+"""Every analysis on runs small enough to be worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dovetail.errors import DatasetError, NotFoundError, UsageError
+from dovetail_bench.reporting.cases import cases
+from dovetail_bench.reporting.comparison import paired_f1, reference, strata
+from dovetail_bench.reporting.costs import (
+    Price,
+    cost,
+    per_question,
+    prompt_lengths,
+    tertiles,
+    tokens,
+)
+from dovetail_bench.reporting.join_quality import joinability, read_join_results
+from dovetail_bench.reporting.model_calls import model_calls
+from dovetail_bench.reporting.scored_run import ScoredRun, find_files, read_scored_runs
+from dovetail_bench.reporting.selection import depth, errors, selection_performance
+from dovetail_bench.reporting.sql_accuracy import (
+    answer_errors,
+    execution_accuracy,
+    paired_execution,
+)
+from dovetail_bench.reporting.stages import ablation, connectors, recovery
+from dovetail_bench.reporting.sweeps import frontier, sweep
+from dovetail_bench.reporting.tabular import BEST, SECOND, Table
+from runs import Stages, add_answers, asked, candidates, record, write_run
+
+QUESTIONS = [
+    asked(1, "ab", "simple"), asked(2, "a", "simple"), asked(3, "abc", "hard"),
+    asked(4, "d", "hard"),
+]  # fmt: skip
+RANKED = {"q1": "abx", "q2": "xay", "q3": "abx", "q4": "xyz"}
+STAGED = {"q1": "a+b", "q2": "a+x", "q3": "a+b", "q4": "d"}
+TRACES = {
+    "q1": [candidates(a=0.9, b=0.2, x=0.5, y=0.1)],
+    "q2": [candidates(a=0.8, x=0.7)],
+    "q3": [candidates(a=0.9, b=0.6, c=0.3, x=0.2)],
+    "q4": [candidates(d=0.4, y=0.3)],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A ranking, and a set that was selected and adjusted at a price."""
+    ranked = [record(name, tables) for name, tables in RANKED.items()]
+    write_run(tmp_path, "dense", QUESTIONS, ranked, k=3, ranks=True)
+    staged = [
+        record(name, tables, tokens_in=100 * place, tokens_out=10, llm_calls=1, fallback=place == 4)
+        for place, (name, tables) in enumerate(STAGED.items(), start=1)
+    ]
+    write_run(tmp_path, "core-t", QUESTIONS, staged, traces=TRACES, llm="some/model")
+    return tmp_path
+
+
+def measured(folder: Path, *ks: int) -> list[ScoredRun]:
+    return read_scored_runs(find_files([folder])[0], ks)
+
+
+def values(table: Table, label: str) -> dict[str, Any]:
+    """The row that begins with a label, or has it second, by column."""
+    for row in table.rows:
+        if label in [cell.value for cell in row.cells[:2]]:
+            names = [column.name for column in table.columns]
+            return dict(zip(names, [cell.value for cell in row.cells], strict=True))
+    raise KeyError(label)
+
+
+def about(number: float) -> Any:
+    return pytest.approx(number, abs=1e-4)
+
+
+def test_selection_performance(folder: Path) -> None:
+    table = selection_performance(measured(folder))
+    row = values(table, "dense@3")
+    assert (row["questions"], row["tables"]) == (4, 3)
+    assert row["P"] == about(100 * (2 / 3 + 1 / 3 + 2 / 3) / 4)
+    assert row["R"] == about(100 * (1 + 1 + 2 / 3) / 4)
+    assert row["F1"] == about(100 * (0.8 + 0.5 + 2 / 3) / 4)
+    assert row["PR"] == 50
+    assert values(table, "core-t@4")["F1"] == about(100 * (1 + 2 / 3 + 0.8 + 1) / 4)
+    # Four questions cannot tell two systems apart.
+    assert [cell.mark for row in table.rows for cell in row.cells] == [""] * 16
+    assert table.ranks[0, 6] == BEST
+    assert table.ranks[1, 6] == SECOND
+
+
+def test_letters_name_what_a_row_is_significantly_better_than(tmp_path: Path) -> None:
+    questions = [asked(number, "a") for number in range(30)]
+    for name, found in (("exact", "a"), ("loose", "axyz"), ("twin", "a")):
+        write_run(tmp_path, name, questions, [record(q.id, found) for q in questions])
+    table = selection_performance(measured(tmp_path))
+    f1 = [column.name for column in table.columns].index("F1")
+    marks = {row.cells[1].value: row.cells[f1].mark for row in table.rows}
+    assert marks == {"exact@4": "b", "loose@4": "", "twin@4": "b"}
+    assert table.ranks[0, f1] == table.ranks[2, f1] == BEST
+    assert table.ranks[1, f1] == SECOND
+
+
+def test_a_ranking_is_cut(folder: Path) -> None:
+    table = depth(measured(folder, 1, 2))
+    assert [row.cells[0].value for row in table.rows] == ["dense@1", "dense@2", "dense@3"]
+    assert values(table, "dense@1")["PR"] == 0
+    assert values(table, "dense@1")["P"] == 50
+    assert values(table, "dense@2")["PR"] == 50
+    (plot,) = table.plots
+    assert plot.lines[0].points == ((1, 0), (2, 50), (3, 50))
+
+
+def test_published_rows_stand_beside_ours_with_their_models(tmp_path: Path) -> None:
+    write_run(tmp_path, "dense", QUESTIONS, [record("q1", "ab")], dataset="bird_dev", k=15)
+    table = selection_performance(measured(tmp_path))
+    (row,) = [
+        row for row in table.rows
+        if row.published.endswith("Llama-3.1-8B-Instruct") and row.cells[1].value == "CORE-T"
+    ]  # fmt: skip
+    assert [cell.value for cell in row.cells[2:]] == [None, 4.1, 50.0, None, 62.3, 90.0]
+    assert row.runs == ()
+    # Best is told among measured rows alone: 100 on one question, and there is only one row.
+    assert table.ranks == {}
+
+
+def test_paired_f1(folder: Path) -> None:
+    runs = measured(folder)
+    best = reference(runs)
+    row = values(paired_f1(runs, best), "core-t@4, dense@3")
+    assert row["ΔF1"] == about(100 * (0.2 + 1 / 6 + 2 / 15 + 1) / 4)
+    assert (row["won"], row["lost"], row["questions"]) == (4, 0, 4)
+    # Of 16 ways to choose the signs, two are as extreme.
+    assert row["p"] == pytest.approx(2 / 16, abs=0.02)
+    assert row["winner"] == "tie"
+    assert reference(runs, "dense").label == "dense@3"
+    with pytest.raises(NotFoundError, match=r"no run 'jar' of toy; there are: core-t@4, dense@3"):
+        reference(runs, "jar")
+
+
+def test_strata(folder: Path) -> None:
+    runs = measured(folder)
+    table = strata(runs, reference(runs))
+    assert [column.name for column in table.columns[1:]] == [
+        "simple (2)", "hard (2)", "1 gold (2)", "2 gold (1)", "3 gold (1)", "significant",
+    ]  # fmt: skip
+    row = values(table, "dense@3")
+    assert row["simple (2)"] == about(65)
+    assert row["1 gold (2)"] == about(25)
+    assert row["3 gold (1)"] == about(200 / 3)
+    assert row["significant"] == "0 of 5"
+
+
+def test_strata_are_corrected_for_their_number(tmp_path: Path) -> None:
+    """Of one stratum 6 of 6 go one way (p = 1/32), which is not enough where there are two."""
+    one = [asked(number, "a") for number in range(6)]
+    two = [*one, *(asked(number, "ab") for number in range(6, 12))]
+    for name, questions in (("alone", one), ("both", two)):
+        folder = tmp_path / name
+        good = [record(q.id, "a" if len(q.gold) == 1 else "ab") for q in questions]
+        poor = [record(q.id, "ax" if len(q.gold) == 1 else "ab") for q in questions]
+        write_run(folder, "good", questions, good)
+        write_run(folder, "poor", questions, poor)
+    marks = {}
+    for name in ("alone", "both"):
+        runs = measured(tmp_path / name)
+        row = strata(runs, reference(runs, "good")).rows[1]
+        marks[name] = [cell.mark for cell in row.cells[1:-1]]
+    assert marks == {"alone": ["*"], "both": ["", ""]}
+
+
+def test_ablation(folder: Path) -> None:
+    row = values(ablation(measured(folder)), "core-t@4")
+    assert row["search F1"] == about(100 * (3 * 2 / 3 + 6 / 7) / 4)
+    assert (row["search PR"], row["search tables"]) == (100, 3)
+    assert row["select F1"] == about(100 * (2 / 3 + 1 + 0.5 + 1) / 4)
+    assert (row["select PR"], row["select tables"]) == (50, 1)
+    assert row["adjust F1"] == about(100 * (1 + 2 / 3 + 0.8 + 1) / 4)
+    assert (row["adjust PR"], row["adjust tables"]) == (75, 1.75)
+
+
+def test_the_ablation_of_hybrid_covers_what_the_model_was_not_asked(tmp_path: Path) -> None:
+    """The model chose for q1; for the others graph did, from candidates of its own."""
+    scored = [{"table": f"db::{name}", "probability": 0.5} for name in "abcd"]
+    chosen = sure(0.9, candidates=scored)
+    traces: dict[str, Stages] = {"q1": TRACES["q1"], **dict.fromkeys(("q2", "q3", "q4"), chosen)}
+    records = [record(name, tables) for name, tables in STAGED.items()]
+    write_run(tmp_path, "hybrid", QUESTIONS, records, traces=traces)
+    row = values(ablation(measured(tmp_path)), "hybrid@4")
+    assert (row["search PR"], row["search tables"]) == (100, 4)
+    # After selection q1 lacks b; what graph chose stays as it is, adjusted or not.
+    assert row["select F1"] == about(100 * (2 / 3 + 2 / 3 + 0.8 + 1) / 4)
+    assert row["adjust F1"] == about(100 * (1 + 2 / 3 + 0.8 + 1) / 4)
+    assert row["adjust tables"] == 1.75
+
+
+def test_a_row_says_which_part_a_published_system_runs_without(tmp_path: Path) -> None:
+    records = [record(name, tables) for name, tables in RANKED.items()]
+    for name in ("jar", "rear", "rear:some/cross-encoder", "core-t:paper", "dense"):
+        write_run(tmp_path, name, QUESTIONS, records, embedder="minilm")
+    labels = [one.label for one in measured(tmp_path)]
+    assert labels == [
+        "core-t:paper@4, no purposes",
+        "dense@4",
+        "jar@4, no sub-questions",
+        "rear@4, no cross-encoder, no purposes",
+        "rear:some/cross-encoder@4, no purposes",
+    ]
+
+
+def test_gold_tables_dropped_and_recovered(folder: Path) -> None:
+    row = values(recovery(measured(folder)), "core-t@4")
+    assert list(row.values())[1:] == [50, 2, 4, 100, 50]
+
+
+def test_connectors_dropped_and_recovered(folder: Path) -> None:
+    """Half of the gold has a relevance of at most 0.6: b in q1, b and c in q3, d in q4."""
+    table = connectors(measured(folder), 0.5)
+    row = values(table, "core-t@4")
+    assert list(row.values())[1:] == [about(200 / 3), 2, 3, 100, 50]
+    assert "core-t@4 0.600" in table.note
+
+
+def sure(confidence: float, **more: object) -> list[dict[str, object]]:
+    """The trace of a question that graph chose for."""
+    return [{"stage": "search"}, {"stage": "select", "confidence": confidence, **more}]
+
+
+def test_asking_where_graph_is_unsure(tmp_path: Path) -> None:
+    """Confidence orders q2 and q4 (together), q3, q1; the model gains 0 and 1, -0.2, 0."""
+    free = {"q1": "a", "q2": "ax", "q3": "abc", "q4": "x"}
+    known = {"q1": 0.9, "q2": 0.2, "q3": 0.5, "q4": 0.2}
+    traces = {name: sure(value) for name, value in known.items()}
+    records = [record(name, tables) for name, tables in free.items()]
+    write_run(tmp_path, "graph", QUESTIONS, records, traces=traces)
+    paid = {"q1": "b", "q2": "ax", "q3": "ab", "q4": "d"}
+    records = [
+        record(name, tables, tokens_in=90, tokens_out=10, llm_calls=1)
+        for name, tables in paid.items()
+    ]
+    write_run(tmp_path, "core-t", QUESTIONS, records, traces=TRACES)
+    table = model_calls(measured(tmp_path))
+    rows = [[cell.value for cell in row.cells[1:]] for row in table.rows]
+    assert {row.cells[0].value for row in table.rows} == {"graph@4, core-t@4"}
+    none, half, most, every = [
+        (2 / 3 + 2 / 3 + 1 + 0) * 25, (2 / 3 + 2 / 3 + 1 + 1) * 25, (2 / 3 + 2 / 3 + 0.8 + 1) * 25,
+        (2 / 3 + 2 / 3 + 0.8 + 1) * 25,
+    ]  # fmt: skip
+    assert rows == [
+        ["a share", 0, 0.2, 1.75, about(none), 50, 0],
+        ["a share", 0, 0.2, 1.75, about(none), 50, 0],  # q2 and q4 cannot be told apart
+        ["a share", 50, 0.5, 1.75, about(half), 75, 50],
+        ["a share", 75, 0.9, 1.5, about(most), 50, 75],
+        ["a share", 100, None, 1.5, about(every), 50, 100],
+        ["for equal F1", 50, 0.5, 1.75, about(half), 75, 50],
+        ["for the best F1", 50, 0.5, 1.75, about(half), 75, 50],
+    ]
+    curve, random = table.plots[0].lines
+    assert len(curve.points) == 21
+    assert random.points == ((0, about(none)), (100, about(every)))
+
+
+def test_runs_of_hybrid_stand_beside_the_curve(tmp_path: Path) -> None:
+    records = [record("q1", "ab", llm_calls=1, tokens_in=80), record("q2", "a")]
+    write_run(tmp_path, "graph", QUESTIONS, [record("q1", "a"), record("q2", "a")],
+              traces={"q1": sure(0.1), "q2": sure(0.6)})  # fmt: skip
+    write_run(tmp_path, "core-t", QUESTIONS, records[:1])
+    note = {"stage": "hybrid", "confidence": 0.1, "unsure": 0.3, "asked": True}
+    traces: dict[str, Stages] = {
+        "q1": [note, *TRACES["q1"]],
+        "q2": [{**note, "asked": False}, *sure(0.6)],
+    }
+    write_run(tmp_path, "hybrid", QUESTIONS, records, traces=traces)
+    own = values(model_calls(measured(tmp_path)), "by its own")
+    assert list(own.values()) == [
+        "hybrid@4", "by its own", 50, 0.3, 1.5, 100, 100, 40,
+    ]  # fmt: skip
+
+
+def test_cases_are_found_by_rule(folder: Path) -> None:
+    runs = measured(folder)
+    table = cases(runs, reference(runs))
+    told = {row.cells[0].value: [cell.value for cell in row.cells[2:]] for row in table.rows}
+    assert told["success"][:4] == ["question 1", "db::a, db::b", "db::a", "db::a, db::b"]
+    assert told["soft failure"][0] == "question 3"
+    assert told["soft failure"][4:] == [about(50), about(80)]
+    assert told["failure"][0] == "question 2"
+    only = cases([runs[1]], runs[1])
+    assert [row.cells[0].value for row in only.rows] == ["soft failure", "failure"]
+    assert [row.cells[2].value for row in only.rows] == ["question 3", "question 4"]
+
+
+def test_tokens_lengths_and_tertiles(folder: Path) -> None:
+    runs = measured(folder)
+    row = values(tokens(runs), "core-t@4")
+    assert (row["calls"], row["in"], row["out"], row["fallbacks"]) == (1, 250, 10, 1)
+    assert row["total M"] == about(0.00104)
+    assert [row.cells[0].value for row in tokens(runs).rows] == ["core-t@4"]
+    assert list(values(prompt_lengths(runs), "core-t@4").values())[1:] == [100, 250, 400]
+    thirds = values(tertiles(runs), "core-t@4")
+    assert (thirds["short F1"], thirds["short PR"]) == (about(500 / 6), 100)
+    assert (thirds["medium F1"], thirds["medium PR"]) == (about(80), 0)
+    assert (thirds["long F1"], thirds["long PR"]) == (100, 100)
+
+
+def test_cost_by_a_price_list(folder: Path) -> None:
+    runs = measured(folder)
+    row = values(cost(runs, {"some/model": Price(2, 10)}), "core-t@4")
+    assert row["all"] == about((1000 * 2 + 40 * 10) / 1e6)
+    assert row["per 1,000 questions"] == about(0.6)
+    assert "some/model" in cost(runs, {"other": Price(1, 1)}).missing
+
+
+def test_what_a_question_costs_is_one_table(folder: Path) -> None:
+    table = per_question(measured(folder))
+    row = values(table, "core-t@4")
+    assert (row["questions"], row["calls"], row["tokens in"], row["tokens out"]) == (4, 1, 250, 10)
+    free = values(table, "dense@3")
+    assert (free["calls"], free["tokens in"]) == (0, 0)
+    assert [free[name] for name in ("mean ms", "median ms", "95% ms")] == [about(10)] * 3
+    assert table.timed
+
+
+def test_error_classes(folder: Path) -> None:
+    row = values(errors(measured(folder)), "core-t@4")
+    assert list(row.values())[1:] == [1, 25, 1, 25]
+
+
+def test_a_sweep_names_what_differs(tmp_path: Path) -> None:
+    for threshold, found in ((0.3, "abx"), (0.7, "ab")):
+        write_run(tmp_path, "core-t", QUESTIONS[:1], [record("q1", found)], threshold=threshold)
+    write_run(tmp_path, "core-t:compact", QUESTIONS[:1], [record("q1", "a")], threshold=0.7)
+    rows = sweep(measured(tmp_path)).rows
+    told = [(row.cells[1].value, row.cells[6].value) for row in rows]
+    assert told == [
+        ("threshold 0.3", about(80)),
+        ("threshold 0.7", 100),
+        ("compact, threshold 0.7", about(200 / 3)),
+    ]
+
+
+def test_frontier(folder: Path) -> None:
+    table = frontier(measured(folder, 1, 2))
+    told = {row.cells[0].value: row.cells[-1].value for row in table.rows}
+    assert told == {"core-t@4": "yes", "dense@2": "no", "dense@3": "no", "dense@1": "no"}
+    (line,) = [line for line in table.plots[0].lines if line.label == "dense"]
+    assert len(line.points) == 3
+
+
+def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    for embedder in ("minilm", "none"):
+        write_run(tmp_path, "dense", QUESTIONS[:1], [record("q1", "ab")], embedder=embedder)
+    labels = [one.label for one in measured(tmp_path)]
+    assert labels == ["dense@4, embedder minilm", "dense@4, no embedder, embedder none"]
+
+
+def test_execution_accuracy(folder: Path) -> None:
+    runs = measured(folder)
+    right = {"core-t": ("", "", "", "syntax"), "dense": ("", "wrong rows", "", "wrong rows")}
+    for one in runs:
+        add_answers(one.run.path, dict(zip(RANKED, right[one.retriever], strict=True)))
+    table = execution_accuracy(measured(folder))
+    row = values(table, "core-t@4")
+    assert (row["EX"], row["EX multi-table"]) == (75, 100)
+    # q1 and q2 are right and fully retrieved, q4 is fully retrieved and wrong.
+    assert row["EX perfect"] == 50
+    assert row["EX given perfect"] == about(200 / 3)
+    row = values(paired_execution(measured(folder)), "core-t@4, dense@3")
+    assert (row["ΔEX"], row["won"], row["lost"], row["p"]) == (25, 1, 0, 1)
+    add_answers(runs[1].run.path, {"q1": "", "q2": "gold", "q3": "", "q4": "wrong rows"})
+    assert values(execution_accuracy(measured(folder)), "dense@3")["questions"] == 3
+    assert values(execution_accuracy(measured(folder)), "dense@3")["EX"] == about(200 / 3)
+    add_answers(runs[1].run.path, dict(zip(RANKED, right["dense"], strict=True)))
+    wrong = answer_errors(measured(folder))
+    assert [column.name for column in wrong.columns] == ["system", "right", "syntax", "wrong rows"]
+    assert list(values(wrong, "dense@3").values())[1:] == [50, 0, 50]
+
+
+def test_joinability(tmp_path: Path) -> None:
+    pairs = {"pairs": 10, "gold": 2, "accuracy": 0.9, "column_pair": 0.5, "mean_error": 0.1}
+    pairs |= {"precision": 1.0, "recall": 0.5, "f1": 2 / 3, "auc": 0.75}
+    document = {"dataset": "spider_dev", "scoring": "paper", "all": pairs, "within": pairs}
+    (tmp_path / "joins.json").write_text(json.dumps(document))
+    (tmp_path / "other.json").write_text("[]")
+    join_results = read_join_results(find_files([tmp_path])[1], 7)
+    assert [one.number for one in join_results] == [7]
+    table = joinability(join_results, "spider_dev")
+    assert [row.cells[1].value for row in table.rows[:2]] == ["all pairs", "inside databases"]
+    assert values(table, "paper")["column pair"] == 50
+    published = values(table, "CORE-T")
+    assert (published["accuracy"], published["error"]) == (89.1, 0.104)
+
+
+@pytest.mark.parametrize(
+    ("analysis", "needed"),
+    [
+        (ablation, "traces list the candidates"),
+        (recovery, "traces list the candidates"),
+        (connectors, "traces list the candidates"),
+        (tokens, "asks a language model"),
+        (prompt_lengths, "asks a language model"),
+        (tertiles, "asks a language model"),
+        (sweep, "differ in a setting"),
+        (execution_accuracy, "runs with SQL"),
+        (paired_execution, "At least two"),
+    ],
+)
+def test_what_cannot_be_told_says_what_it_needs(tmp_path: Path, analysis: Any, needed: str) -> None:
+    write_run(tmp_path, "dense", QUESTIONS[:1], [record("q1", "ab")])
+    table = analysis(measured(tmp_path))
+    assert table.rows == ()
+    assert needed in table.missing
+
+
+def test_bad_input_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no run is there"):
+        find_files([tmp_path])
+    with pytest.raises(NotFoundError, match="nowhere"):
+        find_files([tmp_path / "nowhere"])
+    file = write_run(tmp_path, "dense", QUESTIONS, [record("q1", "ab")])
+    (beside,) = tmp_path.glob("*.questions.jsonl")
+    beside.write_text('{"id": "q1"}\n')
+    with pytest.raises(DatasetError, match=r"questions\.jsonl does not read"):
+        read_scored_runs([file])
+    beside.unlink()
+    with pytest.raises(NotFoundError, match="asks nothing twice"):
+        read_scored_runs([file])

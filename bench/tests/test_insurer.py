@@ -1,0 +1,29 @@
+"""Joins of a pile whose keys look different in every system: what is asked of any such pile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dovetail.joins.cache import work_out
+from dovetail.offline.pipeline import update
+from dovetail_bench.programs.insurer import measure
+from dovetail_bench.programs.insurer_pile import make_pile, write_pile
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_joins_are_found_where_keys_look_different(tmp_path: Path, seed: int) -> None:
+    sources = write_pile(make_pile(seed), tmp_path)
+    catalog = update(sources, into=tmp_path / "catalog", joins=False, search=False).catalog
+    edges = work_out(catalog)
+    found = measure(edges)
+    assert found.precision >= 0.85
+    assert found.recall >= 0.95
+    through = {edge.transform for edge in edges if edge.score > 0.5}
+    assert through == {"", "case", "punctuation", "zeros"}
+    assert {wrong.partition(" = ")[2] for wrong in found.wrong} <= {
+        "haulage/calendar.day",
+        "policies/partner.born",
+        "policies/premium.due_on",
+    }

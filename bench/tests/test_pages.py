@@ -1,0 +1,68 @@
+"""The pages of results: headline figures are those of the complete tables, chapters stay apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dovetail_bench.programs.pages import (
+    HEADLINES,
+    PAGES,
+    TABLES,
+    read_chapters,
+    with_headlines,
+    write_chapters,
+)
+
+SMALL = """Measured somewhere.
+
+### Rankings at several k
+
+| system | F1 | PR | run |
+| --- | ---: | ---: | --- |
+| dense@5 | **10.0** | <ins>20.0</ins> | 1 |
+| search@5<sup>x</sup> | 30.0<sup>a</sup> | 40.0 | 2 |
+| dense@5 | 50.0 | 60.0 | published: a model |
+"""
+
+
+def test_the_headline_page_has_the_figures_of_the_complete_tables() -> None:
+    text = HEADLINES.read_text("utf-8")
+    assert text == with_headlines(text, PAGES), "run: dovetail bench run pages"
+    assert len(text.splitlines()) <= 150
+
+
+def test_what_the_headline_tables_lack_is_named_on_a_page_as_not_measured() -> None:
+    chapters = read_chapters(PAGES)
+    pages = [page.read_text("utf-8") for page in PAGES.glob("*.md")]
+    for table in TABLES:
+        lines = table.markdown(chapters).splitlines()[2:]
+        assert len(lines) == len(table.lines)
+        for line, written in zip(table.lines, lines, strict=True):
+            if "\N{EN DASH}" in written and "published" not in written:
+                assert any(f"\n- {line.system}, SQL: " in page for page in pages), written
+
+
+def test_chapters_are_written_and_read_again(tmp_path: Path) -> None:
+    write_chapters(tmp_path, {"tiny with a-model": SMALL, "tiny": "one"})
+    write_chapters(tmp_path, {"tiny": SMALL, "other, made worse": SMALL})
+    assert sorted(page.name for page in tmp_path.iterdir()) == ["other.md", "tiny.md"]
+    found = read_chapters(tmp_path)
+    assert list(found) == ["other, made worse", "tiny", "tiny with a-model"]
+    first, second, _ = found["tiny"]["Rankings at several k"]
+    assert first == {"system": "dense@5", "F1": "10.0", "PR": "20.0", "run": "1"}
+    assert second["system"] == "search@5<sup>x</sup>"
+
+
+def test_a_cell_has_the_figure_and_the_mark_of_its_row(tmp_path: Path) -> None:
+    write_chapters(tmp_path, {"spider_dev": SMALL})
+    lines = TABLES[0].markdown(read_chapters(tmp_path)).splitlines()
+    none = " | ".join("\N{EN DASH}" * 4)
+    assert lines[2] == f"| `dense`, top 5 | 20.0 | {none} |"
+    assert lines[3] == f"| `search`, top 5 | 40.0x | {none} |"
+
+
+def test_a_page_without_a_place_for_a_table_is_refused() -> None:
+    with pytest.raises(ValueError, match="no place for <!-- search-recall -->"):
+        with_headlines("# Results\n", PAGES)

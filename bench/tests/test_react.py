@@ -1,0 +1,189 @@
+"""ReAct over HTTP: good conversations, and every way a model found to spoil one."""
+
+from __future__ import annotations
+
+import urllib.error
+from copy import copy
+
+import pytest
+from tests.support.scripted import Said, Script, playing
+
+from dovetail.domain import TableSet
+from dovetail.ports import Json
+from dovetail.search.searcher import Searcher
+from dovetail_bench.baselines.react import ReactRetriever
+
+QUESTION = "Which suppliers delivered to customers in Oslo?"
+FINAL = 'Thought: done.\nFinal Answer: {"tables": [1, 2]}'
+
+
+def search(words: str) -> str:
+    return f"Thought: something is missing.\nAction: table_search\nAction Input: {words}"
+
+
+def converse(shop: Searcher, script: Script | list[Said]) -> tuple[TableSet, list[Json]]:
+    with playing(script) as endpoint:
+        found = ReactRetriever(shop, endpoint.llm, k=4, new=2).retrieve(QUESTION)
+    return found, endpoint.asked
+
+
+def fell_back(shop: Searcher, found: TableSet) -> bool:
+    ranking = tuple(candidate.id for candidate in shop.dense(QUESTION, 4))
+    return found.ids == ranking and found.trace[0]["fallback"] == 1
+
+
+def test_searches_sees_only_new_tables_and_answers_with_numbers(shop: Searcher) -> None:
+    found, asked = converse(
+        shop, [search('"supplier company"'), search("customer city"), FINAL.replace("2", "3, 3")]
+    )
+    first = [candidate.id for candidate in shop.dense("supplier company", 2)]
+    second = [c.id for c in shop.dense("customer city", 4) if c.id not in first]
+    assert found.ids == (first[0], second[0])
+    assert [chosen.reason for chosen in found.tables] == [
+        "named by the model, seen as [1]",
+        "named by the model, seen as [3]",
+    ]
+    observation = asked[1]["messages"][-1]
+    assert observation["role"] == "user"
+    lines = observation["content"].splitlines()
+    assert lines[0] == "Observation:"
+    assert lines[1].startswith("[1] suppliers(supplier_no = 90")
+    assert lines[2].startswith("[2] ")
+    assert asked[2]["messages"][-1]["content"].splitlines()[1].startswith("[3] ")
+
+
+def test_costs_of_all_rounds_are_summed(shop: Searcher) -> None:
+    found, asked = converse(shop, [search("supplier"), FINAL])
+    (stage,) = found.trace
+    words = [sum(len(m["content"].split()) for m in body["messages"]) for body in asked]
+    assert stage["llm_calls"] == 2
+    assert stage["tokens_in"] == sum(words)
+    assert stage["tokens_out"] == 14
+    assert (stage["fallback"], stage["slips"], stage["searches"]) == (0, 0, ["supplier"])
+
+
+def test_the_question_and_the_limits_are_told(shop: Searcher) -> None:
+    _, asked = converse(shop, [search("supplier"), FINAL])
+    system, user = asked[0]["messages"]
+    assert "at most 3 times" in system["content"]
+    assert "up\nto 2 tables" in system["content"]
+    assert user["content"] == f"Question: {QUESTION}"
+    assert "{{" not in system["content"]
+
+
+def test_a_repeated_search_is_pointed_out_and_brings_nothing(shop: Searcher) -> None:
+    found, asked = converse(shop, [search("supplier"), search('"SUPPLIER"'), FINAL])
+    assert "searched for these words already" in asked[2]["messages"][-1]["content"]
+    assert found.trace[0]["searches"] == ["supplier"]
+    assert (found.trace[0]["slips"], found.trace[0]["fallback"]) == (1, 0)
+    assert len(found.tables) == 2
+
+
+def test_a_model_that_only_repeats_itself_is_given_up(shop: Searcher) -> None:
+    found, asked = converse(shop, lambda _: search("supplier"))
+    assert fell_back(shop, found)
+    assert len(asked) == 4  # one search, and three slips of which two are tolerated
+
+
+def test_never_ending_thoughts_are_given_up(shop: Searcher) -> None:
+    found, asked = converse(shop, lambda _: "Thought: let me think about that. " * 60)
+    assert fell_back(shop, found)
+    assert len(asked) == 3
+    assert all(body["max_tokens"] == 512 for body in asked)
+    assert "no step" in asked[1]["messages"][-1]["content"]
+
+
+def test_no_search_beyond_the_third(shop: Searcher) -> None:
+    turns = iter(range(100))
+    found, asked = converse(shop, lambda _: search(f"words {next(turns)}"))
+    assert fell_back(shop, found)
+    assert found.trace[0]["searches"] == ["words 0", "words 1", "words 2"]
+    assert asked[3]["messages"][-1]["content"].endswith("Give the Final Answer now.")
+    assert len(asked) == 6
+
+
+def test_a_corpus_that_was_seen_whole_brings_nothing_new(shop: Searcher) -> None:
+    with playing([search("a"), search("b"), FINAL]) as endpoint:
+        found = ReactRetriever(shop, endpoint.llm, k=4, new=7).retrieve(QUESTION)
+    assert "nothing new" in endpoint.asked[2]["messages"][-1]["content"]
+    assert len(found.tables) == 2
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "",
+        "Action: table_search",
+        "Action: table_search\nAction Input:",
+        "Action: web_search\nAction Input: supplier",
+        "Action Input: supplier",
+        "Final Answer",
+        "Observation:\n[1] invented(a; b)\nFinal Answer: " + '{"tables": [1]}',
+    ],
+)
+def test_a_malformed_step_may_be_mended(shop: Searcher, step: str) -> None:
+    found, asked = converse(shop, [step, search("supplier"), FINAL])
+    assert "no step" in asked[1]["messages"][-1]["content"]
+    assert (found.trace[0]["slips"], found.trace[0]["fallback"]) == (1, 0)
+    assert len(found.tables) == 2
+
+
+@pytest.mark.parametrize(
+    "final",
+    [
+        "Final Answer: the suppliers table",
+        'Final Answer: {"tables": []}',
+        'Final Answer: {"tables": [0, -1, 99]}',
+        'Final Answer: {"relevant": [1]}',
+        'Final Answer: {"tables": "1, 2"}',
+    ],
+)
+def test_an_answer_that_cannot_be_used_falls_back(shop: Searcher, final: str) -> None:
+    found, _ = converse(shop, [search("supplier"), final])
+    assert fell_back(shop, found)
+
+
+@pytest.mark.parametrize(
+    "final",
+    [
+        '**Final Answer:** ```json\n{"tables": [1, "2"]}\n```',
+        'thought: x\nfinal answer: Here it is: {"tables": [1, 2, 77]} Good luck!',
+        '<think>Final Answer: {"tables": []}</think>\nFinal Answer: {"tables": [1, 2]}',
+        'Final Answer: {"tables": [1, 2]}\nObservation: none',
+    ],
+)
+def test_an_answer_in_other_clothes_is_recognised(shop: Searcher, final: str) -> None:
+    found, _ = converse(shop, [search("supplier"), final])
+    assert len(found.tables) == 2
+    assert found.trace[0]["fallback"] == 0
+
+
+def test_what_a_model_makes_up_after_its_step_is_not_read(shop: Searcher) -> None:
+    made_up = f'{search("supplier")}\nObservation:\n[1] x(y)\nFinal Answer: {{"tables": [2]}}'
+    found, asked = converse(shop, [made_up, FINAL])
+    assert asked[1]["messages"][2]["content"] == search("supplier")
+    assert len(found.tables) == 2
+
+
+def test_the_same_replies_make_the_same_conversation(shop: Searcher) -> None:
+    script: list[Said] = [search("supplier"), search("city"), FINAL]
+    first, second = converse(shop, script), converse(shop, script)
+    assert first == second
+
+
+def test_an_endpoint_that_fails_is_no_fallback(shop: Searcher) -> None:
+    with pytest.raises(urllib.error.HTTPError):
+        converse(shop, [search("supplier")])
+
+
+def test_an_observation_shows_the_purpose(shop: Searcher) -> None:
+    told = copy(shop)
+    supplier = next(table for table in shop.catalog.ids if table.name == "suppliers")
+    told.purposes = {supplier: "Firms that deliver goods."}
+    _, asked = converse(told, [search("supplier company"), FINAL])
+    (line,) = (
+        line
+        for line in asked[1]["messages"][-1]["content"].splitlines()
+        if line.startswith("[1] suppliers(")
+    )
+    assert line.endswith(") -- Firms that deliver goods.")
