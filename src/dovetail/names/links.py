@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from dovetail.domain import Table
 from dovetail.names.lookup import NameIndex
-from dovetail.names.references import refers
+from dovetail.names.references import initials, refers
 from dovetail.names.table_name import entity
 from dovetail.names.words import Words, core, identifies, words
 
@@ -131,7 +131,13 @@ def _referred(names: Iterable[Words], tables: Sequence[Table]) -> dict[Words, di
         about[entity(table.name)].append(at)
     entities = sorted(about)
     index = NameIndex([(each, ()) for each in entities])
-    pairs = [(name, entities[at]) for name in sorted(names) for at in index.alike(name)]
+    pairs = [
+        (name, entities[at])
+        for name in sorted(names)
+        for at in index.alike(name)
+        # Words that end alike are not enough without values: a call is no recall.
+        if set(initials(name)) & set(initials(entities[at]))
+    ]
     referred: dict[Words, dict[int, float]] = defaultdict(dict)
     left, right = [name for name, _ in pairs], [each for _, each in pairs]
     for name, each, strength in zip(left, right, refers(left, right).tolist(), strict=True):
