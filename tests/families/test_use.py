@@ -11,7 +11,7 @@ import pytest
 import dovetail
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
-from dovetail.families.components import Components
+from dovetail.families.assemble import KeptApart
 from dovetail.families.tables import FamilyTable, family_tables
 from dovetail.families.use import Use, use_of
 from dovetail.joins.graph import JoinGraph
@@ -219,12 +219,12 @@ def test_a_column_refers_to_the_likeliest_table_of_its_home(tmp_path: Path) -> N
 
 def test_components_keep_tables_apart_that_never_meet() -> None:
     a, b, c, d = (TableId("erp", name) for name in "abcd")
-    components = Components(apart=[(a, b)])
+    components = KeptApart([(a, b)])
     assert components.unite(a, c)
     assert components.unite(b, d)
     assert not components.unite(c, d)
     assert not components.unite(d, a)
-    assert [[one.name for one in group] for group in components.groups([d, c, b, a])] == [
+    assert [[one.name for one in group] for group in components.groups()] == [
         ["a", "c"],
         ["b", "d"],
     ]

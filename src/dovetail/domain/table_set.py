@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dovetail.components import Components
 from dovetail.domain.joins import JoinEdge
 from dovetail.domain.tables import TableId
 
@@ -139,20 +140,12 @@ class TableSet:
 
         Slices of one logical table belong together: they are combined, not joined.
         """
-        component = {table: place for place, table in enumerate(self.ids)}
         first: dict[str, TableId] = {}
         slices = (
             (first.setdefault(one.part_of, one.id), one.id) for one in self.tables if one.part_of
         )
-        for left, right in (*slices, *((edge.left, edge.right) for edge in self.joins)):
-            low, high = sorted((component[left], component[right]))
-            component = {
-                table: low if place == high else place for table, place in component.items()
-            }
-        found: dict[int, list[TableId]] = {}
-        for table, place in component.items():
-            found.setdefault(place, []).append(table)
-        return tuple(tuple(tables) for tables in found.values())
+        joined = ((edge.left, edge.right) for edge in self.joins)
+        return tuple(map(tuple, Components(self.ids, (*slices, *joined)).groups()))
 
     @property
     def connected(self) -> bool:

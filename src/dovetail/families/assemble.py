@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from dovetail.components import Components
 from dovetail.domain import TableId
-from dovetail.families.components import Components
 from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.families.links import Link
 from dovetail.families.periods import Period, short_years
@@ -39,7 +39,7 @@ def assemble(links: Iterable[Link], use: Use) -> Families:
     joined = [link for link in links if link.role is not Role.TWIN]
     apart = [link for link in links if link.role is Role.TWIN and link.equal]
     placed: dict[TableId, _Placed] = {}
-    components = Components((link.table.id, link.of.id) for link in apart)
+    components = KeptApart((link.table.id, link.of.id) for link in apart)
     for link in joined:
         if not components.unite(link.table.id, link.of.id):
             continue
@@ -48,9 +48,40 @@ def assemble(links: Iterable[Link], use: Use) -> Families:
         placed.setdefault(link.of.id, _Placed(link.of, Role.TABLE, "", ""))
         if placed[link.table.id].role is Role.TABLE:
             placed[link.table.id] = new
-    groups = [[placed[table] for table in group] for group in components.groups(placed)]
-    families = [_family(group, use) for group in groups if len(group) > 1]
+    groups = (group for group in components.groups() if len(group) > 1)
+    families = [_family([placed[table] for table in group], use) for group in groups]
     return Families(sorted(_with_twins(families, links), key=lambda family: family.canonical))
+
+
+class KeptApart:
+    """Connected components of tables; two that are kept apart are never in one component."""
+
+    def __init__(self, pairs: Iterable[tuple[TableId, TableId]]) -> None:
+        self._components: Components[TableId] = Components()
+        # Of each component, by its root: which of its tables are kept from others, and from which.
+        self._kept: dict[TableId, set[TableId]] = {}
+        self._from: dict[TableId, set[TableId]] = {}
+        for one, other in pairs:
+            for table, away in ((one, other), (other, one)):
+                self._kept.setdefault(table, set()).add(table)
+                self._from.setdefault(table, set()).add(away)
+
+    def unite(self, one: TableId, other: TableId) -> bool:
+        """Connect two tables; False where tables that are kept apart would meet."""
+        left, right = self._components.root(one), self._components.root(other)
+        if left == right:
+            return True
+        if self._kept.get(left, set()) & self._from.get(right, set()):
+            return False
+        self._components.unite(left, right)
+        for kept in (self._kept, self._from):
+            if right in kept:
+                kept.setdefault(left, set()).update(kept.pop(right))
+        return True
+
+    def groups(self) -> list[list[TableId]]:
+        """The components, each in the order of ids."""
+        return sorted(map(sorted, self._components.groups()))
 
 
 def _family(group: Sequence[_Placed], use: Use) -> Family:

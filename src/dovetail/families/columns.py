@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from dovetail.components import Components
 from dovetail.families.tables import FamilyTable, alike
 
 # The share of its columns that a set may lack in one it is like: 1 - 0.7 (see `alike`).
@@ -25,25 +26,16 @@ def by_columns(tables: Iterable[FamilyTable]) -> list[list[FamilyTable]]:
         return list(members.values())
     often = Counter(name for names in members for name in names)
     ordered = sorted(members, key=lambda names: (-len(names), sorted(names)))
-    first = list(range(len(ordered)))  # of each set one of its group that comes before, or itself
-
-    def root(place: int) -> int:
-        while first[place] != place:
-            first[place] = place = first[first[place]]
-        return place
-
+    components = Components(range(len(ordered)))
     holding: dict[str, list[int]] = {}
     for place, names in enumerate(ordered):
         rarest = sorted(names, key=lambda name: (often[name], name))
         probe = rarest[: int(_LACKING * len(names)) + 1]
         near = sorted({at for name in probe for at in holding.get(name, ())})
         for at in near:
-            low, high = sorted((root(at), root(place)))
-            if low != high and alike(names, ordered[at]):
-                first[high] = low
+            if components.root(at) != components.root(place) and alike(names, ordered[at]):
+                components.unite(at, place)
         for name in names:
             holding.setdefault(name, []).append(place)
-    found: dict[int, list[FamilyTable]] = {}
-    for place, names in enumerate(ordered):
-        found.setdefault(root(place), []).extend(members[names])
-    return [sorted(each, key=lambda table: table.id) for each in found.values()]
+    groups = ([t for at in group for t in members[ordered[at]]] for group in components.groups())
+    return [sorted(group, key=lambda table: table.id) for group in groups]

@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dovetail.components import Components
 from dovetail.domain import JoinEdge, TableId
-from dovetail.families.components import Components, Ids
 from dovetail.families.tables import FamilyTable
 from dovetail.joins.graph import JOINABLE, JoinGraph
 from dovetail.joins.stored import StoredEdges
 
 Home = tuple[object, ...]
+Ids = tuple[TableId, TableId]
 # Connected tables are a copy as a whole if more than so many have an equal for each that has none.
 _EQUAL_PER_OWN = 3
 
@@ -105,12 +106,8 @@ def use_of(
 
 def _connected(pairs: Iterable[Ids]) -> list[list[TableId]]:
     """The tables of some pairs, by connected component."""
-    components = Components()
-    met: set[TableId] = set()
-    for one, other in pairs:
-        components.unite(one, other)
-        met.update((one, other))
-    return components.groups(met)
+    listed = list(pairs)
+    return Components(sorted({table for pair in listed for table in pair}), listed).groups()
 
 
 def _home_joins(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from dovetail.catalog.lookup import find_table
 from dovetail.catalog.reader import CatalogReader
+from dovetail.components import Components
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.known_edges import known_edges
@@ -85,20 +86,9 @@ class JoinGraph:
 
     def components(self, *, least: float = JOINABLE) -> list[list[TableId]]:
         """The connected components, the largest first; a table without joins is one by itself."""
-        seen: set[TableId] = set()
-        found = []
-        for table in self._at:
-            if table in seen:
-                continue
-            component, todo = {table}, [table]
-            while todo:
-                for other in self.neighbours(todo.pop(), least=least):
-                    if other not in component:
-                        component.add(other)
-                        todo.append(other)
-            seen |= component
-            found.append(sorted(component))
-        return sorted(found, key=lambda component: (-len(component), component))
+        edges = ((e.left, e.right) for table in self._at for e in self.joins(table, least=least))
+        groups = map(sorted, Components(self._at, edges).groups())
+        return sorted(groups, key=lambda component: (-len(component), component))
 
     def junction_tables(self) -> dict[TableId, list[JoinEdge]]:
         """Many-to-many tables, whose key is two or three foreign keys, with those foreign keys."""

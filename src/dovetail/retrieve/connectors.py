@@ -9,7 +9,9 @@ their connected components, that candidate is what is missing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
+from dovetail.components import Components
 from dovetail.domain import Candidate, TableId
 from dovetail.retrieve.adjust import Addition, Compatibility
 from dovetail.retrieve.parse_reply import Selection
@@ -41,17 +43,8 @@ def components(
     tables: Sequence[TableId], compatibility: Compatibility, threshold: float
 ) -> list[list[TableId]]:
     """Return the connected components of tables under the joins stronger than a threshold."""
-    found: list[list[TableId]] = []
-    for table in tables:
-        joined = [
-            component
-            for component in found
-            if any(compatibility(table, other) > threshold for other in component)
-        ]
-        merged = [other for component in joined for other in component]
-        found = [component for component in found if component not in joined]
-        found.append([*merged, table])
-    return found
+    edges = (pair for pair in combinations(tables, 2) if compatibility(*pair) > threshold)
+    return Components(tables, edges).groups()
 
 
 def connectors(

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dovetail.components import Components
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.graph import JOINABLE
 from dovetail.notes.file import JOINS, TERMS
@@ -42,23 +43,17 @@ def proposals(searcher: Searcher) -> list[Proposal]:
 
 def _pins(searcher: Searcher, answered: Answered) -> Iterator[Proposal]:
     """The weaker joins that would connect the right tables, the likeliest first."""
-    component = {table: place for place, table in enumerate(answered.tables)}
-
-    def unite(one: TableId, two: TableId) -> bool:
-        low, high = sorted((component[one], component[two]))
-        component.update({t: low for t, place in component.items() if place == high})
-        return low != high
-
+    components = Components(answered.tables)
     weak: list[JoinEdge] = []
     for place, one in enumerate(answered.tables):
         for two in answered.tables[place + 1 :]:
             for edge in searcher.joins.between(one, two)[:1]:
                 if edge.score > JOINABLE:
-                    unite(one, two)
+                    components.unite(one, two)
                 else:
                     weak.append(edge)
     for edge in sorted(weak, key=lambda edge: (-edge.score, edge.left, edge.right)):
-        if unite(edge.left, edge.right):
+        if components.unite(edge.left, edge.right):
             pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
             why = f"it would connect the tables of {answered.question!r}"
             yield Proposal(JOINS, pairs, "pin", why)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Floats
+from dovetail.components import Components
 
 Edges = Sequence[tuple[int, int, float]]
 
@@ -50,7 +51,8 @@ def groups_of(sources: Sequence[str], edges: Edges) -> Groups:
     for a, b, score in edges:
         near[a].append((b, score))
         near[b].append((a, score))
-    whole = _components(near)
+    components = Components(range(len(sources)), ((a, b) for a, b, _ in edges))
+    whole = [components.root(at) for at in range(len(sources))]
     label = list(range(len(sources)))
     for _ in range(_ROUNDS):
         if not _propagate(label, near):
@@ -70,19 +72,6 @@ def groups_of(sources: Sequence[str], edges: Edges) -> Groups:
         for at in members:
             of[at] = number
     return Groups(of, [members for _, members in ordered], [key[0] for key, _ in ordered])
-
-
-def _components(near: Sequence[Sequence[tuple[int, float]]]) -> list[int]:
-    """The connected component of each table, by the first table in it."""
-    first = [-1] * len(near)
-    for start in range(len(near)):
-        todo = [start] if first[start] < 0 else []
-        while todo:
-            at = todo.pop()
-            if first[at] < 0:
-                first[at] = start
-                todo.extend(other for other, _ in near[at] if first[other] < 0)
-    return first
 
 
 def _propagate(label: list[int], near: Sequence[Sequence[tuple[int, float]]]) -> bool:

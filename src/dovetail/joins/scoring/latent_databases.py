@@ -7,34 +7,28 @@ from collections.abc import Sequence
 import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Ints
+from dovetail.components import Components
 
 
 class LatentDatabases:
-    """Disjoint sets of tables joined by sure edges, none with two tables of one name (union-find).
+    """Disjoint sets of tables joined by sure edges, none with two tables of one name.
 
     No database holds two tables of one name, so an edge that would force that is wrong.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._parent = list(range(len(names)))
+        self._sets = Components(range(len(names)))
         self._names = [{name} for name in names]
         self._code = Encoded.of(names).codes
 
-    def find(self, table: int) -> int:
-        """The set a table is in, by one of its tables."""
-        while self._parent[table] != table:
-            self._parent[table] = self._parent[self._parent[table]]
-            table = self._parent[table]
-        return table
-
     def clash(self, one: int, other: int) -> bool:
         """Whether joining two tables would put two tables of one name into one set."""
-        one, other = self.find(one), self.find(other)
+        one, other = self._sets.root(one), self._sets.root(other)
         return one != other and not self._names[one].isdisjoint(self._names[other])
 
     def clashes(self, one: Ints, other: Ints) -> Flags:
         """The same for many pairs of tables."""
-        sets = np.array([self.find(table) for table in range(len(self._parent))], dtype=np.int64)
+        sets = np.array([self._sets.root(t) for t in range(len(self._code))], dtype=np.int64)
         one, other = sets[one], sets[other]
         found: Flags = (one != other) & (self._code[one] == self._code[other])
         # Two tables by themselves clash by their one name; only larger sets need a closer look.
@@ -49,11 +43,11 @@ class LatentDatabases:
         """Join two tables' sets, unless they are one or would clash; says whether it did."""
         if self.clash(one, other):
             return False
-        one, other = self.find(one), self.find(other)
+        one, other = self._sets.root(one), self._sets.root(other)
         if one == other:
             return False
         if len(self._names[one]) < len(self._names[other]):
             one, other = other, one
-        self._parent[other] = one
+        self._sets.unite(one, other)
         self._names[one] |= self._names[other]
         return True

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
+from dovetail.components import Components
 from dovetail.domain import JoinEdge, TableId
 
 # Above this score a join or a name link connects two tables. Name links count where a table has too
@@ -76,21 +78,8 @@ class LinkGraph:
         for one, other, score in pairs:
             if score > _LEAST and one != other:
                 self.joined[one][other] = self.joined[other][one] = score
-        # The connected component of each table, named after the first table found in it.
-        self._component: dict[TableId, TableId] = {}
-        for table in self.joined:
-            if table not in self._component:
-                self._label(table)
-
-    def _label(self, first: TableId) -> None:
-        """Label every table that some path reaches from the first."""
-        self._component[first] = first
-        todo = [first]
-        while todo:
-            for other in self.joined[todo.pop()]:
-                if other not in self._component:
-                    self._component[other] = first
-                    todo.append(other)
+        edges = ((one, other) for one, near in self.joined.items() for other in near)
+        self._components = Components(self.joined, edges)
 
     def connect(
         self,
@@ -110,7 +99,7 @@ class LinkGraph:
         """
         parts_of: dict[TableId, list[list[TableId]]] = {}
         for part in self.components(chosen):
-            parts_of.setdefault(self._component[part[0]], []).append(part)
+            parts_of.setdefault(self._components.root(part[0]), []).append(part)
         connectors: list[Connector] = []
         left_out: set[TableId] = set()
         for first, *others in parts_of.values():
@@ -144,17 +133,13 @@ class LinkGraph:
 
         Edges that score above `least` connect them.
         """
-        left = list(chosen)
-        found = []
-        while left:
-            component = [left.pop(0)]
-            for table in component:
-                around = self.joined[table]
-                near = [other for other in left if around.get(other, 0.0) > least]
-                component += near
-                left = [other for other in left if other not in near]
-            found.append(component)
-        return found
+        tables = list(chosen)
+        edges = (
+            (one, other)
+            for one, other in combinations(tables, 2)
+            if self.joined[one].get(other, 0.0) > least
+        )
+        return Components(tables, edges).groups()
 
     def _path(
         self, part: Sequence[TableId], reached: Sequence[TableId], probabilities: Probabilities
