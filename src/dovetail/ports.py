@@ -261,14 +261,6 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class QuantizableEmbedder(Protocol):
-    """An embedder that has quantized weights too, at less cost: for catalogs of many columns."""
-
-    def quantized(self) -> Embedder:
-        """An embedder whose vectors are nearly the same; questions are still embedded by this."""
-
-
-@runtime_checkable
 class PartsEmbedder(Protocol):
     """An embedder that embeds several parts of many texts at once."""
 

@@ -28,7 +28,7 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
 }  # fmt: skip
 # Settings that are one of a few words.
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "embedded_text": ("schema", "markdown"), "purpose_style": ("line", "paragraph"),
+    "purpose_style": ("line", "paragraph"),
 }  # fmt: skip
 
 
@@ -65,7 +65,6 @@ class Settings:
     ray_address: str | None = None
     workers: int | None = None
     embedder: str = "minilm"
-    embedded_text: str = "schema"
     selector: str = "auto"
     breadth: float = 0.65
     ask_below: float = 0.95

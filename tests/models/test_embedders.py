@@ -64,18 +64,6 @@ def test_minilm_keeps_the_contract_to_the_bit(minilm: MiniLM) -> None:
     check_embedder(minilm, tolerance=0.0)
 
 
-def test_int8_keeps_the_contract_to_the_bit_and_comes_near_single_precision(
-    minilm: MiniLM,
-) -> None:
-    int8 = minilm.quantized()
-    assert int8 is minilm.quantized()
-    assert int8.model_id == f"{minilm.model_id}-int8"
-    check_embedder(int8, tolerance=0.0)
-    cosines = np.sum(int8.embed_documents(TEXTS) * minilm.embed_documents(TEXTS), axis=1)
-    assert cosines.min() > 0.99
-    assert 0.998 < np.median(cosines) < 1
-
-
 def test_a_vector_does_not_depend_on_order_company_or_threads(minilm: MiniLM) -> None:
     texts = [f"table {number} " + "with columns " * (number % 7) for number in range(40)]
     together = minilm.embed_documents(texts)

@@ -22,7 +22,7 @@ from dovetail.models.llm_openai import OpenAILLM
 from dovetail.names.words import words
 from dovetail.retrieve.core_t import CoreTRetriever
 from dovetail.retrieve.core_t_options import CoreTOptions, core_t_words, options_of
-from dovetail.search.embedding_text import header_text
+from dovetail.search.embeddings import header_text
 from dovetail.search.searcher import Searcher
 from tests.support.endpoint import Play, endpoint, fails, says
 from tests.support.scripted import HashEmbedder, shop_searcher

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dovetail.domain import JoinEdge, TableId
 from dovetail.sample.questions import questions
 from dovetail.search import searcher as searching
-from dovetail.search.embedding_text import header_text, table_text
+from dovetail.search.embeddings import header_text, table_text
 from dovetail.search.fusion import Coverage, fuse, leading, pooled, relevance, within_reach
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.query import QueryTerm

@@ -54,13 +54,12 @@ class MiniLM:
     tokenizer: Tokenizer
     session: InferenceSession
     threads: int
-    int8: bool = False
     # The same names come again and again: in one catalog after another, in questions asked twice.
     known: dict[str, Vectors] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def model_id(self) -> str:
-        return f"all-MiniLM-L6-v2@{_SHA256[_WEIGHTS][:12]}{'-int8' if self.int8 else ''}"
+        return f"all-MiniLM-L6-v2@{_SHA256[_WEIGHTS][:12]}"
 
     @property
     def dimension(self) -> int:
@@ -89,10 +88,6 @@ class MiniLM:
         self._remember({text: made[text] for text in missing})
         return np.array([made[text] for text in texts], np.float32).reshape(-1, DIMENSION)
 
-    def quantized(self) -> MiniLM:
-        """The same model with products of whole numbers of eight bits, in half the time."""
-        return _open_int8()
-
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Embed questions as documents are embedded: the model has no prompt for queries."""
         return self.embed_documents(texts)
@@ -120,15 +115,6 @@ def open_minilm(argument: str = "") -> MiniLM:
     """The model, loaded and checked once per process."""
     if argument:
         raise UsageError(f"embedder 'minilm' takes no argument, not {argument!r}")
-    return _opened(int8=False)
-
-
-@cache
-def _open_int8() -> MiniLM:
-    return _opened(int8=True)
-
-
-def _opened(*, int8: bool) -> MiniLM:
     from tokenizers import Tokenizer
 
     folder = _folder()
@@ -136,8 +122,8 @@ def _opened(*, int8: bool) -> MiniLM:
     tokenizer.no_padding()
     tokenizer.enable_truncation(TOKENS)
     graph = Graph("tokens")
-    session = graph.session(bert(graph, _tensors(_checked(folder / _WEIGHTS)), int8=int8))
-    return MiniLM(tokenizer, session, threads=_processors(), int8=int8)
+    session = graph.session(bert(graph, _tensors(_checked(folder / _WEIGHTS))))
+    return MiniLM(tokenizer, session, threads=_processors())
 
 
 def _folder() -> Path:

@@ -1,8 +1,4 @@
-"""all-MiniLM-L6-v2 as a graph for onnxruntime: in single precision, or with products of int8.
-
-In int8 a vector of weights and one of activations are cut into blocks, each with a scale of its
-own; so the vector of a text still does not depend on the texts beside it.
-"""
+"""all-MiniLM-L6-v2 as a graph for onnxruntime."""
 
 from __future__ import annotations
 
@@ -16,24 +12,16 @@ from dovetail.models.embed_onnx import FUSED, Graph
 TOKENS = 256
 _LAYERS, _HEADS = 6, 12
 _EPSILON = 1e-12
-# Numbers that share a scale. The cosine with single precision is 0.998 as a rule; with 32 it is
-# 0.999, and takes a quarter longer.
-_BLOCK = 128
-# What onnxruntime calls products of int8.
-_INT8_PRODUCTS = 4
 
 
-def bert(graph: Graph, weights: Mapping[str, Vectors], *, int8: bool) -> str:
+def bert(graph: Graph, weights: Mapping[str, Vectors]) -> str:
     """The model: tokens in, mean of the last layer at length one out."""
 
     def weight(name: str) -> str:
         return graph.weight(weights[name])
 
     def product(state: str, name: str) -> str:
-        across = weights[f"{name}.weight"].T
-        if int8:
-            return _int8_product(graph, state, across)
-        return graph.apply("MatMul", state, graph.weight(across))
+        return graph.apply("MatMul", state, graph.weight(weights[f"{name}.weight"].T))
 
     def normed(total: str, beside: str, name: str) -> str:
         """Layer normalisation of a sublayer's output, its bias and its input."""
@@ -48,14 +36,9 @@ def bert(graph: Graph, weights: Mapping[str, Vectors], *, int8: bool) -> str:
         layer = f"encoder.layer.{number}"
         parts = [f"{layer}.attention.self.{part}" for part in ("query", "key", "value")]
         bias = np.concatenate([weights[f"{part}.bias"] for part in parts])
-        if int8:
-            seen = [product(state, part) for part in parts] + [graph.weight(bias)]
-            operator = "MultiHeadAttention"
-        else:
-            mixed = np.concatenate([weights[f"{part}.weight"] for part in parts]).T
-            seen = [state, graph.weight(mixed), graph.weight(bias)]
-            operator = "Attention"
-        attended = graph.apply(operator, *seen, domain=FUSED, num_heads=_HEADS)
+        mixed = np.concatenate([weights[f"{part}.weight"] for part in parts]).T
+        inputs = state, graph.weight(mixed), graph.weight(bias)
+        attended = graph.apply("Attention", *inputs, domain=FUSED, num_heads=_HEADS)
         attended = product(attended, f"{layer}.attention.output.dense")
         state = normed(attended, state, f"{layer}.attention.output")
         wide = product(state, f"{layer}.intermediate.dense")
@@ -67,26 +50,6 @@ def bert(graph: Graph, weights: Mapping[str, Vectors], *, int8: bool) -> str:
     across = graph.apply("Transpose", state, perm=[0, 2, 1])
     mean = graph.apply("ReduceMean", across, graph.number(2), keepdims=0)
     return graph.apply("LpNormalization", mean, axis=1, p=2)
-
-
-def _int8_product(graph: Graph, state: str, across: Vectors) -> str:
-    """A product with a matrix of weights, each column of which is cut into blocks of int8."""
-    inner, outer = across.shape
-    blocks = across.T.reshape(outer, inner // _BLOCK, _BLOCK)
-    scale = np.abs(blocks).max(axis=2, keepdims=True) / np.float32(127)
-    whole = np.round(blocks / scale).clip(-127, 127) + 128
-    return graph.apply(
-        "MatMulNBits",
-        state,
-        graph.weight(whole.astype(np.uint8)),
-        graph.weight(scale.ravel()),
-        domain=FUSED,
-        K=inner,
-        N=outer,
-        bits=8,
-        block_size=_BLOCK,
-        accuracy_level=_INT8_PRODUCTS,
-    )
 
 
 def _embeddings(graph: Graph, weights: Mapping[str, Vectors]) -> str:

@@ -29,8 +29,7 @@ from dovetail.offline.purpose import Prices, write_purposes
 from dovetail.offline.summary import StageClock, UpdateSummary
 from dovetail.plugins import open_engine
 from dovetail.ports import LLM, Engine
-from dovetail.search.distributed_embedder import DistributedEmbedder
-from dovetail.search.embeddings import embed_catalog
+from dovetail.search.embeddings import DistributedEmbedder, embed_catalog
 from dovetail.search.index import has_index, make_index, remove_other_indexes, save_index
 from dovetail.search.opening import index_inputs
 from dovetail.settings import Settings

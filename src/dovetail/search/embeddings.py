@@ -1,34 +1,61 @@
-"""Embeddings of a catalog: one of each table and one of each header, for search to compare with.
+"""Embeddings of a catalog: a vector of each table's schema line and one of each column's header.
 
-Up to 20,000 distinct headers every table and every header has a text of its own. Beyond, that would
-take hours: tables that differ by digits in their names share a text, vectors of headers are put
-together from those of names, and the embedder may work at less cost.
+Every distinct text is embedded once, by this process or by the workers of an engine.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from dovetail.arrays import Vectors
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table, TableId
-from dovetail.models.vectors import VectorStore
-from dovetail.ports import Embedder, QuantizableEmbedder
-from dovetail.search.composed_headers import ComposedHeaders, composed_headers
-from dovetail.search.embedding_text import MARKDOWN, markdown_text, table_text
-from dovetail.search.headers import HeaderTexts, HeaderVectors, distinct, header_texts
+from dovetail.engines.workers import UNABLE, Workers
+from dovetail.errors import DovetailError
+from dovetail.models.vectors import VectorStore, digest
+from dovetail.names.words import spelled
+from dovetail.plugins import open_embedder
+from dovetail.ports import Embedder, Json, Tick
+from dovetail.search.dense import HeaderVectors
+from dovetail.text import cut
 
 FOLDER = "vectors"
-# Distinct headers up to which each is embedded as it is: `graph` has an F1 of 83.2 on Spider dev
-# then; 80.4 to 81.7 of 82.2 on its first 300 questions with sums and with composed headers.
-MOST_WITH_TABLE = 20_000
+_TASK, _PART = "dovetail.search.embeddings:embed_part", "vectors.npy"
+# Characters of a comment that are embedded: a sentence or two.
+_COMMENT = 200
 _DIGITS = re.compile(r"\d+")
 
 # Called with the number of texts embedded so far and of all that have to be.
 EmbedProgress = Callable[[int, int], None]
+Item = TypeVar("Item", bound=Hashable)
+
+
+def table_text(table: Table, purpose: str = "") -> str:
+    """The schema line: a table's name and its columns in order, then its comment and its purpose.
+
+    The embedded model reads this better than sampled rows (docs/search.md has the figures).
+    """
+    columns = ", ".join(spelled(column.name) for column in table.columns)
+    line = f"{spelled(table.name)}: {columns}"
+    return "\n".join(filter(None, (line, cut(table.comment, _COMMENT), purpose)))
+
+
+def header_text(table: str, column: str, comment: str = "") -> str:
+    """The header of a column: the name of its table and its own as separate words, and its comment.
+
+    >>> header_text("customers", "kz_ls", "delivery block")
+    'customers kz ls: delivery block'
+    """
+    header = f"{spelled(table)} {spelled(column)}"
+    return f"{header}: {cut(comment, _COMMENT)}" if comment else header
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,55 +75,114 @@ class EmbeddingInputs(Protocol):
     @property
     def purposes(self) -> Mapping[TableId, str]: ...
 
-    @property
-    def text(self) -> str: ...
-
 
 def embed_catalog(
-    catalog: CatalogReader,
-    inputs: EmbeddingInputs,
-    on_progress: EmbedProgress | None = None,
-    most_with_table: int = MOST_WITH_TABLE,
+    catalog: CatalogReader, inputs: EmbeddingInputs, on_progress: EmbedProgress | None = None
 ) -> Embeddings | None:
     """Embed what was never embedded before, and return all embeddings; None without an embedder.
 
-    A table is embedded by its name, its columns and its purpose, or by a sample of its rows where
-    the inputs say so; a column by its header.
-    `on_progress` counts the texts that were never embedded before.
+    A table is embedded by its name, its columns and its purpose, a column by its header. Tables
+    that differ by digits in their names share a text. Vectors of texts that are no longer in force
+    are removed. `on_progress` counts the texts that were never embedded before.
     """
     embedder, purposes = inputs.embedder, inputs.purposes
     if embedder is None:
         return None
-    # Only the text with rows needs more of the tables than their names.
-    tables = list(catalog) if inputs.text == MARKDOWN else catalog.records.named_tables()
-    like: Sequence[int] = range(len(tables))
-    headers: HeaderTexts | ComposedHeaders = header_texts(tables)
-    if len(headers.texts) > most_with_table:
-        like = like_tables(tables, purposes)
-        headers = composed_headers(tables, like)
-        embedder = embedder.quantized() if isinstance(embedder, QuantizableEmbedder) else embedder
-    written = markdown_text if inputs.text == MARKDOWN else table_text
-    lines, place = distinct(written(tables[at], purposes.get(tables[at].id, "")) for at in like)
+    tables = catalog.records.named_tables()
+    representatives = [tables[row] for row in like_tables(tables, purposes)]
+    lines, line_of = _distinct(
+        table_text(table, purposes.get(table.id, "")) for table in representatives
+    )
+    headers, header_of = _distinct(
+        header_text(like.name, column.name, column.comment)
+        for table, like in zip(tables, representatives, strict=True)
+        for column in table.columns
+    )
     store = VectorStore(catalog.folder / FOLDER, embedder)
-    vectors: Vectors = store.documents([*lines, *headers.texts], on_progress)
-    return Embeddings(vectors[: len(lines)][place], headers.vectors(vectors[len(lines) :]))
+    vectors = store.documents([*lines, *headers], on_progress)
+    store.prune({digest(text) for text in (*lines, *headers)})
+    own = vectors[len(lines) :].astype(np.float16)
+    return Embeddings(vectors[: len(lines)][line_of], HeaderVectors(own, header_of))
 
 
 def like_tables(tables: Sequence[Table], purposes: Mapping[TableId, str]) -> list[int]:
-    """The place of the first table that is like each: it shares the text of that one.
+    """For each table the number of the last one that is like it, which may be itself.
 
     Tables are like each other if their names differ in digits alone, and their columns, whatever
-    the order, and purposes not at all.
+    the order, comments and purposes not at all. The last is mostly the newest, by which a family of
+    tables is searched.
     """
-    first: dict[tuple[str, frozenset[str], str], int] = {}
-    return [
-        first.setdefault(
-            (
-                _DIGITS.sub("0", table.name),
-                frozenset(column.name for column in table.columns),
-                purposes.get(table.id, ""),
-            ),
-            place,
+    keys = [
+        (
+            _DIGITS.sub("0", table.name),
+            frozenset(column.name for column in table.columns),
+            table.comment,
+            purposes.get(table.id, ""),
         )
-        for place, table in enumerate(tables)
+        for table in tables
     ]
+    last = {key: number for number, key in enumerate(keys)}
+    return [last[key] for key in keys]
+
+
+def _distinct(items: Iterable[Item]) -> tuple[list[Item], npt.NDArray[np.int32]]:
+    """The items once each, in the order they come, and the index there of every one."""
+    indices: dict[Item, int] = {}
+    codes = [indices.setdefault(item, len(indices)) for item in items]
+    return list(indices), np.array(codes, dtype=np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class DistributedEmbedder:
+    """Embeds parts of many texts on workers, which open the embedder of the same name.
+
+    A worker whose embedder cannot be opened there, or is another, leaves its part to this process.
+    """
+
+    embedder: Embedder
+    name: str
+    workers: Workers
+
+    @property
+    def model_id(self) -> str:
+        return self.embedder.model_id
+
+    @property
+    def dimension(self) -> int:
+        return self.embedder.dimension
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """One row per text, embedded here."""
+        return self.embedder.embed_documents(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """One row per text, embedded here."""
+        return self.embedder.embed_queries(texts)
+
+    def embed_parts(self, parts: Sequence[Sequence[str]]) -> Iterator[tuple[int, Vectors]]:
+        """The number of each part with the vectors of its texts, as they come."""
+        about = {"embedder": self.name, "model_id": self.model_id}
+        jobs: list[Json] = [{**about, "texts": list(part)} for part in parts]
+        with tempfile.TemporaryDirectory(prefix="dovetail-") as scratch:
+            for done in self.workers.map(_TASK, jobs, Path(scratch), self._embed_here):
+                yield done.job, np.load(done.folder / _PART, allow_pickle=False)
+
+    def _embed_here(self, job: Json, folder: Path) -> Json:
+        return _embed(self.embedder, job, folder)
+
+
+def embed_part(job: Json, folder: Path, tick: Tick) -> Json:
+    """The task: embed the texts of a job with the embedder that it names, into a file."""
+    del tick
+    try:
+        embedder = open_embedder(job["embedder"])
+    except DovetailError:
+        return UNABLE
+    if embedder is None or embedder.model_id != job["model_id"]:
+        return UNABLE
+    return _embed(embedder, job, folder)
+
+
+def _embed(embedder: Embedder, job: Json, folder: Path) -> Json:
+    np.save(folder / _PART, embedder.embed_documents(job["texts"]))
+    return {"texts": len(job["texts"])}

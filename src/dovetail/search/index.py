@@ -26,10 +26,8 @@ from dovetail.errors import ModelError
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 from dovetail.ports import Embedder, Json
-from dovetail.search.dense import Dense
-from dovetail.search.embedding_text import SCHEMA
+from dovetail.search.dense import HEADER_VECTORS, Dense, HeaderVectors
 from dovetail.search.embeddings import Embeddings, EmbedProgress, embed_catalog
-from dovetail.search.headers import VECTORS, HeaderVectors
 from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.values import ValueIndex
@@ -37,7 +35,7 @@ from dovetail.search.values import forget_others as forget_other_values
 
 FOLDER = "search"
 # Raised whenever the same catalog would give another index.
-_VERSION = 10
+_VERSION = 11
 _ABOUT = "index.json"
 # Bytes of a file up to which its checksum is held against it whenever it is opened.
 _MOST_CHECKED = 1 << 28
@@ -47,15 +45,11 @@ _MADE_HERE = re.compile(r"\.?[0-9a-f]{16}-[0-9a-f]{12}(?:\.\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class IndexInputs:
-    """What an index depends on besides the catalog: embedder, purposes, thresholds of joins.
-
-    `text` is what a table is embedded by: the line of its `schema`, or `markdown` with its sample.
-    """
+    """What an index depends on besides the catalog: embedder, purposes, thresholds of joins."""
 
     embedder: Embedder | None
     purposes: Mapping[TableId, str] = field(default_factory=dict)
     thresholds: Thresholds = DEFAULT_THRESHOLDS
-    text: str = SCHEMA
 
     @property
     def model(self) -> Json:
@@ -68,7 +62,7 @@ class IndexInputs:
     def key(self) -> str:
         """A digest of the inputs: part of the folder's name."""
         model, joins = self.model["embedder"], scoring(DEFAULT_SCORING).version
-        chosen = f"{_VERSION} {model} {joins} {self.thresholds} {self.text}"
+        chosen = f"{_VERSION} {model} {joins} {self.thresholds}"
         digest = hashlib.sha256(chosen.encode())
         for table in sorted(self.purposes):
             digest.update(f"\0{table}\0{self.purposes[table]}".encode())
@@ -235,7 +229,7 @@ def _checksums(folder: Path) -> dict[str, list[int]]:
     return {
         path.name: [
             path.stat().st_size,
-            0 if path.name == VECTORS or large(path) else zlib.crc32(path.read_bytes()),
+            0 if path.name == HEADER_VECTORS or large(path) else zlib.crc32(path.read_bytes()),
         ]
         for path in files
     }

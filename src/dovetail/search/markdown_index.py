@@ -6,11 +6,11 @@ so a table is embedded once.
 
 from __future__ import annotations
 
-from dovetail.domain import Candidate
+from dovetail.domain import Candidate, Table
+from dovetail.domain.sql import markdown
 from dovetail.errors import ModelError
 from dovetail.models.vectors import VectorStore
 from dovetail.search.dense import Dense
-from dovetail.search.embedding_text import markdown_text
 from dovetail.search.embeddings import FOLDER
 from dovetail.search.query import Query
 from dovetail.search.searcher import NO_EMBEDDER, Searcher
@@ -38,3 +38,9 @@ class MarkdownIndex:
             Candidate(self._ids[place], max(0.0, cosine), {"dense": cosine})
             for place, cosine in zip(places.tolist(), cosines.tolist(), strict=True)
         ]
+
+
+def markdown_text(table: Table, purpose: str = "") -> str:
+    """A table as the paper embeds it: its name, its purpose if it has one, header and sample."""
+    name, _, content = markdown(table).partition("\n")
+    return f"{name}\nPurpose: {purpose}\n{content}" if purpose else f"{name}\n{content}"

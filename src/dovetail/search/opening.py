@@ -61,4 +61,4 @@ def index_inputs(catalog: CatalogReader, settings: Settings) -> tuple[IndexInput
     embedder, note = chosen_embedder(settings)
     texts = {table: found.text for table, found in purposes(catalog).items() if found.text}
     thresholds = Thresholds(settings.join_rows, settings.join_unique)
-    return IndexInputs(embedder, texts, thresholds, settings.embedded_text), note
+    return IndexInputs(embedder, texts, thresholds), note

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dovetail.domain import Candidate, Table
 from dovetail.names.words import spelled
-from dovetail.search.embedding_text import header_text
+from dovetail.search.embeddings import header_text
 from dovetail.search.searcher import Searcher
 
 _LONGEST = 3  # words of an n-gram

@@ -26,7 +26,7 @@ from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import MissingExtraError
 from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.trace import Stage, clipped, cosine, require_positive, table_set
-from dovetail.search.embedding_text import table_text
+from dovetail.search.embeddings import table_text
 from dovetail.search.searcher import Searcher
 
 

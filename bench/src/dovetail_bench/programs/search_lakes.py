@@ -29,7 +29,7 @@ from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
 from dovetail.joins.value_index.index_segment import IndexSegment
 from dovetail.joins.value_index.row_sample import RowSample
 from dovetail.joins.value_index.signatures import Signatures
-from dovetail.search.headers import HeaderVectors
+from dovetail.search.dense import HeaderVectors
 from dovetail.search.neighbours import Neighbours
 
 if TYPE_CHECKING:

@@ -79,9 +79,9 @@ OURS = Setup(
 )
 PAPER = Setup(
     "paper",
-    "As in the paper: every table has a purpose of a paragraph by the same model, and is embedded "
-    "with its name, purpose and sampled rows. Embeddings are MiniLM's, not UAE-Large-V1's; `rear` "
-    "runs without a cross-encoder.",
+    "As in the paper: every table has a purpose of a paragraph by the same model, and `core-t` "
+    "embeds it with its name, purpose and sampled rows. Embeddings are MiniLM's, not "
+    "UAE-Large-V1's; `rear` runs without a cross-encoder.",
     ", the paper's setup",
     (
         System(ORACLE),
@@ -92,7 +92,7 @@ PAPER = Setup(
         System("core-t:paper+0.3", answers=False),
         System("core-t:paper+0.7", answers=False),
     ),
-    {"embedded_text": "markdown", "purpose_style": "paragraph"},
+    {"purpose_style": "paragraph"},
     purposes=True,
 )
 SETUPS = (OURS, PAPER)
