@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
-    from dovetail.api.ask_result import AskResult
     from dovetail.api.building import build, update
     from dovetail.api.catalog import Catalog, open  # noqa: A004 - dovetail.open reads like open
     from dovetail.api.learning import LearnSummary
@@ -38,7 +37,6 @@ __version__ = "0.1.0"
 __all__ = [
     "Alternative",
     "Answer",
-    "AskResult",
     "Candidate",
     "Catalog",
     "Chosen",
@@ -68,7 +66,6 @@ __all__ = [
 
 _HOMES = {
     "dovetail.answer.answer": ("Answer",),
-    "dovetail.api.ask_result": ("AskResult",),
     "dovetail.api.building": ("build", "update"),
     "dovetail.api.catalog": ("Catalog", "open"),
     "dovetail.api.update_summary": ("UpdateSummary",),

@@ -64,7 +64,7 @@ def test_a_result_is_read_like_a_collection(catalog: dovetail.Catalog) -> None:
     assert repr(found.joins[0]).startswith("<JoinEdge shop::orders.customer_id = shop::customers.")
     assert found.confidence is not None
     assert 0 < found.confidence <= 1
-    assert repr(found).startswith(f"<AskResult {QUESTION!r}: ")
+    assert repr(found).startswith(f"<TableSet {QUESTION!r}: ")
     assert repr(found).endswith(f"; 1 join, confidence {found.confidence:.2f}>")
     told = json.loads(json.dumps(found.to_dict()))
     assert (told["confidence"], told["alternatives"]) == (found.confidence, [])
@@ -72,11 +72,10 @@ def test_a_result_is_read_like_a_collection(catalog: dovetail.Catalog) -> None:
 
 
 def test_an_empty_result_works_everywhere(catalog: dovetail.Catalog) -> None:
-    empty = dovetail.AskResult(TableSet("?", (), ()), ())
+    empty = TableSet("?", (), ())
     assert (bool(empty), len(empty), list(empty), empty.ddl()) == (False, 0, [], "")
-    assert repr(empty) == "<AskResult '?': no table fits>"
+    assert repr(empty) == "<TableSet '?': no table fits>"
     assert "nothing here seems to answer this" in empty._repr_html_()
-    assert empty.prompt().endswith("Question: ?")
     assert empty.to_dict()["tables"] == []
     silent: Any = SimpleNamespace(model_id="silent", complete=None)
     with pytest.raises(NotFoundError, match="nothing here seems to answer"):
@@ -88,7 +87,7 @@ def test_html_is_escaped_and_well_formed(catalog: dovetail.Catalog) -> None:
     ids = (TableId("s", hostile), TableId("s", "b"), TableId("s", "c"))
     edge = dovetail.JoinEdge(ids[0], ids[1], ((hostile, "x"),), 0.9, "n:1", 1.0, {})
     chosen = tuple(Chosen(table, 0.5, "select", hostile) for table in ids)
-    found = dovetail.AskResult(TableSet(hostile, chosen, (edge,)), ())
+    found = TableSet(hostile, chosen, (edge,))
     answer = catalog.sql("SELECT DISTINCT city AS \"<i>\" FROM customers WHERE city LIKE '<%'")
     for page in (found._repr_html_(), answer._repr_html_(), catalog._repr_html_()):
         ElementTree.fromstring(page)
@@ -103,7 +102,7 @@ def test_html_tells_connectors_and_confidence() -> None:
     ids = (TableId("s", "a"), TableId("s", "b"))
     stages = ("select", "connect")
     chosen = tuple(Chosen(table, 0.5, stage, "") for table, stage in zip(ids, stages, strict=True))
-    page = dovetail.AskResult(TableSet("?", chosen, (), confidence=0.625), ())._repr_html_()
+    page = TableSet("?", chosen, (), confidence=0.625)._repr_html_()
     boxes = re.findall(r"<rect[^>]*>", page)
     assert ["stroke-dasharray" in box for box in boxes] == [False, True]
     assert "confidence 0.62" in page
@@ -213,7 +212,7 @@ def test_what_is_no_table_in_memory(
 def test_a_catalog_is_refreshed_in_place(tmp_path: Path) -> None:
     shop = write_shop(tmp_path)
     catalog = dovetail.build(shop, into=tmp_path / "catalog", settings=WORDS)
-    assert not catalog.ask("invoices").table_set.ids or "invoices" not in catalog
+    assert not catalog.ask("invoices").ids or "invoices" not in catalog
     with closing(sqlite3.connect(shop)) as database, database:
         database.execute("CREATE TABLE invoices AS SELECT order_id, 7 AS amount FROM orders")
     summary = catalog.refresh()

@@ -40,7 +40,7 @@ def ask(shop: Path, *arguments: str, **environ: str) -> Any:
     return run("ask", QUESTION, "-C", str(shop), *arguments, **variables)
 
 
-def names(found: dovetail.AskResult) -> list[str]:
+def names(found: dovetail.TableSet) -> list[str]:
     return [chosen.id.name for chosen in found.tables]
 
 
@@ -94,12 +94,13 @@ def test_nothing_fits_is_an_answer(shop: Path) -> None:
 
 
 def test_a_set_writes_its_schema_and_its_prompt(shop: Path) -> None:
-    found = dovetail.open(shop, WORDS).ask("items of orders", k=2, selector="search")
+    catalog = dovetail.open(shop, WORDS)
+    found = catalog.ask("items of orders", k=2, selector="search")
     assert names(found) == ["order_items", "orders"]
     schema = found.ddl()
     assert schema.startswith("CREATE TABLE order_items (")
     assert "-- joins\n-- order_items.order_no = orders.order_no  (n:1)" in schema
-    prompt = found.prompt()
+    prompt = catalog.prompt(found)
     assert f"```\n{schema.strip()}\n```" in prompt
     assert prompt.endswith("Question: items of orders")
     (joined,) = found.to_dict()["joins"]

@@ -21,7 +21,7 @@ PAGES = {
     "catalog": ("The catalog", ("Catalog",)),
     "results": (
         "Results",
-        ("AskResult", "Alternative", "Chosen", "Candidate", "TableSet", "Answer"),
+        ("TableSet", "Alternative", "Chosen", "Candidate", "Answer"),
     ),
     "tables": ("Tables", ("Table", "TableId", "Column", "ColumnProfile", "Kind")),
     "joins": ("Joins", ("JoinEdge", "JoinGraph")),

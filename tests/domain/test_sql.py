@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, Table, TableId
-from dovetail.domain.sql import ddl, query_names
+from dovetail.domain.schema import ddl
+from dovetail.domain.sql import query_names
 
 
 def profile(kind: Kind, *examples: str, nulls: int = 0, unique: bool = False) -> ColumnProfile:

@@ -11,7 +11,9 @@ import sqlglot
 from sqlglot import exp
 
 from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, Table, TableId
-from dovetail.domain.sql import ddl, join_sql, quoted
+from dovetail.domain.joins import join_sql
+from dovetail.domain.schema import ddl
+from dovetail.domain.sql import quoted
 
 # Of SQLite's keywords, those that DuckDB does not have; SQLite itself cannot be asked for them.
 OF_SQLITE = (

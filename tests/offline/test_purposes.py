@@ -19,7 +19,7 @@ import pytest
 import dovetail
 from dovetail.catalog.purposes import Purpose, purposes
 from dovetail.domain import Column, ColumnProfile, Kind, Skipped, Table, TableId
-from dovetail.domain.sql import markdown
+from dovetail.domain.schema import markdown
 from dovetail.errors import CatalogError
 from dovetail.models.endpoint import Patience
 from dovetail.models.llm_openai import OpenAILLM

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dovetail.domain.joins import CASE, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS
+from dovetail.domain.sql import CASE, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS
 from dovetail.hashing import hash_values
 from dovetail.profile.blocks import hash_columns
 from dovetail.profile.normal_forms import KeyViews

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dovetail.domain import TableSet
-from dovetail.domain.sql import markdown
+from dovetail.domain.schema import markdown
 from dovetail.errors import ModelError
 from dovetail.models.endpoint import Patience
 from dovetail.models.llm_openai import OpenAILLM

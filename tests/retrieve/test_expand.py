@@ -30,7 +30,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
     )
 
 
-def names(found: dovetail.AskResult) -> list[str]:
+def names(found: dovetail.TableSet) -> list[str]:
     return [chosen.name for chosen in found if "event" in chosen.name or "receipt" in chosen.name]
 
 
@@ -65,7 +65,7 @@ def test_slices_are_told_to_be_combined(catalog: dovetail.Catalog) -> None:
     assert [one.part_of for one in found] == ["events_*", "events_*"]
     assert "the question names 2019" in found[0].reason
     assert "-- parts of one table: events_2019, events_2020\n" in found.ddl()
-    assert "UNION ALL" in found.prompt()
+    assert "UNION ALL" in found.ddl()
     assert found.to_dict()["tables"][0]["part_of"] == "events_*"
 
 

@@ -80,7 +80,7 @@ def alphabet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def names(found: dovetail.AskResult) -> list[str]:
+def names(found: dovetail.TableSet) -> list[str]:
     return [chosen.id.name for chosen in found.tables]
 
 
@@ -112,16 +112,16 @@ def test_every_built_in_is_asked_by_its_name(shop: dovetail.Catalog, name: str) 
             shop.ask(QUESTION, selector=name, k=3)
         return
     found = open_retriever(name, shop, settings=WORDS, k=3).retrieve(QUESTION)
-    assert shop.ask(QUESTION, selector=name, k=3).table_set == found
+    assert shop.ask(QUESTION, selector=name, k=3) == found
 
 
 def test_one_place_says_how_many_candidates_there_are(shop: dovetail.Catalog) -> None:
     for k in (2, 10, None):
-        asked = shop.ask(QUESTION, selector="graph", k=k).table_set
+        asked = shop.ask(QUESTION, selector="graph", k=k)
         benched = open_retriever("graph", shop, settings=WORDS, k=k).retrieve(QUESTION)
         assert asked == benched
         assert asked.trace[0]["k"] == (k or 16)
-    assert shop.ask(QUESTION, selector="search").table_set.trace[0]["k"] == 10
+    assert shop.ask(QUESTION, selector="search").trace[0]["k"] == 10
 
 
 def test_names_that_stand_for_others() -> None:

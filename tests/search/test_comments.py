@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dovetail
-from dovetail.domain.sql import ddl
+from dovetail.domain.schema import ddl
 from dovetail.retrieve.join_pairs import joinable_pairs
 from dovetail.retrieve.prompt_tables import PromptInput, render_compact, render_full
 from dovetail.search.reasons import reasons

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dovetail.api.ask_result import AskResult
-from dovetail.domain.sql import ddl, query_names
+from dovetail.domain import TableSet
+from dovetail.domain.schema import ddl
+from dovetail.domain.sql import query_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class TableDocument:
     metadata: dict[str, Any]
 
 
-def table_documents(found: AskResult) -> list[TableDocument]:
+def table_documents(found: TableSet) -> list[TableDocument]:
     """One document for each table, in the set's order.
 
     A join stands with the table that refers to the other, so that all texts together are the whole

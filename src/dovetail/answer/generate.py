@@ -13,7 +13,7 @@ from dovetail.answer.relations import Relation
 from dovetail.answer.results import Limits
 from dovetail.catalog.knowledge.usage import QueryExample
 from dovetail.domain import JoinEdge
-from dovetail.domain.sql import ddl
+from dovetail.domain.schema import ddl
 from dovetail.errors import GuardError, LimitError, ModelError
 from dovetail.models.reply import LIMIT, fenced_blocks, without_thoughts
 from dovetail.ports import LLM, Completion, Message

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dovetail import notebook
-from dovetail.api.ask_result import AskResult
 from dovetail.api.models import chosen_model, model_for_sql
 from dovetail.api.noted_views import NotedViews
 from dovetail.catalog.lookup import tables_of_sources
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import Candidate, JoinEdge, Table, TableId
+from dovetail.domain import Candidate, JoinEdge, Table, TableId, TableSet
 from dovetail.errors import NotFoundError, UsageError
 from dovetail.families.family import Families
 from dovetail.families.stored import families_of
@@ -25,12 +25,14 @@ from dovetail.notes.edges import noted_graph
 from dovetail.notes.marks import marked_families
 from dovetail.notes.notes import NO_NOTES, Notes
 from dovetail.ports import LLM
+from dovetail.prompts import read_prompt
 from dovetail.retrieve.graph.explain import explained
 from dovetail.retrieve.opening import open_model
 from dovetail.retrieve.registry import GROUPED, open_selector
 from dovetail.search.opening import open_searcher
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings, load_settings
+from dovetail.text import fenced
 
 if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
@@ -173,7 +175,7 @@ class Catalog(CatalogReader):
         breadth: float | None = None,
         sources: str | Iterable[str] | None = None,
         explain: bool = False,
-    ) -> AskResult:
+    ) -> TableSet:
         """The set of tables that a question needs, and how they join.
 
         `k` candidates are searched for (10; for `graph` 16, for `llm` 8 to 30 by need), and
@@ -211,9 +213,9 @@ class Catalog(CatalogReader):
         found = retriever.retrieve(question)
         if explain:
             found = explained(found, searcher, settings)
-        return AskResult(found, tuple(self[table] for table in found.ids))
+        return replace(found, details=tuple(self[table] for table in found.ids))
 
-    def answer(self, found: AskResult | str, *, llm: LLM | str | None = None) -> Answer:
+    def answer(self, found: TableSet | str, *, llm: LLM | str | None = None) -> Answer:
         """The rows that answer a question, or the one that a result of `ask` is for.
 
         A language model writes SQL over the set of tables. The query can only read, and only the
@@ -225,9 +227,9 @@ class Catalog(CatalogReader):
         chosen = self.ask(found, llm=model) if isinstance(found, str) else found
         _refuse_empty(chosen)
         repair = self.settings.sql_repair
-        return answer(self._executor, self, model, chosen.table_set, repair=repair)
+        return answer(self._executor, self, model, chosen, repair=repair)
 
-    def write_sql(self, found: AskResult, *, llm: LLM | str | None = None) -> str:
+    def write_sql(self, found: TableSet, *, llm: LLM | str | None = None) -> str:
         """SQL that answers the question of a result, in the dialect of DuckDB; it is not run."""
         from dovetail.answer.examples import nearest_examples
         from dovetail.answer.generate import generate
@@ -237,11 +239,15 @@ class Catalog(CatalogReader):
         repair = self.settings.sql_repair
         shown = relations(found.details)
         model = model_for_sql(self.folder, self.settings, llm)
-        ids = found.table_set.ids
-        like = nearest_examples(self.usage.examples, found.question, ids)
+        like = nearest_examples(self.usage.examples, found.question, found.ids)
         joins = found.joins
         written = generate(model, found.question, shown, joins, examples=like, repair=repair)
         return written.sql
+
+    def prompt(self, found: TableSet) -> str:
+        """The schema of a set and its question, for a language model that writes SQL."""
+        schema = fenced(found.ddl().strip())
+        return read_prompt("set").fill(schema=schema, question=found.question)[0].content
 
     def sql(
         self,
@@ -380,7 +386,7 @@ class Catalog(CatalogReader):
         return table if isinstance(table, Table) else self[table]
 
 
-def _refuse_empty(found: AskResult) -> None:
+def _refuse_empty(found: TableSet) -> None:
     """Refuse to write SQL over no table at all."""
     if not found:
         raise NotFoundError("; ".join(found.warnings))

@@ -30,11 +30,10 @@ from dovetail.cli.output import (
     write,
 )
 from dovetail.cli.rows import Form, answer_json, give
-from dovetail.domain.joins import transform_words
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
-    from dovetail.api.ask_result import AskResult
+    from dovetail.domain import TableSet
 
 
 def ask(
@@ -129,14 +128,14 @@ def ask(
     _exit_if_nothing_fits(found)
 
 
-def _exit_if_nothing_fits(found: AskResult) -> None:
+def _exit_if_nothing_fits(found: TableSet) -> None:
     """End as where something is not there: the catalog does not hold what was asked for."""
-    if found.table_set.nothing_fits:
+    if found.nothing_fits:
         raise typer.Exit(1)
 
 
 def _print_found(
-    found: AskResult, written: str, *, trace: bool, as_ddl: bool, explain: bool
+    found: TableSet, written: str, *, trace: bool, as_ddl: bool, explain: bool
 ) -> None:
     if as_ddl:
         write(found.ddl())
@@ -151,7 +150,7 @@ def _print_found(
         print_lines(written)
 
 
-def print_explanation(found: AskResult) -> None:
+def print_explanation(found: TableSet) -> None:
     """What decided over each table, a line each, and why the next one stayed out."""
     told: Any = found.explanation
     if told is None:
@@ -177,14 +176,12 @@ def _because(things: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(f"{thing['words']}{rest}" for thing, rest in zip(things, without, strict=True))
 
 
-def print_set(found: AskResult) -> None:
+def print_set(found: TableSet) -> None:
     """The tables with why they are in the set, how they join, and what else may be meant."""
-    from dovetail.api.ask_result import why
-
     screen = console()
     tables = rich_table("table", "score", "stage", "why")
     for chosen in found.tables:
-        cells = [str(chosen.id), f"{chosen.relevance:.2f}", chosen.stage, why(chosen)]
+        cells = [str(chosen.id), f"{chosen.relevance:.2f}", chosen.stage, chosen.why]
         tables.add_row(*map(printable, cells))
     if found.tables:
         screen.print(tables)
@@ -194,9 +191,7 @@ def print_set(found: AskResult) -> None:
     if found.joins:
         joins = rich_table("join", "score", "kind")
         for edge in found.joins:
-            pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
-            pairs = f"{pairs} {transform_words(edge.transform)}".rstrip()
-            joins.add_row(*map(printable, [pairs, f"{edge.score:.2f}", edge.cardinality]))
+            joins.add_row(*map(printable, [edge.pairs, f"{edge.score:.2f}", edge.cardinality]))
         screen.print(joins)
     if found.alternatives:
         others = rich_table("or did you mean", "probability", "why")

@@ -14,7 +14,7 @@ from dovetail.cli.options import (
     settings_for,
 )
 from dovetail.cli.output import console, note, print_json, printable, rich_table
-from dovetail.domain.joins import transform_words
+from dovetail.domain.sql import transform_words
 from dovetail.errors import NotFoundError
 
 if TYPE_CHECKING:

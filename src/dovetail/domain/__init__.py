@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dovetail.domain.joins import JoinEdge
-from dovetail.domain.table_set import (
+from dovetail.domain.results import (
+    EXPLANATION,
     NEAREST,
     NOTHING_FITS,
     UNCOVERED,
@@ -19,6 +20,7 @@ from dovetail.domain.tables import (
     DeclaredForeignKey,
     DeclaredKeys,
     Estimate,
+    HasId,
     Kind,
     Skipped,
     Table,
@@ -26,6 +28,7 @@ from dovetail.domain.tables import (
 )
 
 __all__ = [
+    "EXPLANATION",
     "NEAREST",
     "NOTHING_FITS",
     "NO_KEYS",
@@ -38,6 +41,7 @@ __all__ = [
     "DeclaredForeignKey",
     "DeclaredKeys",
     "Estimate",
+    "HasId",
     "JoinEdge",
     "Kind",
     "Skipped",

@@ -1,105 +1,13 @@
-"""A join of two tables with the evidence for it, and the transforms that keys may need.
-
-A transform is what must be done to the values of two columns before they match. Each is exact: it
-is the same function on both sides, and its SQL finds the rows that join evidence counted, in DuckDB
-and in SQLite alike.
-"""
+"""A join of two tables with the evidence for it, and how a query writes joins."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from dovetail.domain.sql import query_names, quoted, transform_words, transformed_sql
 from dovetail.domain.tables import TableId
-
-# What stands between the parts of a code, and goes when punctuation is dropped.
-PUNCTUATION = " -_./#:,"
-_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
-
-CASE, PUNCTUATED, ZEROS, PREFIX, DAY = "case", "punctuation", "zeros", "prefix", "day"
-
-
-@dataclass(frozen=True, slots=True)
-class Transform:
-    """A transform by name: what it does in words, and its SQL over a column, by dialect."""
-
-    name: str
-    words: str
-    duckdb: Callable[[str], str]
-    sqlite: Callable[[str], str]
-
-
-def _text(column: str) -> str:
-    return f"CAST({column} AS VARCHAR)"
-
-
-def _dropped(column: str) -> str:
-    """SQLite: without punctuation, in lower case; it has no function that maps characters."""
-    for mark in PUNCTUATION:
-        column = f"replace({column}, '{mark}', '')"
-    return f"lower({column})"
-
-
-# DuckDB's own lower() also folds letters beyond ASCII; SQLite's does not, and neither do we.
-TRANSFORMS = {
-    transform.name: transform
-    for transform in (
-        Transform(
-            CASE,
-            "after folding case",
-            lambda column: f"translate(trim({_text(column)}), '{_UPPER}', '{_LOWER}')",
-            lambda column: f"lower(trim({column}))",
-        ),
-        Transform(
-            PUNCTUATED,
-            "after dropping punctuation and folding case",
-            lambda column: f"translate({_text(column)}, '{_UPPER}{PUNCTUATION}', '{_LOWER}')",
-            _dropped,
-        ),
-        Transform(
-            ZEROS,
-            "after stripping leading zeros",
-            lambda column: f"TRY_CAST(trim({_text(column)}) AS BIGINT)",
-            lambda column: f"CAST(nullif(trim({column}), '') AS INTEGER)",
-        ),
-        Transform(
-            PREFIX,
-            "after stripping prefixes, punctuation and leading zeros",
-            lambda column: (
-                f"TRY_CAST(ltrim(translate({_text(column)}, '{_UPPER}{PUNCTUATION}', '{_LOWER}'), "
-                f"'{_LOWER}') AS BIGINT)"
-            ),
-            lambda column: f"CAST(nullif(ltrim({_dropped(column)}, '{_LOWER}'), '') AS INTEGER)",
-        ),
-        Transform(
-            DAY,
-            "after cutting times to days",
-            lambda column: f"substr({_text(column)}, 1, 10)",
-            lambda column: f"substr({column}, 1, 10)",
-        ),
-    )
-}
-
-
-def transform_words(name: str) -> str:
-    """A transform in words; nothing for none.
-
-    >>> transform_words("zeros"), transform_words("")
-    ('after stripping leading zeros', '')
-    """
-    return TRANSFORMS[name].words if name in TRANSFORMS else ""
-
-
-def transformed_sql(name: str, column: str, dialect: str = "duckdb") -> str:
-    """A column, quoted as SQL has it, with a transform applied; as it is without one.
-
-    >>> transformed_sql("case", "t.email", "sqlite"), transformed_sql("", "t.email")
-    ('lower(trim(t.email))', 't.email')
-    """
-    if name not in TRANSFORMS:
-        return column
-    transform = TRANSFORMS[name]
-    return (transform.sqlite if dialect == "sqlite" else transform.duckdb)(column)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -110,7 +18,7 @@ class JoinEdge:
     composite key has two or three pairs. `cardinality` reads left to right. `match_rate` is the
     share of the left's rows that find a partner. Above a score of 0.5 the evidence for the join
     outweighs the evidence against it; `evidence` says what there was, by name. `transform` is what
-    must be done to both sides before they match (`TRANSFORMS`), empty for nothing.
+    must be done to both sides before they match (`domain/sql.py`), empty for nothing.
 
     >>> import dovetail
     >>> edge = dovetail.build("shop.sqlite", into="shop").joins("order_items")[0]
@@ -128,9 +36,7 @@ class JoinEdge:
     transform: str = ""
 
     def __str__(self) -> str:
-        pairs = " and ".join(f"{self.left}.{a} = {self.right}.{b}" for a, b in self.columns)
-        after = f" {transform_words(self.transform)}" if self.transform else ""
-        return f"{pairs}{after}  ({self.score:.2f})"
+        return f"{self.pairs}  ({self.score:.2f})"
 
     def __repr__(self) -> str:
         return f"<JoinEdge {self}>"
@@ -143,12 +49,44 @@ class JoinEdge:
         side = "fan_in" if table == self.left else "fan_out"
         return self.evidence.get(side, 1.0)
 
-    def to_dict(self) -> dict[str, object]:
+    @property
+    def pairs(self) -> str:
+        """Which columns match, by the ids of their tables, and after which transform."""
+        pairs = " and ".join(f"{self.left}.{a} = {self.right}.{b}" for a, b in self.columns)
+        return f"{pairs} {transform_words(self.transform)}".rstrip()
+
+    @property
+    def brief(self) -> str:
+        """Which columns match, by the names of their tables, and after which transform."""
+        left, right = quoted(self.left.name), quoted(self.right.name)
+        pairs = " AND ".join(f"{left}.{quoted(a)} = {right}.{quoted(b)}" for a, b in self.columns)
+        return f"{pairs} {transform_words(self.transform)}".rstrip()
+
+    def condition(self, names: Mapping[TableId, str] | None = None, dialect: str = "duckdb") -> str:
+        """The condition of the join in SQL, with the transform that it needs, if any.
+
+        >>> orders, items = TableId("s", "orders"), TableId("s", "items")
+        >>> edge = JoinEdge(items, orders, (("no", "no"),), 1.0, "n:1", 1.0, {}, "zeros")
+        >>> edge.condition(dialect="sqlite").partition(" = ")[0]
+        "CAST(nullif(trim(items.no), '') AS INTEGER)"
+        """
+        called = names or query_names((self.left, self.right))
+        ends = quoted(called[self.left]), quoted(called[self.right])
+        return " AND ".join(
+            " = ".join(
+                transformed_sql(self.transform, f"{end}.{quoted(column)}", dialect)
+                for end, column in zip(ends, pair, strict=True)
+            )
+            for pair in self.columns
+        )
+
+    def to_dict(self) -> dict[str, Any]:
         """The edge as JSON has it."""
         return {
             "left": str(self.left),
             "right": str(self.right),
             "columns": [list(pair) for pair in self.columns],
+            "condition": self.condition(),
             "score": self.score,
             "cardinality": self.cardinality,
             "match_rate": self.match_rate,
@@ -156,3 +94,28 @@ class JoinEdge:
             "transform": self.transform or None,
             "after": transform_words(self.transform) or None,
         }
+
+
+def join_sql(
+    tables: Sequence[TableId],
+    joins: Iterable[JoinEdge],
+    *,
+    names: Mapping[TableId, str] | None = None,
+    dialect: str = "duckdb",
+) -> str:
+    """A `FROM` clause over tables along their surest joins; a table that none connects is left out.
+
+    The first table comes first; each other follows as soon as a join connects it.
+    """
+    called = names or query_names(tables)
+    edges = sorted(joins, key=lambda edge: (-edge.score, edge.left, edge.right, edge.columns))
+    clause, reached = [f"FROM {quoted(called[table])}" for table in tables[:1]], set(tables[:1])
+    while True:
+        able = (e for e in edges if len(reached & {e.left, e.right}) == 1 and e.left != e.right)
+        edge = next((e for e in able if {e.left, e.right} <= called.keys()), None)
+        if edge is None:
+            return "\n".join(clause)
+        table = edge.right if edge.left in reached else edge.left
+        reached.add(table)
+        condition = edge.condition(called, dialect)
+        clause.append(f"JOIN {quoted(called[table])} ON {condition}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -12,6 +13,7 @@ from dovetail.errors import ColumnNotFoundError
 
 # Columns that an error lists.
 _LISTED = 20
+_SEPARATOR = re.compile(r"::|[./\\]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -27,13 +29,40 @@ class TableId:
     source: str
     name: str
 
+    def __str__(self) -> str:
+        return f"{self.source}::{self.name}"
+
     @property
     def id(self) -> TableId:
         """Itself: whatever gives a table back has `.id`, `.name` and `.source`."""
         return self
 
-    def __str__(self) -> str:
-        return f"{self.source}::{self.name}"
+    def is_called(self, name: str) -> bool:
+        """Whether a name is this one or the end of it, in any case: `customers`, `crm::people`."""
+        wanted = _SEPARATOR.split(name.casefold())
+        own = _SEPARATOR.split(str(self).casefold())
+        return bool(wanted[-1]) and own[-len(wanted) :] == wanted
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the table is called, as JSON has it."""
+        return {"id": str(self), "name": self.name, "source": self.source}
+
+
+class HasId:
+    """Whatever gives a table back: its `.id`, and by that its `.name` and `.source`."""
+
+    __slots__ = ()
+    id: TableId
+
+    @property
+    def name(self) -> str:
+        """The table's name in its source."""
+        return self.id.name
+
+    @property
+    def source(self) -> str:
+        """The label of the table's source."""
+        return self.id.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +229,11 @@ class Column:
     profile: ColumnProfile
     comment: str = ""
 
+    def to_dict(self) -> dict[str, Any]:
+        """The column with its profile as JSON has it."""
+        profile = asdict(self.profile) | {"examples": list(self.profile.examples)}
+        return {"name": self.name, "type": self.type, **profile, "comment": self.comment}
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -234,7 +268,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Table:
+class Table(HasId):
     """A table as the catalog knows it.
 
     `digest` names the contents: equal digests mean equal columns, values and sample, so
@@ -262,16 +296,6 @@ class Table:
         columns = "1 column" if len(self.columns) == 1 else f"{len(self.columns)} columns"
         return f"<Table {self.id}: {rows}, {columns}>"
 
-    @property
-    def name(self) -> str:
-        """The table's name in its source."""
-        return self.id.name
-
-    @property
-    def source(self) -> str:
-        """The label of the table's source."""
-        return self.id.source
-
     def column(self, name: str) -> Column:
         """The column of this name; ColumnNotFoundError, a KeyError, if there is none."""
         for column in self.columns:
@@ -280,6 +304,19 @@ class Table:
         names = ", ".join(column.name for column in self.columns[:_LISTED])
         more = ", …" if len(self.columns) > _LISTED else ""
         raise ColumnNotFoundError(f"{self.id} has no column {name!r}; it has: {names}{more}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table as JSON has it."""
+        return {
+            **self.id.to_dict(),
+            "rows": self.rows,
+            "digest": self.digest,
+            "comment": self.comment,
+            "keys": self.keys.to_dict(),
+            "columns": [column.to_dict() for column in self.columns],
+            "sample": [list(row) for row in self.sample],
+            **({"estimate": self.estimate.to_json()} if self.estimate else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dovetail.domain import TableId
+from dovetail.domain import HasId, TableId
 from dovetail.ports import Json
 
 
@@ -30,7 +30,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class FamilyMember:
+class FamilyMember(HasId):
     """A table of a family: its role, and one sentence of evidence that a person can check.
 
     `label` is the slot that the table's name gives, normalised: `2022`, `2024-03`, `2024-03-07`,
@@ -45,22 +45,10 @@ class FamilyMember:
     label: str = ""
     evidence: str = ""
 
-    @property
-    def name(self) -> str:
-        """The table's name in its source."""
-        return self.id.name
-
-    @property
-    def source(self) -> str:
-        """The label of the table's source."""
-        return self.id.source
-
     def to_dict(self) -> Json:
         """The member as JSON has it."""
         return {
-            "id": str(self.id),
-            "name": self.name,
-            "source": self.source,
+            **self.id.to_dict(),
             "role": self.role.value,
             "label": self.label,
             "evidence": self.evidence,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from dovetail.catalog.purposes import purpose_journal, purpose_lines
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Skipped, Table, TableId
-from dovetail.domain.sql import WIDTH, markdown
+from dovetail.domain.schema import WIDTH, markdown
 from dovetail.errors import CatalogError, ModelError, PendingError
 from dovetail.models.asking import Reply, ask_all
 from dovetail.models.reply import without_thoughts

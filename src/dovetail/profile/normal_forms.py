@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dovetail.arrays import Counts, Ints
-from dovetail.domain.joins import CASE, DAY, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS
+from dovetail.domain.sql import CASE, DAY, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS
 from dovetail.hashing import Hashes, hash_slices, hash_values, is_text, text_buffers
 from dovetail.profile.blocks import HashedColumn
 from dovetail.profile.distinct import DistinctHashes, HashCounts, count_distinct, count_weighted

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dovetail.domain import Candidate, Table
-from dovetail.domain.joins import transform_words
-from dovetail.domain.sql import WIDTH, markdown
+from dovetail.domain.schema import WIDTH, markdown
+from dovetail.domain.sql import transform_words
 from dovetail.models.chat import estimate_tokens
 from dovetail.retrieve.column_relevance import by_relevance, example, narrowed
 from dovetail.retrieve.join_pairs import Pair

@@ -13,8 +13,6 @@ from dovetail.ports import LLM, Completion, Json, Message
 # Characters of a question that a prompt repeats: nobody asks more, and a pasted file would
 # otherwise fill the context and be paid for in every round.
 _LONGEST = 4_000
-# The key under which the stage of `graph` says what decided, where that was asked for.
-EXPLANATION = "explanation"
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ so a table is embedded once.
 from __future__ import annotations
 
 from dovetail.domain import Candidate, Table
-from dovetail.domain.sql import markdown
+from dovetail.domain.schema import markdown
 from dovetail.errors import ModelError
 from dovetail.models.vectors import VectorStore
 from dovetail.search.dense import Dense

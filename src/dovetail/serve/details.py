@@ -9,11 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dovetail.api.ask_result import AskResult
 from dovetail.api.catalog import Catalog
 from dovetail.catalog.purposes import purposes
 from dovetail.domain import Chosen, Column, JoinEdge, Table, TableId, TableSet
-from dovetail.domain.joins import transform_words
+from dovetail.domain.sql import transform_words
 from dovetail.joins.graph import JOINABLE
 from dovetail.serve.views import (
     ColumnView,
@@ -115,7 +114,7 @@ def _among(catalog: Catalog, tables: Iterable[TableId]) -> list[JoinEdge]:
     return [found[key] for key in sorted(found, key=lambda key: (-found[key].score, key))]
 
 
-def found_detail(catalog: Catalog, found: AskResult) -> FoundDetail:
+def found_detail(catalog: Catalog, found: TableSet) -> FoundDetail:
     """A set with all that a page shows of it."""
     plain: dict[str, Any] = vars(found_view(catalog, found)) | {
         "joins": [join_detail(edge) for edge in found.joins]
@@ -123,9 +122,9 @@ def found_detail(catalog: Catalog, found: AskResult) -> FoundDetail:
     return FoundDetail(
         **plain,
         answerable=found.answerable,
-        uncovered=[one_line(word) for word in found.table_set.uncovered],
-        sql=f"SELECT *\n{found.join_sql()}\nLIMIT 100" if found else "",
-        prompt=found.prompt()[:_PROMPT] if found else "",
+        uncovered=[one_line(word) for word in found.uncovered],
+        sql=found.skeleton,
+        prompt=catalog.prompt(found)[:_PROMPT] if found else "",
     )
 
 
@@ -137,7 +136,7 @@ def given_set(catalog: Catalog, question: str, tables: Iterable[str]) -> FoundDe
     surest = {frozenset((edge.left, edge.right)): edge for edge in reversed(edges)}
     joins = tuple(edge for edge in edges if surest[frozenset((edge.left, edge.right))] is edge)
     details = tuple(catalog[table] for table in ids)
-    return found_detail(catalog, AskResult(TableSet(question, chosen, joins), details))
+    return found_detail(catalog, TableSet(question, chosen, joins, details=details))
 
 
 def table_detail(catalog: Catalog, table: Table) -> TableDetail:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from urllib.parse import unquote
 
 from dovetail.api.catalog import Catalog
-from dovetail.domain.sql import ddl
+from dovetail.domain.schema import ddl
 from dovetail.errors import DovetailError, MissingExtraError, UsageError
 from dovetail.prompts import read_prompt
 from dovetail.serve.live_catalog import LiveCatalog

@@ -13,9 +13,8 @@ from itertools import islice
 from typing import Any
 
 from dovetail.answer.answer import Answer, plain_rows
-from dovetail.api.ask_result import AskResult
 from dovetail.api.catalog import Catalog
-from dovetail.domain import Candidate, Column, JoinEdge, Table
+from dovetail.domain import Candidate, Column, JoinEdge, Table, TableSet
 from dovetail.errors import NotFoundError
 from dovetail.text import cut, one_line
 
@@ -182,7 +181,7 @@ def join_view(edge: JoinEdge) -> JoinView:
     )
 
 
-def found_view(catalog: Catalog, found: AskResult) -> FoundView:
+def found_view(catalog: Catalog, found: TableSet) -> FoundView:
     """A set with all that is known of it."""
     schema = found.ddl()
     tables = [
@@ -213,11 +212,11 @@ def found_view(catalog: Catalog, found: AskResult) -> FoundView:
             )
             for other in found.alternatives
         ],
-        nearest=[one_line(table) for table in found.table_set.nearest],
+        nearest=[one_line(table) for table in found.nearest],
         warnings=[one_line(warning) for warning in found.warnings],
         ddl=schema[:_MOST_SCHEMA],
         truncated=len(schema) > _MOST_SCHEMA,
-        explanation=None if found.explanation is None else _on_one_line(found.explanation),
+        explanation=_on_one_line(found.explanation),
     )
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import dovetail
 from dovetail.domain import JoinEdge
-from dovetail.domain.joins import TRANSFORMS
-from dovetail.domain.sql import join_condition, join_sql
+from dovetail.domain.joins import join_sql
+from dovetail.domain.sql import TRANSFORMS
 from dovetail.joins.graph import JoinGraph
 
 NUMBERS = [41_000 + 37 * n for n in range(120)]
@@ -91,7 +91,7 @@ def test_a_match_as_is_scores_above_one_through_a_transform(tmp_path: Path) -> N
     del WRITTEN["as is"]
     assert as_is.transform == ""
     assert as_is.score > through.score
-    assert join_condition(as_is) == "claims.client_no = clients.client_no"
+    assert as_is.condition() == "claims.client_no = clients.client_no"
 
 
 def test_dense_numbers_behind_a_prefix_prove_nothing(tmp_path: Path) -> None:

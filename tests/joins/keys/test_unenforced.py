@@ -11,7 +11,7 @@ from dovetail.sources.warehouse_declared import Selected
 
 import dovetail
 from dovetail.domain import JoinEdge
-from dovetail.domain.sql import ddl
+from dovetail.domain.schema import ddl
 from dovetail.joins.cache import work_out
 from dovetail.sources import warehouse
 from tests.support.servers import Run, index

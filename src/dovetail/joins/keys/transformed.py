@@ -16,7 +16,7 @@ import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Ints, found_in, sorted_distinct
 from dovetail.domain import JoinEdge, TableId
-from dovetail.domain.joins import PREFIX
+from dovetail.domain.sql import PREFIX
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.edges import edges_of
 from dovetail.joins.keys.view_candidates import KnownPairs, ViewSearch, WeighedCandidates

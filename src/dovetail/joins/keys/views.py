@@ -14,7 +14,7 @@ import numpy as np
 from dovetail.arrays import Counts, Flags, Ints, sorted_distinct
 from dovetail.catalog.read_later import ReadLater
 from dovetail.catalog.reader import CatalogReader, KeyView
-from dovetail.domain.joins import CASE, DAY, PREFIX, PUNCTUATED, ZEROS
+from dovetail.domain.sql import CASE, DAY, PREFIX, PUNCTUATED, ZEROS
 from dovetail.hashing import Hashes
 from dovetail.joins.column_arrays import Chained, ColumnArrays, Values
 from dovetail.joins.distributed.distributed_columns import (

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.arrays import Float32s
-from dovetail.domain import TableId, TableSet
+from dovetail.domain import EXPLANATION, TableId, TableSet
 from dovetail.ports import Json
 from dovetail.retrieve.column_relevance import by_relevance
 from dovetail.retrieve.graph.features import FEATURES
@@ -23,7 +23,6 @@ from dovetail.retrieve.graph.scored_candidates import COEFFICIENTS, ScoredCandid
 from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.graph.set_features import PAIR_FEATURES, SET_FEATURES, SetInput
 from dovetail.retrieve.graph.set_scorer import SetScorer, shipped
-from dovetail.retrieve.trace import EXPLANATION
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
