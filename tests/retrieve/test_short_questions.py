@@ -7,7 +7,7 @@ import pytest
 import dovetail
 from dovetail.domain import TableId
 from dovetail.retrieve.graph.selector import GraphRetriever
-from dovetail.search.query_terms import query_words, stems
+from dovetail.search.query import query_words, stems
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 

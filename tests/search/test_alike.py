@@ -11,8 +11,7 @@ import pytest
 
 import dovetail
 from dovetail.arrays import Float32s
-from dovetail.search.alike import SAMPLES, alike, weights_for
-from dovetail.search.fusion import DEFAULT
+from dovetail.search.fusion import DEFAULT, SAMPLES, alike, weights_for
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings

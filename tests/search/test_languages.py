@@ -11,12 +11,11 @@ import pytest
 
 import dovetail
 from dovetail.retrieve.graph.selector import GraphRetriever
-from dovetail.search import question_words
-from dovetail.search.compounds import LINKS, split
+from dovetail.search import word_forms
 from dovetail.search.index import IndexInputs
 from dovetail.search.languages import language_of, language_of_names, languages
 from dovetail.search.searcher import Searcher
-from dovetail.search.word_forms import WordForms
+from dovetail.search.word_forms import LINKS, WordForms, split
 from dovetail.settings import Settings
 
 # Umlauts written out or not, plurals, compounds, and tables that share the words of others.
@@ -99,7 +98,7 @@ def found_all(searcher: Searcher, questions: Mapping[str, Sequence[str]], k: int
 
 def in_english_alone(searcher: Searcher, monkeypatch: pytest.MonkeyPatch) -> Searcher:
     """The same search, as if every question were English."""
-    monkeypatch.setattr(question_words, "language_of", lambda *_: None)
+    monkeypatch.setattr(word_forms, "language_of", lambda *_: None)
     return searcher.among(searcher.catalog.ids)  # without what is remembered of questions
 
 

@@ -11,8 +11,8 @@ import pytest
 import dovetail
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.known_edges import known_edges
-from dovetail.search.abbreviations import abbreviates, learned
 from dovetail.search.index import IndexInputs
+from dovetail.search.learned_words import abbreviates, learned
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
 from dovetail.search.lexical import Lexical
-from dovetail.search.query_terms import query_words, stems
+from dovetail.search.query import query_words, stems
 
 PROFILE = ColumnProfile(
     kind=Kind.TEXT, nulls=0, distinct=0, unique=False, minimum=None, maximum=None,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dovetail
-from dovetail.search.number_columns import NumberColumns
+from dovetail.search.value_linking import NumberColumns
 from tests.support.pile import Pile, catalog_of
 
 ORDERS = "order_id INTEGER, placed_year INTEGER, zip TEXT, amount REAL, placed DATE"

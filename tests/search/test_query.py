@@ -19,11 +19,10 @@ from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.hybrid import HybridRetriever
 from dovetail.retrieve.ranking import RankingRetriever
 from dovetail.retrieve.select_llm import SelectOptions
-from dovetail.search import question_words
 from dovetail.search import searcher as searching
+from dovetail.search import word_forms
 from dovetail.search.index import IndexInputs
-from dovetail.search.query_terms import query_words
-from dovetail.search.question_spans import spans
+from dovetail.search.query import query_words, spans
 from dovetail.search.searcher import Searcher
 from tests.support.scripted import HashEmbedder, playing, shop_searcher
 
@@ -58,7 +57,7 @@ def test_a_question_is_analysed_once(
 ) -> None:
     calls: Counter[str] = Counter()
     for where, of, done in (
-        (question_words, "query_words", query_words),
+        (word_forms, "query_words", query_words),
         (searching, "spans", spans),
     ):
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.search.query import ValueLink
-from dovetail.search.question_spans import Span, spans
+from dovetail.search.query import Span, ValueLink, spans
 from dovetail.search.value_linking import ValueLinker
 from dovetail.search.values import ValueIndex
 

@@ -15,10 +15,9 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import ModelError
 from dovetail.offline.pipeline import update
-from dovetail.search import opening
+from dovetail.search import index
 from dovetail.search.index import FOLDER, IndexInputs
-from dovetail.search.opening import open_searcher
-from dovetail.search.searcher import Searcher
+from dovetail.search.searcher import Searcher, open_searcher
 from dovetail.settings import Settings
 from tests.support.scripted import HashEmbedder, write_shop
 from tests.support.searchers import bring_up_to_date
@@ -184,7 +183,7 @@ def _no_weights(name: str) -> None:
 def test_without_weights_search_goes_by_words_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "open_embedder", _no_weights)
+    monkeypatch.setattr(index, "open_embedder", _no_weights)
     done = update([str(write_shop(tmp_path / "shop.sqlite"))], into=tmp_path / "catalog")
     assert done.note == (
         "search goes by words, values and joins alone: "
@@ -201,7 +200,7 @@ def test_where_weights_went_missing_the_remedy_names_them(
     shop: CatalogReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bring_up_to_date(shop, IndexInputs(HashEmbedder()))
-    monkeypatch.setattr(opening, "open_embedder", _no_weights)
+    monkeypatch.setattr(index, "open_embedder", _no_weights)
     with pytest.raises(ModelError, match=r"not with no embedder; .*pip install weights"):
         open_searcher(shop, Settings())
 

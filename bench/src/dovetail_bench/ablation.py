@@ -13,9 +13,8 @@ from dovetail.domain import TableId
 from dovetail.offline.progress import Progress
 from dovetail.ports import Json
 from dovetail.search.fusion import Weights
-from dovetail.search.opening import open_searcher
 from dovetail.search.query import Query, QueryTerm
-from dovetail.search.searcher import Searcher
+from dovetail.search.searcher import Searcher, open_searcher
 from dovetail_bench.datasets import Dataset
 from dovetail_bench.measures import score
 from dovetail_bench.question_filter import QuestionFilter

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from dovetail.catalog.knowledge.usage import QueryExample
 from dovetail.domain import TableId
-from dovetail.search.query_terms import query_words
+from dovetail.search.query import query_words
 
 _SHOWN = 3
 # An example over other tables shows how questions are put, one over the same how they are joined.

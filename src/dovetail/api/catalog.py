@@ -29,8 +29,7 @@ from dovetail.prompts import read_prompt
 from dovetail.retrieve.graph.explain import explained
 from dovetail.retrieve.opening import open_model
 from dovetail.retrieve.registry import GROUPED, open_selector
-from dovetail.search.opening import open_searcher
-from dovetail.search.searcher import Searcher
+from dovetail.search.searcher import Searcher, open_searcher
 from dovetail.settings import Settings, load_settings
 from dovetail.text import fenced
 

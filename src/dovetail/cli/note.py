@@ -125,8 +125,8 @@ def suggest(
 ) -> None:
     """Propose pins and definitions from the questions whose right tables were told."""
     from dovetail.notes.writing import note as write_note
-    from dovetail.search.opening import open_searcher
     from dovetail.search.proposals import proposals
+    from dovetail.search.searcher import open_searcher
 
     opened = open_catalog(catalog)
     found = proposals(open_searcher(opened, settings_for(catalog)))

@@ -42,7 +42,7 @@ def search(
     No language model is asked.
     """
     from dovetail.errors import UsageError
-    from dovetail.search.opening import open_searcher
+    from dovetail.search.searcher import open_searcher
 
     if not question.strip():
         raise UsageError("the question is empty; say what the tables should be about")

@@ -30,8 +30,13 @@ from dovetail.offline.summary import StageClock, UpdateSummary
 from dovetail.plugins import open_engine
 from dovetail.ports import LLM, Engine
 from dovetail.search.embeddings import DistributedEmbedder, embed_catalog
-from dovetail.search.index import has_index, make_index, remove_other_indexes, save_index
-from dovetail.search.opening import index_inputs
+from dovetail.search.index import (
+    has_index,
+    index_inputs,
+    make_index,
+    remove_other_indexes,
+    save_index,
+)
 from dovetail.settings import Settings
 
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dovetail.domain import Column, Kind, Table
-from dovetail.search.query import Query
-from dovetail.search.query_terms import stems
+from dovetail.search.query import Query, stems
 from dovetail.search.searcher import Searcher
 
 # What the words of a header and a cell that the question quotes count for, beside a cosine.

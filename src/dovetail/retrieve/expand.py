@@ -18,7 +18,7 @@ from dovetail.names.table_name import MARKERS, Marker
 from dovetail.ports import Retriever
 from dovetail.retrieve.graph.generic_words import GENERIC
 from dovetail.retrieve.trace import joins_among
-from dovetail.search.query_terms import query_words, stems
+from dovetail.search.query import query_words, stems
 from dovetail.search.searcher import Searcher
 
 # More slices than this are not listed one by one: one stands for them, and the reason tells which.

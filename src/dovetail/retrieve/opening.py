@@ -15,8 +15,7 @@ from dovetail.errors import MissingModelError
 from dovetail.models.cache import CachedLLM
 from dovetail.plugins import open_llm
 from dovetail.ports import LLM
-from dovetail.search.opening import open_searcher
-from dovetail.search.searcher import Searcher
+from dovetail.search.searcher import Searcher, open_searcher
 from dovetail.settings import Settings
 
 REPLIES = "replies"

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.arrays import Flags, Float32s, Ints
+from dovetail.arrays import Flags, Float32s, Ints, Vectors
+from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import numbers
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.query import QueryTerm
 
@@ -26,11 +28,20 @@ Signals = Mapping[str, Float32s]
 # logistic curve fitted on four corpora at once (leaving one out moves no constant by more than a
 # tenth).
 _BY_SCORE, _BY_DISTANCE, _OFFSET = 1.8, 3.6, -2.2
+# Below this logit a probability is 0 to a float; its exponential would be none.
+_NEVER = -700.0
+# A table of so many rows is a sample; a catalog is one of samples if it has so many tables, and
+# most of them are. In smaller ones there is little to find by chance.
+_SAMPLE_ROWS, _LEAST_TABLES = 5, 100
+# Of so many nearest tables that are as near as this, the best ones count.
+_NEAREST, _NEAR, _BEST = 8, 0.5, 3
+# Scores of two tables that a question says equally much of: use decides, and hardly more.
+_QUERIED, _LOOKED_AT, _FEEDS, _DEPRECATED = 0.08, 0.03, -0.02, -0.08
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each signal counts: `DEFAULT`, or `SAMPLES` for a catalog of samples (alike.py)."""
+    """What each signal counts: `DEFAULT`, or `SAMPLES` for a catalog of samples."""
 
     cover: float = 1.5  # of the question by the table itself: words and values
     gain: float = 1.0  # by its neighbours beyond it: less than to cover it oneself
@@ -42,6 +53,9 @@ class Weights:
 
 
 DEFAULT = Weights()
+# Five rows prove no foreign key: they join by chance, and among hundreds of tables a long question
+# always finds some by chance. What each is worth: docs/search.md (4 points of F1 on Spider 2).
+SAMPLES = Weights(gain=0.7, dense=0.8, column=0.8, alike=0.3, one_partner=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +182,53 @@ def fuse(signals: Signals) -> Float32s:
     return total
 
 
-# Below this logit a probability is 0 to a float; its exponential would be none.
-_NEVER = -700.0
-
-
 def relevance(score: float, top: float) -> float:
     """The probability that a table is needed, from its score and the best table's."""
     logit = _BY_SCORE * score + _BY_DISTANCE * (score - top) + _OFFSET
     return 1 / (1 + math.exp(-logit)) if logit > _NEVER else 0.0
+
+
+def weights_for(catalog: CatalogReader) -> Weights:
+    """How the signals of search count over a catalog: as usual, or as over samples of tables."""
+    rows = numbers(catalog.records.tables.column("rows"))
+    samples = int(np.count_nonzero(rows <= _SAMPLE_ROWS))
+    return SAMPLES if len(rows) >= _LEAST_TABLES and 2 * samples > len(rows) else DEFAULT
+
+
+def alike(vectors: Vectors, scores: Float32s) -> Float32s:
+    """The mean score of each table and the best of those most like it, less the highest such mean.
+
+    So it is 0 for the tables of the likeliest system, and below 0 for all others: a question is
+    mostly about one system, and the tables of a system resemble each other.
+    """
+    if not len(scores):
+        return np.zeros(0, dtype=np.float32)
+    cosines = vectors @ vectors.T
+    np.fill_diagonal(cosines, -1)
+    count = min(_NEAREST, len(scores))
+    nearest = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
+    near = np.take_along_axis(cosines, nearest, axis=1) > _NEAR
+    theirs = -np.sort(-np.where(near, scores[nearest], -np.inf), axis=1)[:, :_BEST]
+    counted = np.isfinite(theirs)
+    total = scores + np.where(counted, theirs, 0).sum(axis=1)
+    mean: Float32s = (total / (1 + counted.sum(axis=1))).astype(np.float32)
+    below: Float32s = mean - mean.max()
+    return below
+
+
+def use_prior(catalog: CatalogReader) -> npt.NDArray[np.float32] | None:
+    """What is added to the score of each table for its use; None where nothing is known of it.
+
+    Tables that stand in past queries gain by how often they do, those that people look at (an
+    exposure of dbt reads them) a little; tables that only feed others and deprecated ones lose.
+    """
+    if not catalog.usage.tables and not catalog.dbt.tables:
+        return None
+    prior = np.zeros(len(catalog), dtype=np.float32)
+    for number, table in enumerate(catalog.ids):
+        about = catalog.dbt.tables.get(table)
+        if about is not None:
+            prior[number] += _LOOKED_AT * bool(about.exposures) + _FEEDS * about.only_feeds
+            prior[number] += _DEPRECATED * about.deprecated
+        prior[number] += _QUERIED * catalog.usage.share(table)
+    return prior

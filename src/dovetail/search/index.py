@@ -19,12 +19,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dovetail.catalog.files import DAMAGE
+from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.engines.workers import Workers
 from dovetail.errors import ModelError
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
+from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder, Json
 from dovetail.search.dense import HEADER_VECTORS, Dense, HeaderVectors
 from dovetail.search.embeddings import Embeddings, EmbedProgress, embed_catalog
@@ -32,6 +34,7 @@ from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.values import ValueIndex
 from dovetail.search.values import forget_others as forget_other_values
+from dovetail.settings import Settings
 
 FOLDER = "search"
 # Raised whenever the same catalog would give another index.
@@ -67,6 +70,31 @@ class IndexInputs:
         for table in sorted(self.purposes):
             digest.update(f"\0{table}\0{self.purposes[table]}".encode())
         return digest.hexdigest()[:12]
+
+
+def chosen_embedder(settings: Settings) -> tuple[Embedder | None, str]:
+    """The embedder that the settings name, and a note for the user, or nothing.
+
+    Without the weights of the default embedder there is none, and the note says so. Any other
+    embedder that cannot be opened is an error.
+    """
+    try:
+        return open_embedder(settings.embedder), ""
+    except ModelError as error:
+        if settings.embedder != Settings().embedder:
+            raise
+        return None, f"search goes by words, values and joins alone: {error}"
+
+
+def index_inputs(catalog: CatalogReader, settings: Settings) -> tuple[IndexInputs, str]:
+    """What the search index depends on besides the catalog, as the settings have it.
+
+    With them comes a note for the user on what search has to go without, or nothing.
+    """
+    embedder, note = chosen_embedder(settings)
+    texts = {table: found.text for table, found in purposes(catalog).items() if found.text}
+    thresholds = Thresholds(settings.join_rows, settings.join_unique)
+    return IndexInputs(embedder, texts, thresholds), note
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Languages other than English: which one a question is in, its stop words, its stems.
 
-English has rules of its own (query_terms.py), and a question in English is read by them alone. The
+English has rules of its own (query.py), and a question in English is read by them alone. The
 language of a question is told by its stop words; a question that has none is taken to be in the
 language of the catalog. Stems are Snowball's.
 """
@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 from dovetail.names.words import spelled
-from dovetail.search.query_terms import is_stop_word, stem
+from dovetail.search.query import is_stop_word, stem
 
 # Stop words that tell a language where nothing else does.
 _ENOUGH = 2

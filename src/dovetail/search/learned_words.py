@@ -1,13 +1,120 @@
-"""The postings of a catalog with what it teaches of its own words: which are short for which."""
+"""Words that a catalog itself teaches to mean others: `qty` for quantity, `dept` for department.
+
+No list of abbreviations is kept, and letters alone are no proof: a short word stands for a long one
+only where the catalog uses both for one thing. That is so where two columns that join differ in
+just that word, where a column refers to a table of the long name by the short one, and where a
+comment says the long word of a column or table that is called by the short one. A table that is
+called by the long word and has the short one in its headers is a weaker sign, and must be seen
+twice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from dovetail.domain import JoinEdge, Table
-from dovetail.search.abbreviations import learned
+from dovetail.domain import JoinEdge, Table, TableId
+from dovetail.joins.graph import JOINABLE
+from dovetail.names.words import singular, spelled
 from dovetail.search.lexical import Lexical
+from dovetail.search.query import stem
+
+Pair = tuple[str, str]
+
+_LEAST_SHORT = 3
+# A short word that leaves out fewer letters is another form of the word, or a slip.
+_LEAST_LEFT_OUT = 2
+_PROOF, _SIGN = 2, 1
+# Words of a comment that are read.
+_MOST_TOLD = 60
+_VOWELS = "aeiou"
+
+
+def abbreviates(short: str, long: str) -> bool:
+    """Whether a word can be short for another: its letters in order, the first and last the same.
+
+    A beginning of the word is none here, since search takes it for the word anyway; and people
+    leave out vowels, so a short form does not end in one.
+
+    >>> abbreviates("qty", "quantity"), abbreviates("emp", "employee"), abbreviates("cat", "coat")
+    (True, False, False)
+    """
+    if len(short) < _LEAST_SHORT or len(long) - len(short) < _LEAST_LEFT_OUT:
+        return False
+    if (short[0], short[-1]) != (long[0], long[-1]) or long.startswith(short):
+        return False
+    if short[-1] in _VOWELS:
+        return False
+    rest = iter(long)
+    return all(letter in rest for letter in short)
+
+
+def learned(tables: Sequence[Table], edges: Iterable[JoinEdge]) -> dict[str, tuple[str, ...]]:
+    """The long words that each short one stands for in a catalog, as stems."""
+    seen: Counter[Pair] = Counter()
+    for pair in _in_joins({table.id: table for table in tables}, edges):
+        seen[pair] += _PROOF
+    for table in tables:
+        for pair in set(_in_comments(table)):
+            seen[pair] += _PROOF
+        for pair in set(_in_headers(table)):
+            seen[pair] += _SIGN
+    found: dict[str, list[str]] = {}
+    for (short, long), weight in sorted(seen.items()):
+        if weight >= _PROOF:
+            found.setdefault(stem(short), []).append(stem(long))
+    return {short: tuple(dict.fromkeys(longs)) for short, longs in found.items()}
+
+
+def _in_joins(tables: dict[TableId, Table], edges: Iterable[JoinEdge]) -> Iterator[Pair]:
+    """Words by which two columns that join differ, and by which one refers to the other's table."""
+    for edge in edges:
+        if edge.score <= JOINABLE or edge.left not in tables or edge.right not in tables:
+            continue
+        for left, right in edge.columns:
+            one, other = spelled(left).split(), spelled(right).split()
+            named = [spelled(edge.left.name).split(), spelled(edge.right.name).split()]
+            yield from _pairs(_beyond(one, other), _beyond(other, one))
+            yield from _pairs(_beyond(one, other), named[1])
+            yield from _pairs(_beyond(other, one), named[0])
+
+
+def _in_comments(table: Table) -> Iterator[Pair]:
+    """Short words of names that the comment on the same table or column says in full."""
+    for name, comment in (
+        (table.name, table.comment),
+        *((column.name, column.comment) for column in table.columns),
+    ):
+        if comment:
+            yield from _pairs(spelled(name).split(), spelled(comment).split()[:_MOST_TOLD])
+
+
+def _in_headers(table: Table) -> Iterator[Pair]:
+    """Short words of headers that the name of their table says in full."""
+    headers = {word for column in table.columns for word in spelled(column.name).split()}
+    return _pairs(headers, spelled(table.name).split())
+
+
+def _beyond(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    return [word for word in one if word not in other]
+
+
+def _pairs(ones: Iterable[str], others: Sequence[str]) -> Iterator[Pair]:
+    """Each word of the ones with each of the others that it is short for, or that is for it.
+
+    A short form begins as its word does, and so does a singular: no others are compared.
+    """
+    alike: dict[str, list[str]] = {}
+    for other in others:
+        alike.setdefault(other[0], []).append(other)
+    for one in ones:
+        for other in alike.get(one[0], ()):
+            long = singular(other)
+            if abbreviates(one, long):
+                yield one, long
+            elif abbreviates(other, singular(one)):
+                yield other, singular(one)
 
 
 def learned_words(lexical: Lexical, tables: Sequence[Table], edges: Iterable[JoinEdge]) -> Lexical:

@@ -25,8 +25,7 @@ import numpy.typing as npt
 from dovetail.arrays import Float32s, Ints
 from dovetail.catalog.files import mapped_array
 from dovetail.domain import Table, TableId
-from dovetail.search.query import QueryTerm
-from dovetail.search.query_terms import query_words, stems
+from dovetail.search.query import QueryTerm, query_words, stems
 
 _IN_COLUMN, IN_COMMENT = 2 / 3, 1 / 2
 # Words of a table's comments that are searched, the first ones.

@@ -16,8 +16,7 @@ from dovetail.domain import TableId
 from dovetail.names.words import spelled
 from dovetail.notes.notes import Definition, Notes
 from dovetail.search.lexical import IN_COMMENT
-from dovetail.search.query import QueryTerm
-from dovetail.search.query_terms import is_stop_word, query_words, stem
+from dovetail.search.query import QueryTerm, is_stop_word, query_words, stem
 
 _Words = tuple[str, ...]
 

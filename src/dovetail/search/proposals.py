@@ -16,7 +16,7 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.graph import JOINABLE
 from dovetail.notes.file import JOINS, TERMS
 from dovetail.notes.notes import Answered
-from dovetail.search.query_terms import query_words
+from dovetail.search.query import query_words
 from dovetail.search.searcher import Searcher
 
 # A word must be said in so many questions to be defined by their tables.

@@ -8,9 +8,8 @@ from dovetail.catalog.knowledge.usage import queries
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table
 from dovetail.notes.notes import NO_NOTES, Notes, Remark
-from dovetail.search.number_columns import NumberColumns
-from dovetail.search.query import Query, QueryTerm
-from dovetail.search.query_terms import query_words, shapes_speech, stems
+from dovetail.search.query import Query, QueryTerm, query_words, shapes_speech, stems
+from dovetail.search.value_linking import NumberColumns
 from dovetail.text import cut
 
 # Characters of a comment that a reason quotes.

@@ -18,35 +18,38 @@ from dovetail.domain import Candidate, Table, TableId
 from dovetail.errors import ModelError
 from dovetail.families.family import Families
 from dovetail.families.joins import LogicalJoinGraph
+from dovetail.families.stored import families_of
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.known_edges import known_edges
 from dovetail.method_cache import method_cache
 from dovetail.notes.edges import noted_graph, noted_scores
 from dovetail.notes.marks import marked_families
 from dovetail.notes.notes import NO_NOTES, Notes
+from dovetail.notes.reading import read_notes
 from dovetail.ports import Embedder
-from dovetail.search.alike import alike, weights_for
 from dovetail.search.dense import Dense
 from dovetail.search.embeddings import EmbedProgress
 from dovetail.search.fusion import (
     Coverage,
     Weights,
+    alike,
     by_itself,
     fuse,
     pooled,
     relevance,
+    use_prior,
+    weights_for,
     within_reach,
 )
-from dovetail.search.index import IndexInputs, open_index
+from dovetail.search.index import IndexInputs, index_inputs, open_index, refuse_other_models
 from dovetail.search.lexical import Lexical
 from dovetail.search.logical import LogicalTables
 from dovetail.search.noted_terms import NotedTerms
-from dovetail.search.query import Query
-from dovetail.search.question_spans import spans
-from dovetail.search.question_words import QuestionWords
+from dovetail.search.query import Query, spans
 from dovetail.search.reasons import reasons
-from dovetail.search.use_prior import use_prior
 from dovetail.search.value_linking import ValueLinker
+from dovetail.search.word_forms import QuestionWords
+from dovetail.settings import Settings
 
 NO_EMBEDDER = "this needs an embedder; index with one (the setting embedder)"
 # Tables that each cheap ranking puts forward to be scored by every signal.
@@ -392,6 +395,28 @@ class Searcher:
         if self._index.headers is None:
             raise ModelError(NO_EMBEDDER)
         return Dense(self._index.headers.of(slice(None)))
+
+
+def open_searcher(
+    catalog: CatalogReader,
+    settings: Settings,
+    on_progress: EmbedProgress | None = None,
+    notes: Notes | None = None,
+) -> Searcher:
+    """Search over a catalog; what its index lacks is made first.
+
+    Without `notes`, those of the catalog's file are read.
+    """
+    inputs, note = index_inputs(catalog, settings)
+    try:
+        if note:
+            refuse_other_models(catalog, inputs)
+        known = families_of(catalog, inputs.thresholds) if settings.families else None
+        searcher = Searcher(catalog, inputs, families=known, on_progress=on_progress)
+        return searcher.noted(read_notes(catalog) if notes is None else notes)
+    except ModelError as error:
+        # Indexed with the usual embedder, whose weights are missing here: that is what to mend.
+        raise ModelError(f"{error}; {note}") if note else error from None
 
 
 def _embedded(embedder: Embedder | None, question: str) -> Vectors:

@@ -1,21 +1,26 @@
-"""What the words of a question in another language mean in the words of a catalog.
+"""The words of a question and how each is looked up, in the language that the question is in.
 
 The index keeps one kind of stems, whatever language names are in. A word of a question in German
 also means the index's words with the same German stem, those that it begins or ends as part of a
 compound, and, where it is a compound itself that the catalog does not have, the parts of it, or,
 where the catalog has no word for its beginning, what it ends with: Mitarbeiter are Arbeiter.
+Compounds are split by the vocabulary of the catalog, never by a dictionary.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 
-from dovetail.search.compounds import LINKS, split
-from dovetail.search.languages import Language, plain
-from dovetail.search.query_terms import stem
+from dovetail.search.languages import Language, language_of, language_of_names, plain
+from dovetail.search.lexical import Lexical
+from dovetail.search.query import QueryTerm, query_words, stem
 
+# What may stand between the parts of a compound: Rechnung-s-datum, Kunde-n-nummer.
+LINKS = ("", "s", "es", "n", "en", "er", "e")
+_SHORTEST, _LONGEST = 3, 60
 # A word that is part of a compound against one that is equal.
 _PART = 0.6
 _LEAST_PART = 4
@@ -27,6 +32,45 @@ _LONGEST_ENDING = 3
 _WORDS_KEPT = 4096
 
 Expansion = tuple[str, float]
+
+
+def split(
+    word: str,
+    known: Callable[[str], bool],
+    *,
+    links: tuple[str, ...] = ("",),
+    least: int = _SHORTEST,
+) -> tuple[str, ...]:
+    """The parts of a word that are all known, as few as possible; none where it cannot be split.
+
+    >>> vocabulary = {"order", "line", "item", "lineitem"}
+    >>> split("orderlineitem", vocabulary.__contains__)
+    ('order', 'lineitem')
+    >>> split("kundennummer", {"kunde", "nummer"}.__contains__, links=LINKS)
+    ('kunde', 'nummer')
+    """
+    if not 2 * least <= len(word) <= _LONGEST:
+        return ()
+    best: dict[int, tuple[str, ...]] = {0: ()}
+    for end in range(least, len(word) + 1):
+        for start in range(end - least, -1, -1):
+            if start not in best or (start == 0 and end == len(word)):
+                continue
+            part = _part(word[start:end], known, links if end < len(word) else ("",), least)
+            found = (*best[start], part)
+            if part and (end not in best or len(found) <= len(best[end])):
+                best[end] = found
+    return best.get(len(word), ())
+
+
+def _part(text: str, known: Callable[[str], bool], links: tuple[str, ...], least: int) -> str:
+    """The known word that a piece is, less what links it to the next; empty if there is none."""
+    for link in links:
+        if text.endswith(link) and len(text) - len(link) >= least:
+            bare = text[: len(text) - len(link)]
+            if known(bare):
+                return bare
+    return ""
 
 
 class WordForms:
@@ -104,3 +148,39 @@ class WordForms:
         """Whether a form of a stem ends a text: the stem of a compound need not end in its own."""
         tail = text[text.rindex(key) :]
         return len(tail) <= len(key) + _LONGEST_ENDING and key in self.language.keys(tail)
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenWords:
+    """The stems of a question, each as written, how each becomes a term, and its stop words."""
+
+    words: Mapping[str, str]
+    look_up: Callable[[str], QueryTerm]
+    stop_words: frozenset[str] = frozenset()
+
+
+class QuestionWords:
+    """Reads questions over one catalog, whose index has these words."""
+
+    def __init__(self, vocabulary: Iterable[str]) -> None:
+        self._vocabulary = vocabulary
+        self._forms = lru_cache(maxsize=None)(partial(WordForms, vocabulary=vocabulary))
+
+    def read(self, question: str, lexical: Lexical) -> SpokenWords:
+        """The words of a question, to be looked up in an index."""
+        language = language_of(question, self._usual)
+        if language is None:
+            return SpokenWords(query_words(question), lexical.term)
+        forms = self._forms(language)
+        words = forms.words(question)
+
+        def look_up(word: str) -> QueryTerm:
+            found = forms.expansions(words.get(word, word)) or forms.expansions(word)
+            return lexical.term(word, found)
+
+        return SpokenWords(words, look_up, language.stop)
+
+    @cached_property
+    def _usual(self) -> Language | None:
+        """The language of the catalog's names and comments."""
+        return language_of_names(self._vocabulary)

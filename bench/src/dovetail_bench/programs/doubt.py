@@ -25,7 +25,7 @@ from dovetail.names.words import spelled
 from dovetail.retrieve.graph.connect import ConnectedSet
 from dovetail.retrieve.graph.selector import BREADTH, GraphRetriever
 from dovetail.retrieve.opening import searcher_of
-from dovetail.search.query_terms import query_words
+from dovetail.search.query import query_words
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset, database_of, open_dataset

@@ -21,7 +21,7 @@ from random import Random
 
 from dovetail.domain import TableId
 from dovetail.names.words import spelled
-from dovetail.search.query_terms import is_stop_word
+from dovetail.search.query import is_stop_word
 from dovetail_bench.corpus_folder import QUESTIONS
 from dovetail_bench.datasets import Dataset, open_dataset
 from dovetail_bench.questions import Question

@@ -18,8 +18,7 @@ from collections.abc import Mapping, Sequence
 from dovetail.retrieve.graph.generic_words import GENERIC
 from dovetail.retrieve.graph.query_match import QueryMatch
 from dovetail.search.fusion import DEFAULT
-from dovetail.search.query import Query
-from dovetail.search.query_terms import shapes_speech, stems
+from dovetail.search.query import Query, shapes_speech, stems
 
 EVIDENCE = ("uncovered", "scattered", "first_logit", "best_logit", "dense_gap", "header")
 Evidence = tuple[float, ...]

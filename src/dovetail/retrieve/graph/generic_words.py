@@ -8,7 +8,7 @@ third say how an answer is to be written.
 
 from __future__ import annotations
 
-from dovetail.search.query_terms import stem
+from dovetail.search.query import stem
 
 _COUNTED = """number average highest distinct different both maximum largest greater descending sort
 ascending minimum alphabetical either corresponding between common among contain record

@@ -20,8 +20,7 @@ from dovetail.names.table_name import unqualified
 from dovetail.names.words import identifies
 from dovetail.search.fusion import DEFAULT
 from dovetail.search.lexical import IN_COMMENT, comment_words
-from dovetail.search.query import Query, QueryTerm, ValueLink
-from dovetail.search.query_terms import query_words, stems
+from dovetail.search.query import Query, QueryTerm, ValueLink, query_words, stems
 from dovetail.search.searcher import Searcher
 
 _IN_NAME, _IN_COLUMN, _IN_KEY = 1.0, 2 / 3, 0.3
