@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
+from dovetail.domain.sql import identifier
+
 _UPPER = {ord(char): char.lower() for char in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
@@ -30,7 +32,7 @@ def reveal(text: str, originals: Mapping[str, str]) -> str:
     """
     for name, original in originals.items():
         if name in text and name != original:
-            text = text.replace(f'"{name}"', quoted(original)).replace(name, original)
+            text = text.replace(f'"{name}"', identifier(original)).replace(name, original)
     return text
 
 
@@ -42,8 +44,3 @@ def legible(name: str) -> str:
     """
     text = " ".join(name.split())
     return "".join(char if char.isprintable() else "\ufffd" for char in text)
-
-
-def quoted(name: str) -> str:
-    """A name in quotes, as both engines read them."""
-    return '"' + name.replace('"', '""') + '"'

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from dovetail.domain.tables import TableId
+from dovetail.errors import SourceError
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # Words that SQL does not take for the name of a table or column unless they are quoted: those that
@@ -128,7 +129,43 @@ def quoted(name: str) -> str:
     ('order_no', '"order no"', '"order"')
     """
     plain = _PLAIN.fullmatch(name) and name.lower() not in _RESERVED
-    return name if plain else '"' + name.replace('"', '""') + '"'
+    return name if plain else identifier(name)
+
+
+def identifier(name: str) -> str:
+    """Quote a name.
+
+    >>> identifier('say "when"')
+    '"say ""when\"""'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Quote a string.
+
+    >>> literal("it's")
+    "'it''s'"
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # so it is the name of a file, which may be any bytes
+        raise SourceError("its name is not valid UTF-8; rename it") from None
+    return "'" + text.replace("'", "''") + "'"
+
+
+def file_pattern(file: str) -> str:
+    """Quote a file's name so that the wildcards in it are taken literally.
+
+    >>> file_pattern("a*.csv")
+    "'a[*].csv'"
+    """
+    return literal("".join(f"[{char}]" if char in "*?[" else char for char in file))
+
+
+def file_list(files: Sequence[str]) -> str:
+    """Quote the names of several files."""
+    return "[" + ", ".join(map(file_pattern, files)) + "]"
 
 
 def query_names(ids: Iterable[TableId]) -> dict[TableId, str]:

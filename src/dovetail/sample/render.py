@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dovetail.domain.sql import identifier
 from dovetail.sample.table import Kind, SampleTable
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def write_sqlite(path: Path, tables: Iterable[SampleTable]) -> None:
             connection.execute(_create(each, _SQLITE_TYPES))
             marks = ", ".join("?" * len(each.columns))
             connection.executemany(
-                f"INSERT INTO {_quoted(each.name)} VALUES ({marks})",
+                f"INSERT INTO {identifier(each.name)} VALUES ({marks})",
                 ([_sqlite_value(value) for value in row] for row in each.rows),
             )
 
@@ -52,7 +53,7 @@ def write_duckdb(path: Path, tables: Iterable[SampleTable]) -> None:
         for each in tables:
             connection.execute(_create(each, _SQL_TYPES))
             connection.register("drawn_rows", _arrow(each))
-            connection.execute(f"INSERT INTO {_quoted(each.name)} SELECT * FROM drawn_rows")
+            connection.execute(f"INSERT INTO {identifier(each.name)} SELECT * FROM drawn_rows")
             connection.unregister("drawn_rows")
 
 
@@ -81,12 +82,8 @@ def write_json_lines(path: Path, table: SampleTable) -> None:
 
 
 def _create(table: SampleTable, types: dict[Kind, str]) -> str:
-    columns = ", ".join(f"{_quoted(name)} {types[kind]}" for name, kind in table.columns.items())
-    return f"CREATE TABLE {_quoted(table.name)} ({columns})"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    columns = ", ".join(f"{identifier(name)} {types[kind]}" for name, kind in table.columns.items())
+    return f"CREATE TABLE {identifier(table.name)} ({columns})"
 
 
 def _sqlite_value(value: Any) -> Any:

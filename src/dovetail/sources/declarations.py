@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dovetail.domain import DeclaredForeignKey, DeclaredKeys
+from dovetail.domain.sql import identifier
 from dovetail.ports import Declaration, Listing
-from dovetail.sources.quoting import identifier
 
 PRIMARY, UNIQUE, FOREIGN, COMMENT = "p", "u", "f", "c"
 # Characters of a comment that are kept; a manual pasted into one is not what a table is.

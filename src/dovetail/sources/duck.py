@@ -18,9 +18,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from dovetail.domain import sql as quoting
 from dovetail.errors import MissingExtraError, SourceError
 from dovetail.ports import Scan, ScannedColumn
-from dovetail.sources import quoting
 from dovetail.sources.projection import PLAIN, Columns, Field, fields_of
 
 # A batch holds about this many cells, so that wide tables come in short batches.

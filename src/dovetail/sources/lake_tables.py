@@ -15,8 +15,8 @@ import zlib
 from collections.abc import Callable, Container, Iterable, Sequence
 from urllib.parse import unquote
 
+from dovetail.domain.sql import literal
 from dovetail.errors import SourceError
-from dovetail.sources.quoting import literal
 
 _DELTA_LOG, _ICEBERG_LOG = "_delta_log", "metadata"
 _DELTA_COMMIT = re.compile(r"\d{20}\.(?:json|checkpoint\..*parquet)|_last_checkpoint")

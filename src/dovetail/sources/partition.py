@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from urllib.parse import unquote
 
+from dovetail.domain.sql import literal
 from dovetail.sources.projection import Field
-from dovetail.sources.quoting import literal
 
 # How Hive spells a missing value in the name of a folder.
 _NULL = "__HIVE_DEFAULT_PARTITION__"

@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from dovetail.sources.quoting import identifier, literal
+from dovetail.domain.sql import identifier, literal
 
 # DuckDB types that Arrow arrays of the same values come out of, as they are.
 PLAIN = {
