@@ -14,8 +14,8 @@ CORPORA := .bench/data
 # A file of tests stays in one process, which makes its fixtures once.
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help demo test test-fast setup check lint types imports docs recording site bench-profile bench-index bench-workers bench-memory bench-joins \
-	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-written-down bench-serve bench-page screenshots bench-data bench bench-llm soak fit clean
+.PHONY: help demo test test-fast setup check lint types imports docs recording site bench-profile bench-index bench-memory bench-joins \
+	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-serve bench-page screenshots bench-data bench bench-llm soak fit clean
 
 help: ## show the tasks
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -61,9 +61,6 @@ bench-profile: $(VENV)/.dev ## profiling speed against its lower bound, on 1e7 a
 bench-index: $(VENV)/.dev ## CPU per column of every stage, 10k to 200k columns in one SQLite file
 	$(BIN)/python -m dovetail_bench.programs.index
 
-bench-workers: $(VENV)/.dev ## task times of a real run, scheduled on 1 to 64 workers; COLUMNS=10000000 as if there were as many
-	$(BIN)/python -m dovetail_bench.programs.workers $(if $(COLUMNS),--columns $(COLUMNS))
-
 bench-memory: $(VENV)/.dev ## the driver's memory over 18 columns of ever more values; VALUES=30000000
 	$(BIN)/python -m dovetail_bench.programs.driver_memory $(if $(VALUES),--values $(VALUES))
 
@@ -84,9 +81,6 @@ bench-degradation: $(VENV)/.dev ## retrieval over noisy and growing corpora; wit
 
 bench-families: $(VENV)/.dev ## how well families are found, and 100,000 tables in CPU seconds
 	$(BIN)/python -m dovetail_bench.programs.families
-
-bench-written-down: $(VENV)/.dev ## what transforms, declared keys and notes cost at 10k columns
-	$(BIN)/python -m dovetail_bench.programs.written_down
 
 bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
 	$(BIN)/python -m dovetail_bench.programs.execution

@@ -19,7 +19,7 @@ import dovetail
 from dovetail.engines.local import LocalEngine
 from dovetail.engines.ray import RayEngine, _run
 from dovetail.errors import EngineError, UsageError
-from dovetail.joins.inclusion import candidate_search
+from dovetail.joins import candidate_search
 from dovetail.plugins import open_source
 from dovetail.ports import Json, SourceSpec, Tick
 from dovetail.settings import Settings

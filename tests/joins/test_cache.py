@@ -15,12 +15,9 @@ from hypothesis import strategies as st
 
 import dovetail
 from dovetail.arrays import Ints
-from dovetail.domain import TableId
-from dovetail.joins import cache, stored
-from dovetail.joins.cache import edges_among, join_edges, work_out
-from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.inclusion import candidates, confinement, count_shared, fresh_candidates
-from dovetail.joins.scoring import foreign_key
+from dovetail.joins import candidates, stored
+from dovetail.joins.cache import join_edges, work_out
+from dovetail.joins.column_arrays import ValueSets
 from dovetail.joins.scoring.registry import SCORINGS
 from dovetail.offline.pipeline import update
 from dovetail.offline.progress import Progress
@@ -90,8 +87,7 @@ STEP = st.dictionaries(st.sampled_from(TABLES), st.none() | contents(), min_size
 )
 def test_an_update_is_a_rebuild(first: dict[str, str], steps: list[dict[str, str | None]]) -> None:
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cache, "_MOST_FRESH", 1)
-        patch.setattr(foreign_key, "_MOST_FRESH", 1)
+        patch.setattr(candidates, "_MOST_CHANGED", 1)
         folder = Path(name) / "lake"
         folder.mkdir()
         (folder / "always.csv").write_text("always_id,customer_id\n1,2\n2,3\n3,3\n")
@@ -119,10 +115,9 @@ def test_an_update_is_a_rebuild_where_columns_are_confined_to_their_sources(
 ) -> None:
     """Names and values become everyday ones as tables come, and cease to be as tables go."""
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cache, "_MOST_FRESH", 1)
-        patch.setattr(foreign_key, "_MOST_FRESH", 1)
-        patch.setattr(confinement, "_EVERYDAY", 1.2)
-        patch.setattr(confinement, "_FEW_KEYS", few)
+        patch.setattr(candidates, "_MOST_CHANGED", 1)
+        patch.setattr(candidates, "_EVERYDAY", 1.2)
+        patch.setattr(candidates, "_FEW_KEYS", few)
         folders = [Path(name) / source for source in ("north", "south")]
         for folder in folders:
             folder.mkdir()
@@ -148,15 +143,14 @@ def test_what_an_update_keeps_is_not_counted_again(
     before = join_edges(catalog)
     (tmp_path / "visits.csv").write_text("visit_id,school_id\n1,S1\n2,S2\n")
     counted: list[int] = []
-    count = count_shared.count_shared
+    count = candidates.count_shared
 
-    def counting(arrays: ColumnArrays, child: Ints, *rest: Any) -> tuple[Ints, Ints]:
+    def counting(children: ValueSets, child: Ints, *rest: Any) -> tuple[Ints, Ints]:
         counted.append(len(child))
-        return count(arrays, child, *rest)
+        return count(children, child, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "count_shared", counting)
-        patch.setattr(fresh_candidates, "count_shared", counting)
         grown = dovetail.build(str(tmp_path / "visits.csv"), into=tmp_path / "catalog")
     assert sum(counted) < 20
     assert len(before) > 60
@@ -170,7 +164,7 @@ def test_evidence_is_there_after_an_update_as_if_it_had_been_asked_for(
     seen: list[Progress] = []
     source = [f"{path.name}={path}" for path in corpus if path.name == "shop.sqlite"]
     eager = update(source, into=tmp_path / "eager", on_progress=seen.append).catalog
-    assert [(news.done, news.total) for news in seen if news.phase == "join"] == [(0, 2), (1, 2)]
+    assert [(news.done, news.total) for news in seen if news.phase == "join"] == [(0, 1), (1, 1)]
     (file,) = (eager.folder / stored.FOLDER).glob("*-foreign_key-*.parquet")
     written = file.stat().st_mtime_ns
     lazy = update(source, into=tmp_path / "lazy", joins=False, search=False).catalog
@@ -179,20 +173,3 @@ def test_evidence_is_there_after_an_update_as_if_it_had_been_asked_for(
     assert file.stat().st_mtime_ns == written
     (same,) = (lazy.folder / stored.FOLDER).glob("*-foreign_key-*.parquet")
     assert same.name == file.name
-
-
-@pytest.mark.parametrize("name", ["foreign_key", "paper", "jar"])
-def test_edges_among_a_few_tables_are_those_of_the_whole(
-    name: str, corpus: tuple[Path, ...], tmp_path: Path
-) -> None:
-    sources = [f"{path.name}={path}" for path in corpus]
-    catalog = update(sources, into=tmp_path / "catalog", joins=False, search=False).catalog
-    few = [table for table in catalog.ids if table.source == "civic.sqlite"]
-    alone = edges_among(catalog, few, name)
-    pairwise = name != "foreign_key"
-    assert (catalog.folder / stored.FOLDER).exists() is not pairwise
-    whole = join_edges(catalog, name)
-    inside = [edge for edge in whole if edge.left in few and edge.right in few]
-    assert alone == inside == edges_among(catalog, few, name)
-    assert alone
-    assert edges_among(catalog, [TableId("no", "where")], name) == []

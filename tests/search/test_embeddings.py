@@ -9,7 +9,7 @@ import pytest
 
 from dovetail import plugins
 from dovetail.domain import TableId
-from dovetail.engines.workers import Workers
+from dovetail.engines.passes import Workers
 from dovetail.errors import ModelError
 from dovetail.models.vectors import VectorStore
 from dovetail.offline.pipeline import update

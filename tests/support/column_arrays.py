@@ -2,27 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import strategies as st
 
-from dovetail.arrays import Ints
+from dovetail.arrays import Counts, Flags, Ints
 from dovetail.domain import TableId
-from dovetail.hashing import mix
-from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.inclusion.candidates import Candidates
+from dovetail.hashing import Hashes, mix
+from dovetail.joins.candidate_search import Groups
+from dovetail.joins.candidates import Candidates
+from dovetail.joins.column_arrays import ColumnArrays, ValuePasses, ValueSets
 
 
 def hashed(values: set[int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
     return np.sort(mix(np.array(sorted(values), dtype=np.uint64)))
 
 
+class HeldValues:
+    """Value sets in memory."""
+
+    def __init__(self, hashes: Sequence[Hashes], counts: Sequence[Counts]) -> None:
+        self._hashes, self._counts = hashes, counts
+        self.distinct = np.array([len(each) for each in hashes], dtype=np.int64)
+        self.filled = np.array([int(each.sum()) for each in counts], dtype=np.int64)
+
+    def hashes(self, number: int) -> Hashes:
+        return self._hashes[number]
+
+    def counts(self, number: int) -> Counts:
+        return self._counts[number]
+
+    def trust(self) -> None:
+        pass
+
+
+def held(hashes: Sequence[Hashes], counts: Sequence[Counts] | None = None) -> ValueSets:
+    """All of some value sets, each value in one row unless counts are given."""
+    ones = [np.ones(len(each), dtype=np.uint32) for each in hashes]
+    values = HeldValues(hashes, ones if counts is None else counts)
+    return ValueSets(ValuePasses(values), np.arange(len(hashes)))
+
+
+@dataclass(frozen=True)
+class EachPair:
+    """Bounds that a function tells, of pairs alone."""
+
+    check: Callable[[Ints, Ints], Flags]
+
+    def of_groups(self, children: Groups, keys: Groups) -> EachPair:
+        del children, keys
+        return self
+
+    def within_groups(self, child: Ints, key: Ints) -> Flags:
+        del key
+        return np.ones(len(child), dtype=np.bool_)
+
+    def within(self, child: Ints, key: Ints) -> Flags:
+        return self.check(child, key)
+
+
+# Bounds that rule out nothing.
+NO_BOUNDS = EachPair(lambda child, _: np.ones(len(child), dtype=np.bool_))
+
+
 def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> ColumnArrays:
     """A arrays of columns with these values, all named alike."""
     count = len(sets)
     number = max(tables, default=-1) + 1
-    value_hashes = [hashed(values) for values in sets]
     counts = [
         np.full(len(values), 1 if u else 2, np.uint32)
         for values, u in zip(sets, unique, strict=True)
@@ -40,8 +88,7 @@ def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Co
         key=np.array(unique, dtype=np.bool_),
         low=np.zeros(count),
         high=np.array([float(max(values, default=0)) for values in sets]),
-        value_hashes=value_hashes,
-        counts=counts,
+        values=held([hashed(values) for values in sets], counts),
         global_ids=np.zeros(count, dtype=np.bool_),
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dovetail.engines.local import LocalEngine
-from dovetail.engines.workers import UNABLE, Workers
+from dovetail.engines.passes import UNABLE, Workers
 from dovetail.ports import Json, Replies, Reply, Tick
 
 
@@ -32,9 +32,9 @@ class CountingEngine:
 
     def map(self, task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> Replies:
         last = len(jobs) - 1
-        name = task.partition(":")[2]
         for reply in LocalEngine(workers=1).map(task, jobs[::-1], into / "reversed", tick):
             (into / "reversed" / str(reply.job)).rename(into / str(last - reply.job))
+            name = jobs[last - reply.job].get("pass", task).partition(":")[2]
             self.done[name] = self.done.get(name, 0) + 1
             yield Reply(last - reply.job, reply.result)
 

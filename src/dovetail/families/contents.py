@@ -10,7 +10,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Kind
 from dovetail.families.pair_counts import PairCounts
 from dovetail.families.tables import FamilyTable, plain
-from dovetail.joins.distributed.distributed_columns import ValuePasses
+from dovetail.joins.column_arrays import CatalogPasses
 
 # A column says something if it has so many distinct values in both tables; so many are compared.
 _DISTINCT, _COMPARED = 12, 5
@@ -49,7 +49,7 @@ class Compared:
 class Contents:
     """Compares the tables of a catalog by the hashes of their values."""
 
-    def __init__(self, catalog: CatalogReader, passes: ValuePasses | None = None) -> None:
+    def __init__(self, catalog: CatalogReader, passes: CatalogPasses | None = None) -> None:
         columns = catalog.records.columns
         self._names: list[str] = columns["name"].to_pylist()
         self._kind: list[str] = columns["kind"].to_pylist()

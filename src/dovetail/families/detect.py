@@ -26,12 +26,12 @@ from dovetail.families.family import Families
 from dovetail.families.links import Link, home_links, narrow_histories
 from dovetail.families.tables import FamilyTable, family_tables
 from dovetail.families.use import Use, use_of
-from dovetail.joins.distributed.distributed_columns import ValuePasses
+from dovetail.joins.column_arrays import CatalogPasses
 from dovetail.joins.graph import JoinGraph
 
 
 def find_families(
-    catalog: CatalogReader, joins: JoinGraph, passes: ValuePasses | None = None
+    catalog: CatalogReader, joins: JoinGraph, passes: CatalogPasses | None = None
 ) -> Families:
     """The families of a catalog's tables; `joins` says which of several copies is in use.
 

@@ -14,7 +14,8 @@ from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.hashing import Hashes
-from dovetail.joins.distributed.distributed_columns import ValuePasses
+from dovetail.joins.column_arrays import CatalogPasses, ValueSets
+from dovetail.joins.counting import count_shared
 
 # From so many values on in both columns, workers count what is in common.
 _LARGE = 1 << 16
@@ -23,7 +24,7 @@ _LARGE = 1 << 16
 class PairCounts:
     """Counts the values that columns, numbered through the tables in order, have in common."""
 
-    def __init__(self, catalog: CatalogReader, passes: ValuePasses | None = None) -> None:
+    def __init__(self, catalog: CatalogReader, passes: CatalogPasses | None = None) -> None:
         columns = catalog.records.columns
         self.distinct: list[int] = numbers(columns["distinct"]).tolist()
         self._hashes_at: list[int] = numbers(columns["hashes_at"]).tolist()
@@ -54,7 +55,8 @@ class PairCounts:
         if self._passes is None or not pairs:
             return False
         child, outer = np.array(pairs, dtype=np.int64).T
-        shared, _ = self._passes.count_shared(child, outer)
+        every = ValueSets(self._passes, np.arange(len(self.distinct)))
+        shared, _ = count_shared(every, child, every, outer)
         self._known |= dict(zip(pairs, shared.tolist(), strict=True))
         return True
 

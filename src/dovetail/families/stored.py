@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from dovetail.catalog.files import DAMAGE, replace_file
-from dovetail.catalog.layout import staging_folder
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
-from dovetail.engines.workers import Workers
+from dovetail.engines.passes import Workers
 from dovetail.errors import CatalogError
 from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.families.lineage import by_lineage
@@ -43,16 +42,15 @@ def _found(catalog: CatalogReader, thresholds: Thresholds, workers: Workers | No
         return _read(path, catalog)
     # Only who finds families needs what finds them, and the joins that say which one is in use.
     from dovetail.families.detect import find_families
-    from dovetail.joins.distributed.column_values import opened_here
-    from dovetail.joins.distributed.distributed_columns import ValuePasses
+    from dovetail.joins.column_arrays import catalog_passes
     from dovetail.joins.graph import JoinGraph
 
     joins = JoinGraph.of(catalog, thresholds=thresholds)
     if workers is None:
         found = find_families(catalog, joins)
     else:
-        with staging_folder(catalog.folder) as scratch, opened_here():
-            found = find_families(catalog, joins, ValuePasses(catalog, workers, scratch))
+        with catalog_passes(catalog, workers) as passes:
+            found = find_families(catalog, joins, passes)
     with suppress(
         OSError, CatalogError
     ):  # a catalog that cannot be written to is read all the same

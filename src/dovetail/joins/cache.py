@@ -7,41 +7,32 @@ first, `dovetail index` or a reader, works it out: from the last snapshot, where
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
-import numpy as np
-
 from dovetail.catalog.files import DAMAGE
-from dovetail.catalog.layout import staging_folder
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import JoinEdge, TableId
-from dovetail.engines.workers import Workers
-from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, ColumnArrays, Thresholds
-from dovetail.joins.distributed.column_values import opened_here
-from dovetail.joins.distributed.distributed_columns import DistributedColumns, ValuePasses
-from dovetail.joins.distributed.distributed_rows import DistributedRows
-from dovetail.joins.distributed.segments import DistributedSegments
+from dovetail.domain import JoinEdge
+from dovetail.engines.passes import Workers
+from dovetail.joins.column_arrays import (
+    DEFAULT_THRESHOLDS,
+    CatalogPasses,
+    ColumnArrays,
+    Thresholds,
+    catalog_passes,
+)
 from dovetail.joins.edges import edges_of, in_order
-from dovetail.joins.keys.row_checks import ChecksHere
+from dovetail.joins.keys.row_checks import RowQuestions
 from dovetail.joins.keys.structural import structural_edges
-from dovetail.joins.keys.transformed import transformed_edges
-from dovetail.joins.keys.view_candidates import KnownPairs
-from dovetail.joins.keys.views import ViewedColumns
 from dovetail.joins.naming.header_embedding import header_similarity
-from dovetail.joins.row_hashes import RowReader
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, SCORINGS, Scoring, scoring
-from dovetail.joins.scoring.scored_pairs import IncrementalState
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
-from dovetail.joins.snapshot import Snapshot, read, table_versions, write
+from dovetail.joins.snapshot import AS_THEY_ARE, Snapshot, read, table_versions, write
 from dovetail.joins.stored import FOLDER, evidence_file, stored_edges
-from dovetail.joins.value_index.postings import Postings
-from dovetail.joins.value_index.segment_store import remove_segments
+from dovetail.joins.transforms import transformed_edges
 from dovetail.ports import Embedder
 
-# With a greater share of fresh tables everything is worked out anew.
-_MOST_FRESH = 0.2
 # What arrays that do not belong together raise when they are worked with.
 _CONFUSED = (IndexError, KeyError, OverflowError, TypeError, ValueError)
 
@@ -55,7 +46,7 @@ def join_edges(
     name: str = DEFAULT_SCORING,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
     embedder: Embedder | None = None,
-    passes: ValuePasses | None = None,
+    passes: CatalogPasses | None = None,
 ) -> list[JoinEdge]:
     """The join evidence of a catalog: an edge for every pair of columns that a scoring scores.
 
@@ -68,37 +59,14 @@ def join_edges(
         return list(stored)
     path = evidence_file(catalog, chosen, thresholds, embedder)
     try:
-        before = _newest(path, edges=chosen.pairwise)
+        before = _newest(path)
         found, complete = _work_out(catalog, chosen, thresholds, embedder, before, passes)
     except _CONFUSED:  # what was stored for next time may be damaged: once more without any of it
-        remove_segments(catalog.folder)
         found, complete = _work_out(catalog, chosen, thresholds, embedder, None, passes)
     if complete:
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
             write(path, found)
     return list(found.edges)
-
-
-def edges_among(
-    catalog: CatalogReader,
-    tables: Iterable[TableId],
-    name: str = DEFAULT_SCORING,
-    thresholds: Thresholds = DEFAULT_THRESHOLDS,
-    embedder: Embedder | None = None,
-) -> list[JoinEdge]:
-    """Those edges of `join_edges` both of whose tables are among a few.
-
-    Where the scoring is pairwise and the catalog's evidence is not there yet, only theirs is worked
-    out: the same numbers, in no time.
-    """
-    wanted = set(tables)
-    chosen = scoring(name)
-    if chosen.pairwise and not evidence_file(catalog, chosen, thresholds, embedder).exists():
-        every = ColumnArrays.of(catalog, thresholds)
-        arrays = every.take([table in wanted for table in catalog.ids])
-        return edges_of(arrays, chosen.score(arrays, header_similarity(arrays, embedder), None))
-    edges = join_edges(catalog, name, thresholds, embedder)
-    return [edge for edge in edges if edge.left in wanted and edge.right in wanted]
 
 
 def work_out(
@@ -120,36 +88,25 @@ def _work_out(
     thresholds: Thresholds,
     embedder: Embedder | None,
     before: Snapshot | None,
-    passes: ValuePasses | None = None,
+    passes: CatalogPasses | None = None,
 ) -> tuple[Snapshot, bool]:
     """The evidence, and whether no source was missing for it: only then may it be stored."""
-    distributed = DistributedColumns(passes) if passes else None
-    arrays = ColumnArrays.of(catalog, thresholds, distributed)
-    now = table_versions(catalog)
-    state, unchanged, known = None, [], None
-    if before is not None:
-        fresh = before.fresh(now)
-        if len(fresh) <= _MOST_FRESH * len(now):
-            flags = np.array([table in fresh for table in arrays.ids], dtype=np.bool_)
-            state = IncrementalState(Postings.of(catalog), flags, before.counted_for(now))
-            unchanged = before.unchanged(now) if chosen.pairwise else []
-            pairs = before.viewed_for(now)
-            known = KnownPairs(pairs, flags[arrays.table]) if pairs else None
-    if state is None and not chosen.pairwise:
-        state = IncrementalState(Postings.of(catalog), np.ones(len(now), dtype=np.bool_))
-    scored = chosen.score(arrays, header_similarity(arrays, embedder), state)
-    edges = in_order([*edges_of(arrays, scored), *unchanged])
-    if chosen.name != DEFAULT_SCORING:
-        return Snapshot(now, edges, None), True
-    with closing(RowReader(catalog)) as rows:
-        checks = DistributedRows(catalog, rows, passes) if passes else ChecksHere(rows)
-        edges = structural_edges(arrays, edges, checks)
-        viewed = ViewedColumns.of(catalog, arrays)
-        postings = state.postings if state else Postings.of(catalog)
-        edges, pairs = transformed_edges(
-            arrays, viewed, edges, postings, DEFAULT_WEIGHTS, scored.unlikely, known
+    with ExitStack() as stack:
+        passes = passes or stack.enter_context(catalog_passes(catalog))
+        arrays = ColumnArrays.of(catalog, thresholds, passes)
+        now = table_versions(catalog)
+        known = before.counted_for(now) if before else {}
+        scored = chosen.score(arrays, header_similarity(arrays, embedder), known.get(AS_THEY_ARE))
+        edges = edges_of(arrays, scored)
+        if chosen.name != DEFAULT_SCORING or scored.counted is None:
+            return Snapshot(now, edges, {}), True
+        rows = RowQuestions(passes)
+        edges = structural_edges(arrays, edges, rows)
+        edges, counted = transformed_edges(
+            arrays, passes.values.normalized, edges, DEFAULT_WEIGHTS, scored.unlikely, known
         )
-        return Snapshot(now, in_order(edges), scored.counted, pairs), rows.complete
+        counted[AS_THEY_ARE] = scored.counted
+        return Snapshot(now, in_order(edges), counted), rows.complete
 
 
 def bring_up_to_date(
@@ -166,39 +123,19 @@ def bring_up_to_date(
     `on_progress` is called with the steps done, and how many there are. Given `workers`, they pass
     over the values.
     """
-    with ExitStack() as stack:
-        passes = None
-        if workers is not None:
-            scratch = stack.enter_context(staging_folder(catalog.folder))
-            stack.enter_context(opened_here())
-            passes = ValuePasses(catalog, workers, scratch)
-        return _bring_up_to_date(catalog, thresholds, on_progress, passes)
-
-
-def _bring_up_to_date(
-    catalog: CatalogReader,
-    thresholds: Thresholds,
-    on_progress: Callable[[int, int], None],
-    passes: ValuePasses | None,
-) -> Sequence[JoinEdge]:
     wanted = [
         known.name
         for known in SCORINGS
         if known.name == DEFAULT_SCORING
         or _newest(evidence_file(catalog, known, thresholds, None)) is not None
     ]
-    on_progress(0, 1 + len(wanted))
-    make = DistributedSegments(passes) if passes else None
-    try:
-        Postings.of(catalog, compact=True, make=make)
-    except _CONFUSED:  # a stored segment is damaged
-        remove_segments(catalog.folder)
-        Postings.of(catalog, compact=True, make=make)
+    on_progress(0, len(wanted))
     found: Sequence[JoinEdge] = ()
-    for done, name in enumerate(wanted, 1):
-        on_progress(done, 1 + len(wanted))
-        edges = join_edges(catalog, name, thresholds, passes=passes)
-        found = edges if name == DEFAULT_SCORING else found
+    with catalog_passes(catalog, workers) as passes:
+        for done, name in enumerate(wanted, 1):
+            edges = join_edges(catalog, name, thresholds, passes=passes)
+            found = edges if name == DEFAULT_SCORING else found
+            on_progress(done, len(wanted))
     _remove_others(catalog)
     return found
 
@@ -212,14 +149,12 @@ def _remove_others(catalog: CatalogReader) -> None:
                 file.unlink(missing_ok=True)
 
 
-def _newest(path: Path, *, edges: bool = False) -> Snapshot | None:
-    """The last snapshot of the same kind as would stand in a file, of whatever contents.
-
-    It comes without its edges unless these are wanted.
-    """
+def _newest(path: Path) -> Snapshot | None:
+    """The last snapshot of the same kind as would stand in a file, of whatever contents, without
+    its edges."""
     kind = path.name.partition("-")[2]
     files = path.parent.glob(f"*-{kind}") if path.parent.is_dir() else ()
     for file in sorted(files, key=lambda file: (-file.stat().st_mtime_ns, file.name)):
         with suppress(*DAMAGE):
-            return read(file, edges=edges)
+            return read(file, edges=False)
     return None

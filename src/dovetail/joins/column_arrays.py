@@ -1,27 +1,36 @@
 """A catalog as join evidence sees it: one array per fact, with an entry for each column.
 
-Columns are numbered through all tables, in the order of the tables' ids.
+Columns are numbered through all tables, in the order of the tables' ids. Their values are read by
+passes (`engines/passes.py`), which may run in other processes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, Literal, TypeVar, cast, overload
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from dovetail.arrays import Counts, Encoded, Flags, Floats, Ints
-from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.layout import staging_folder
+from dovetail.catalog.reader import CatalogReader, KeyView
+from dovetail.catalog.records import numbers
+from dovetail.catalog.segment import Segment
 from dovetail.domain import Kind, TableId
+from dovetail.engines.passes import Elsewhere, Passes, Workers, opened_here
 from dovetail.hashing import Hashes
+from dovetail.joins.sketches import SetFacts, SketchLookup, holding, ranges_of, set_facts
 from dovetail.names.conventions import naming_conventions
+from dovetail.ports import Json
 
-Values = TypeVar("Values", bound=npt.NDArray[Any])
+if TYPE_CHECKING:
+    from dovetail.joins.row_hashes import RowReader
 
 _NUMBERS = (Kind.INTEGER, Kind.REAL)
 _GLOBAL_ID = re.compile(
@@ -57,12 +66,12 @@ DEFAULT_THRESHOLDS = Thresholds()
 class ColumnArrays:
     """Tables and their columns. Per table: `ids`, `rows` and `estimated`. Per column: the rest.
 
-    `table` is the number of a column's table, `position` its place there. `number` flags columns
+    `table` is the number of a column's table, `position` its index there. `number` flags columns
     of numbers. `filled` counts the rows with a value; `low` and `high` are NaN unless the column
-    holds numbers. `key` columns are unique but for a few rows entered twice. `value_hashes` are the
-    sorted hashes of the distinct values, `counts` how many rows hold each. `global_ids` flags
-    e-mail addresses and UUIDs, which mean the same wherever they stand. `estimated` flags tables
-    that only a sample was read of, and is None if all were read whole.
+    holds numbers. `key` columns are unique but for a few rows entered twice. `values` are the
+    distinct values of each. `global_ids` flags e-mail addresses and UUIDs, which mean the same
+    wherever they occur. `estimated` flags tables that only a sample was read of, and is None if all
+    were read whole.
     """
 
     ids: Sequence[TableId]
@@ -77,8 +86,7 @@ class ColumnArrays:
     key: Flags
     low: Floats
     high: Floats
-    value_hashes: Sequence[Hashes]
-    counts: Sequence[Counts]
+    values: ValueSets
     global_ids: Flags
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     estimated: Flags | None = None
@@ -97,36 +105,16 @@ class ColumnArrays:
         columns = names or Encoded.of(self.name)
         return naming_conventions(columns, self.table, first_keys, self.table_names)
 
-    def take(self, tables: Sequence[bool]) -> ColumnArrays:
-        """Some of the tables, by themselves."""
-        chosen = np.array(tables, dtype=np.bool_)
-        columns = np.flatnonzero(chosen[self.table])
-        number = np.cumsum(chosen) - 1
-        every = columns.tolist()
-        held = ("position", "number", "filled", "distinct", "unique", "key", "low", "high")
-        facts = (*held, "global_ids")
-        return replace(
-            self,
-            ids=[table for table, wanted in zip(self.ids, tables, strict=True) if wanted],
-            rows=self.rows[chosen],
-            estimated=None if self.estimated is None else self.estimated[chosen],
-            table=number[self.table[columns]],
-            name=[self.name[column] for column in every],
-            value_hashes=[self.value_hashes[column] for column in every],
-            counts=[self.counts[column] for column in every],
-            **{name: getattr(self, name)[columns] for name in facts},
-        )
-
     @classmethod
     def of(
         cls,
         catalog: CatalogReader,
         thresholds: Thresholds = DEFAULT_THRESHOLDS,
-        value_hashes: Sequence[Hashes] | None = None,
+        passes: ValuePasses[Any] | None = None,
     ) -> ColumnArrays:
         """All tables of a catalog, in the order of their ids.
 
-        `value_hashes` are those of its columns, where somebody else is to read them.
+        `passes` run over the values of its columns; in this process, unless given.
         """
         tables, columns = catalog.records.tables, catalog.records.columns
         rows = tables["rows"].to_numpy().astype(np.int64)
@@ -134,20 +122,18 @@ class ColumnArrays:
         table = np.repeat(np.arange(len(rows)), widths)
         starts = np.repeat(np.cumsum(widths) - widths, widths)
         number = np.array([k in _NUMBERS for k in columns["kind"].to_pylist()], dtype=np.bool_)
-        position = np.arange(len(table)) - starts
-        ids, places = catalog.ids, list(zip(table.tolist(), position.tolist(), strict=True))
-        every = cache(catalog.value_hashes)
         filled = rows[table] - columns["nulls"].to_numpy()
         distinct = columns["distinct"].to_numpy()
         unique = columns["unique"].to_numpy(zero_copy_only=False)
         sampled = np.array([text != "" for text in tables["estimated"].to_pylist()], dtype=np.bool_)
         # A sample of a column may be without repetition where the column is not.
         credible = ~sampled[table] | unique if sampled.any() else True
+        passes = passes or ValuePasses(CatalogValues(catalog))
         return cls(
-            ids=ids,
+            ids=catalog.ids,
             rows=rows,
             table=table,
-            position=position,
+            position=np.arange(len(table)) - starts,
             name=columns["name"].to_pylist(),
             number=number,
             filled=filled,
@@ -157,71 +143,194 @@ class ColumnArrays:
             estimated=sampled if sampled.any() else None,
             low=_numbers(columns["minimum"], number),
             high=_numbers(columns["maximum"], number),
-            value_hashes=_Lazy(
-                len(table), lambda c: catalog.hashes(ids[places[c][0]], places[c][1]), every, 0
-            )
-            if value_hashes is None
-            else value_hashes,
-            counts=_Lazy(
-                len(table), lambda c: catalog.counts(ids[places[c][0]], places[c][1]), every, 1
-            ),
+            values=ValueSets(passes, np.arange(len(table))),
             global_ids=_global_ids(columns["examples"]),
             thresholds=thresholds.resolved(catalog),
         )
 
 
-class _Lazy(Sequence[Values]):
-    """Arrays that are not read before they are asked for: one by one, or all in one go."""
+class ColumnValues(Protocol):
+    """The value sets of columns by number: sorted hashes, and how many rows hold each value.
 
-    def __init__(
-        self,
-        size: int,
-        one: Callable[[int], Values],
-        every: Callable[[], tuple[list[Hashes], list[Counts]]],
-        which: Literal[0, 1],
-    ) -> None:
-        self._size, self._one, self._every, self._which = size, one, every, which
-        self._all: Sequence[Values] | None = None
+    Per set: how many `distinct` values it has, and how many rows are `filled`.
+    """
+
+    @property
+    def distinct(self) -> Ints: ...
+
+    @property
+    def filled(self) -> Ints: ...
+
+    def hashes(self, number: int) -> Hashes:
+        """The sorted hashes of a set."""
+        ...
+
+    def counts(self, number: int) -> Counts:
+        """In how many rows each of them occurs."""
+        ...
+
+    def trust(self) -> None:
+        """From now on read values without comparing their files with their checksums."""
+        ...
+
+
+class CatalogValues:
+    """The value sets of a catalog's columns, numbered through the tables in order.
+
+    The numbers after those are the columns' values under transforms (`normalized`), in the order in
+    which the catalog has them.
+    """
+
+    def __init__(self, catalog: CatalogReader) -> None:
+        self.catalog = catalog
+        tables, columns = catalog.records.tables, catalog.records.columns
+        names = tables["segment"].to_pylist()
+        by_name = {name: number for number, name in enumerate(sorted(set(names)))}
+        self._segments: list[Segment] = [catalog.segment(name) for name in by_name]
+        widths = numbers(tables["columns"])
+        of_table = np.array([by_name[name] for name in names], dtype=np.int64)
+        filled = np.repeat(numbers(tables["rows"]), widths) - numbers(columns["nulls"])
+        self.normalized: list[KeyView] = catalog.key_views()
+        column = np.array([each.column for each in self.normalized], dtype=np.int64)
+        every = np.append(np.arange(len(filled)), column)
+        # Lists, since a number of an array takes longer to look up than a part of a segment.
+        self._segment: list[int] = np.repeat(of_table, widths)[every].tolist()
+        self.filled: Ints = filled[every]
+        self.distinct = _and(columns["distinct"], [each.distinct for each in self.normalized])
+        self._sizes: list[int] = self.distinct.tolist()
+        self._hashes_at: list[int] = _and(
+            columns["hashes_at"], [each.hashes_at for each in self.normalized]
+        ).tolist()
+        self._counts_at: list[int] = _and(
+            columns["counts_at"], [each.counts_at for each in self.normalized]
+        ).tolist()
+        self._ones = np.ones(max(self._sizes, default=0), dtype=np.uint32)
+
+    def trust(self) -> None:
+        """From now on read values without comparing their files with their checksums."""
+        for segment in self._segments:
+            segment.trust()
+
+    def hashes(self, number: int) -> Hashes:
+        """The sorted hashes of a set."""
+        segment = self._segments[self._segment[number]]
+        return segment.hashes(self._hashes_at[number], self._sizes[number])
+
+    def counts(self, number: int) -> Counts:
+        """In how many rows each of them occurs."""
+        start, size = self._counts_at[number], self._sizes[number]
+        if start < 0:
+            return self._ones[:size]
+        return self._segments[self._segment[number]].counts(start, size)
+
+    @cached_property
+    def rows(self) -> RowReader:
+        """Reads the rows of the catalog's tables again from their sources."""
+        from dovetail.joins.row_hashes import RowReader
+
+        return RowReader(self.catalog)
+
+    def close(self) -> None:
+        """Let go of the sources whose rows were read."""
+        if "rows" in vars(self):
+            self.rows.close()
+
+
+def _and(stored: pa.ChunkedArray, more: Sequence[int | None]) -> Ints:
+    """Stored numbers, and more of them; -1 for none."""
+    added = np.array([-1 if each is None else each for each in more], dtype=np.int64)
+    return np.append(numbers(stored.fill_null(-1)), added)
+
+
+Values = TypeVar("Values", bound=ColumnValues)
+
+
+class ValuePasses(Passes[Values]):
+    """Runs passes over value sets."""
+
+    @cached_property
+    def facts(self) -> SetFacts:
+        """The facts of every value set, from one pass over all."""
+        ranges = ranges_of(self.values.distinct) or [(0, 0)]
+        facts = SetFacts.of(self.joined(set_facts, ranges, {}))
+        self.values.trust()  # all of them have been compared with their checksums
+        return facts
+
+
+CatalogPasses = ValuePasses[CatalogValues]
+
+
+@contextmanager
+def catalog_passes(
+    catalog: CatalogReader, workers: Workers | None = None
+) -> Iterator[CatalogPasses]:
+    """Passes over the values of a catalog: by workers, if given, else in this process."""
+    values = CatalogValues(catalog)
+    try:
+        if workers is None:
+            yield ValuePasses(values)
+            return
+        about = {"catalog": str(catalog.folder.absolute()), "contents": catalog.contents}
+        with staging_folder(catalog.folder) as scratch, opened_here():
+            opener = f"{__name__}:open_values"
+            yield ValuePasses(values, Elsewhere(workers, scratch, opener, about))
+    finally:
+        values.close()
+
+
+def open_values(about: Json) -> CatalogValues:
+    """The values that a worker passes over; OSError where it sees another catalog there."""
+    catalog = CatalogReader.open(Path(about["catalog"]))
+    if catalog.contents != about["contents"]:
+        raise OSError(f"{about['catalog']} is another catalog here")
+    return CatalogValues(catalog)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSets(Sequence[Hashes]):
+    """Value sets by their `numbers` among those that `passes` run over."""
+
+    passes: ValuePasses[Any]
+    numbers: Ints
 
     def __len__(self) -> int:
-        return self._size
+        return len(self.numbers)
 
     @overload
-    def __getitem__(self, at: int) -> Values: ...
+    def __getitem__(self, at: int) -> Hashes: ...
     @overload
-    def __getitem__(self, at: slice) -> Sequence[Values]: ...
-    def __getitem__(self, at: int | slice) -> Values | Sequence[Values]:
+    def __getitem__(self, at: slice) -> Sequence[Hashes]: ...
+    def __getitem__(self, at: int | slice) -> Hashes | Sequence[Hashes]:
         if isinstance(at, slice):
-            return self._load()[at]
-        return self._one(at) if self._all is None else self._all[at]
+            return ValueSets(self.passes, self.numbers[at])
+        hashes: Hashes = self.passes.values.hashes(int(self.numbers[at]))
+        return hashes
 
-    def __iter__(self) -> Iterator[Values]:
-        return iter(self._load())
+    def take(self, chosen: Ints) -> ValueSets:
+        """Some of the sets."""
+        return ValueSets(self.passes, self.numbers[chosen])
 
-    def _load(self) -> Sequence[Values]:
-        if self._all is None:
-            self._all = cast(Sequence[Values], self._every()[self._which])
-        return self._all
+    def counts(self, at: int) -> Counts:
+        """How many rows hold each value of a set."""
+        counts: Counts = self.passes.values.counts(int(self.numbers[at]))
+        return counts
 
+    @property
+    def sizes(self) -> Ints:
+        """How many values each set has."""
+        sizes: Ints = self.passes.values.distinct[self.numbers]
+        return sizes
 
-class Chained(Sequence[Values]):
-    """Two sequences of arrays, one after the other."""
+    def sampled(self) -> tuple[Hashes, Ints, Ints]:
+        """The values sampled from each set, the rows that hold each, and how many these are."""
+        return self.passes.facts.sampled(self.numbers)
 
-    def __init__(self, one: Sequence[Values], other: Sequence[Values]) -> None:
-        self._one, self._other = one, other
-
-    def __len__(self) -> int:
-        return len(self._one) + len(self._other)
-
-    @overload
-    def __getitem__(self, at: int) -> Values: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Values]: ...
-    def __getitem__(self, at: int | slice) -> Values | Sequence[Values]:
-        if isinstance(at, slice):
-            return [self[place] for place in range(*at.indices(len(self)))]
-        size = len(self._one)
-        return self._one[at] if at < size else self._other[at - size]
+    def holding(self, values: Hashes) -> Ints:
+        """Which sets hold which of some sorted values: index of the value x sets + that of the set,
+        in any order."""
+        shared = {"sets": self.numbers, "lookup": SketchLookup.of(values)}
+        parts = self.passes.run(holding, ranges_of(self.sizes), shared)
+        return np.concatenate([np.empty(0, dtype=np.int64), *(part["held"] for part in parts)])
 
 
 def _global_ids(examples: pa.ChunkedArray) -> Flags:

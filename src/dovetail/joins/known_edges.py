@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge
-from dovetail.engines.workers import Workers
+from dovetail.engines.passes import Workers
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 from dovetail.joins.stored import edges_in, evidence_file, stored_edges

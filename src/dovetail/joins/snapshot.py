@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,14 +21,15 @@ import pyarrow.parquet as pq
 from dovetail.arrays import Ints
 from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.inclusion.candidates import Candidates
-from dovetail.joins.keys.view_pairs import ViewPairs
-from dovetail.joins.scoring.scored_pairs import CountedPairs
+from dovetail.domain import JoinEdge
+from dovetail.joins.candidates import Candidates, CountedPairs
 from dovetail.joins.stored import SCHEMA, StoredEdges, read_rows
 
 _TABLES = b"tables"
-_COUNTED = ("child", "parent", "shared", "rows", "rarity", "confined")
+_PAIRS = ("child", "parent", "shared", "rows")
+_COUNTED = (*_PAIRS, "rarity", "searched")
+# The number of columns' values as they are, where others are those of normal forms.
+AS_THEY_ARE = -1
 
 # A table's contents, by source, name, digest and number of columns.
 TableVersion = tuple[str, str, str, int]
@@ -43,47 +45,20 @@ def table_versions(catalog: CatalogReader) -> list[TableVersion]:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Edges, the tables that they were worked out from, and the pairs `foreign_key` counted.
+    """Edges, the tables that they were worked out from, and the pairs that were counted for them.
 
-    `viewed` are the pairs that may join through a transform.
+    The latter are by the number of a normal form, those of columns as they are by `AS_THEY_ARE`.
     """
 
     tables: Sequence[TableVersion]
     edges: Sequence[JoinEdge]
-    counted: CountedPairs | None
-    viewed: ViewPairs | None = None
+    counted: Mapping[int, CountedPairs]
 
-    def fresh(self, now: Sequence[TableVersion]) -> set[TableId]:
-        """The tables of now that are new or changed since the snapshot."""
-        before = set(self.tables)
-        return {TableId(*table[:2]) for table in now if table not in before}
-
-    def unchanged(self, now: Sequence[TableVersion]) -> list[JoinEdge]:
-        """The edges both of whose tables are as they were."""
-        same = {TableId(*table[:2]) for table in set(self.tables) & set(now)}
-        return [edge for edge in self.edges if edge.left in same and edge.right in same]
-
-    def counted_for(self, now: Sequence[TableVersion]) -> CountedPairs | None:
+    def counted_for(self, now: Sequence[TableVersion]) -> dict[int, CountedPairs]:
         """The counted pairs of columns that are still there, by the column numbers of now."""
-        if self.counted is None:
-            return None
         number = _renumbered(self.tables, now)
-        there = number >= 0
-        rarity = np.full(sum(table[3] for table in now), np.nan)
-        rarity[number[there]] = self.counted.rarity[there]
-        confined = np.zeros(len(rarity), dtype=np.bool_)
-        confined[number[there]] = self.counted.confined[there]
-        before = self.counted.candidates
-        left = before.take(there[before.child] & there[before.parent])
-        child, parent = number[left.child], number[left.parent]
-        return CountedPairs(Candidates(child, parent, left.shared, left.rows), rarity, confined)
-
-    def viewed_for(self, now: Sequence[TableVersion]) -> ViewPairs | None:
-        """The pairs for transforms of columns that are still there, by the numbers of now."""
-        if self.viewed is None:
-            return None
         size = sum(table[3] for table in now)
-        return self.viewed.renumbered(_renumbered(self.tables, now), size)
+        return {form: pairs.renumbered(number, size) for form, pairs in self.counted.items()}
 
 
 def _renumbered(before: Sequence[TableVersion], now: Sequence[TableVersion]) -> Ints:
@@ -100,21 +75,30 @@ def _renumbered(before: Sequence[TableVersion], now: Sequence[TableVersion]) -> 
 def write(path: Path, snapshot: Snapshot) -> None:
     """Write a snapshot; a reader sees all of it or nothing."""
     path.parent.mkdir(exist_ok=True)
-    if snapshot.counted is not None:
+    if snapshot.counted:
         beside = path.with_name(f"{path.stem}.{os.getpid()}.npz")
-        found = snapshot.counted.candidates
-        np.savez(
-            beside,
-            child=found.child,
-            parent=found.parent,
-            shared=found.shared,
-            rows=found.rows,
-            rarity=snapshot.counted.rarity,
-            confined=snapshot.counted.confined,
-            **(snapshot.viewed.arrays() if snapshot.viewed else {}),
-        )
+        np.savez(beside, **_arrays(snapshot.counted))
         beside.replace(path.with_suffix(".npz"))
     write_edges(path, snapshot.edges, {_TABLES: json.dumps(snapshot.tables)})
+
+
+def _arrays(counted: Mapping[int, CountedPairs]) -> dict[str, Any]:
+    """Counted pairs as arrays, each named by its form and what it is."""
+    arrays: dict[str, Any] = {}
+    for form, pairs in counted.items():
+        parts = [getattr(pairs.candidates, name) for name in _PAIRS]
+        named = zip(_COUNTED, [*parts, pairs.rarity, pairs.searched], strict=True)
+        arrays |= {f"{form}_{name}": array for name, array in named}
+    return arrays
+
+
+def _counted(arrays: Mapping[str, Any]) -> dict[int, CountedPairs]:
+    """The same from stored arrays."""
+    counted = {}
+    for form in {int(name.partition("_")[0]) for name in arrays}:
+        *pairs, rarity, searched = (arrays[f"{form}_{name}"] for name in _COUNTED)
+        counted[form] = CountedPairs(Candidates(*pairs), rarity, searched)
+    return counted
 
 
 def write_edges(
@@ -165,10 +149,8 @@ def read(path: Path, *, edges: bool = True) -> Snapshot:
     rows = read_rows(path) if edges else None
     schema = pq.read_schema(path) if rows is None else rows.schema
     tables = [tuple(table) for table in json.loads(schema.metadata[_TABLES])]
-    counted, viewed = None, None
-    with suppress(*DAMAGE), path.with_suffix(".npz").open("rb") as file:
-        with np.load(file, allow_pickle=False) as stored:
-            *pairs, rarity, confined = (stored[name] for name in _COUNTED)
-            viewed = ViewPairs.stored(stored)
-        counted = CountedPairs(Candidates(*pairs), rarity, confined)
-    return Snapshot(tables, () if rows is None else list(StoredEdges(rows)), counted, viewed)
+    counted: dict[int, CountedPairs] = {}
+    counts = path.with_suffix(".npz")
+    with suppress(*DAMAGE), np.load(counts, allow_pickle=False) as stored:
+        counted = _counted(stored)
+    return Snapshot(tables, () if rows is None else list(StoredEdges(rows)), counted)

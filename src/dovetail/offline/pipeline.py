@@ -17,7 +17,7 @@ from pathlib import Path
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.writer import writing
-from dovetail.engines.workers import Workers, connected
+from dovetail.engines.passes import Workers, connected
 from dovetail.errors import CatalogError
 from dovetail.families.stored import bring_up_to_date as update_families
 from dovetail.joins.column_arrays import Thresholds

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dovetail.arrays import Vectors
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table, TableId
-from dovetail.engines.workers import UNABLE, Workers
+from dovetail.engines.passes import UNABLE, Workers
 from dovetail.errors import DovetailError
 from dovetail.models.vectors import VectorStore, digest
 from dovetail.names.words import spelled

@@ -22,7 +22,7 @@ from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
-from dovetail.engines.workers import Workers
+from dovetail.engines.passes import Workers
 from dovetail.errors import ModelError
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring

@@ -25,7 +25,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.catalog.segment import Segment
 from dovetail.domain import Kind
-from dovetail.engines.workers import UNABLE, Workers
+from dovetail.engines.passes import UNABLE, Workers
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes, hash_text, text_array
 from dovetail.ports import Json, Tick

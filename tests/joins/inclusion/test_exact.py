@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -16,25 +15,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dovetail
-from dovetail.hashing import Hashes, mix
+from dovetail.hashing import Hashes
+from dovetail.joins.candidate_search import group_equal_sets
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion import exact as inclusion
-from dovetail.joins.inclusion.equal_sets import group_equal_sets
-from dovetail.joins.inclusion.exact import pairs, pairs_of_fresh, supersets
-from dovetail.joins.value_index import index_part
-from dovetail.joins.value_index.postings import Postings
+from dovetail.joins.inclusion.exact import pairs, supersets
 from tests.support.column_arrays import COLUMNS, arrays_of, listed
 
 
 @settings(deadline=None, max_examples=150)
-@given(COLUMNS, st.integers(1, 20), st.sets(st.integers(0, 4)), st.sampled_from((1, 256, 10**6)))
+@given(COLUMNS, st.integers(1, 20), st.sampled_from((1, 256, 10**6)))
 def test_pairs_are_those_of_python_sets(
-    columns: list[tuple[set[int], int, bool]], sketch_size: int, fresh: set[int], few: int
+    columns: list[tuple[set[int], int, bool]], sketch_size: int, few: int
 ) -> None:
-    """All of them, and those of some tables by the inverted index.
-
-    `few` columns make no value frequent, and no more candidates that fail are put up with.
-    """
+    """No more than a few candidates that fail are put up with."""
     sets = [values for values, _, _ in columns]
     tables, unique = [t for _, t, _ in columns], [u for _, _, u in columns]
     expected = {
@@ -43,17 +37,12 @@ def test_pairs_are_those_of_python_sets(
         if tables[i] != tables[j] and (unique[i] or unique[j]) and sets[i] and sets[i] <= sets[j]
     }
     arrays = arrays_of(sets, tables, unique)
-    flags = np.array([table in fresh for table in range(len(arrays.ids))], dtype=np.bool_)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inclusion, "SKETCH_SIZE", sketch_size)
-        patch.setattr(index_part, "_OF_AT_LEAST", few)
         patch.setattr(inclusion, "_PATIENCE", few)
         found = listed(pairs(arrays))
-        those = listed(pairs_of_fresh(arrays, Postings.of_arrays(arrays), flags))
     assert len(found) == len(set(found))
     assert set(found) == expected
-    assert len(those) == len(set(those))
-    assert set(those) == {(i, j) for i, j in expected if fresh & {tables[i], tables[j]}}
 
 
 def listed_and_tried(arrays: ColumnArrays, patience: int) -> tuple[list[tuple[int, int]], int]:
@@ -97,8 +86,8 @@ def test_near_misses_are_told_apart_together() -> None:
 
 def test_equal_sets_are_one_group_and_empty_ones_none() -> None:
     arrays = arrays_of([{1, 2}, set(), {2, 1}, {1, 2, 3}], [0, 1, 2, 3], [True, True, False, True])
-    groups = group_equal_sets(arrays)
-    assert [len(vector) for vector in groups.value_hashes] == [3, 2]
+    groups = group_equal_sets(arrays.values)
+    assert [len(vector) for vector in groups.values] == [3, 2]
     assert groups.group_of.tolist() == [1, -1, 1, 0]
     blocks = [np.column_stack(block).tolist() for block in supersets(groups)]
     assert sorted(pair for block in blocks for pair in block) == [[0, 0], [1, 0], [1, 1]]
@@ -106,7 +95,7 @@ def test_equal_sets_are_one_group_and_empty_ones_none() -> None:
 
 def test_all_pairs_of_the_sample_are_those_of_python_sets(sample: dovetail.Catalog) -> None:
     arrays = ColumnArrays.of(sample)
-    sets = [set(vector.tolist()) for vector in arrays.value_hashes]
+    sets = [set(vector.tolist()) for vector in arrays.values]
     expected = {
         (i, j)
         for i, j in product(range(len(arrays)), repeat=2)
@@ -152,15 +141,3 @@ def test_odd_values_are_in_each_other_as_documented(
         for i, j in zip(left.tolist(), right.tolist(), strict=True)
     }
     assert (("inner", "outer") in found) is inside
-
-
-def test_ten_million_distinct_values() -> None:
-    values = np.sort(mix(np.arange(10_000_000, dtype=np.uint64)))
-    few = arrays_of([{1}, {1}], [0, 1], [True, True])
-    value_hashes = [values, values[::2].copy()]
-    counts = [np.ones(len(vector), dtype=np.uint32) for vector in value_hashes]
-    arrays = replace(
-        few, value_hashes=value_hashes, counts=counts, distinct=np.array([10**7, 5 * 10**6])
-    )
-    found = [(inner.tolist(), outer.tolist()) for inner, outer in pairs(arrays) if len(inner)]
-    assert found == [([1], [0])]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.domain import TableId
-from dovetail.joins.keys.row_checks import LEAST_SHARE, ChecksHere
+from dovetail.joins.keys.row_checks import LEAST_SHARE, composite, depth, first_key
 from dovetail.joins.row_hashes import RowHashes, RowReader
 
 CELLS = st.integers(0, 3)  # 0 stands for a missing value
@@ -31,9 +31,8 @@ class Rows:
         return None if found is None else found[list(columns)]
 
 
-def ask(rows: Rows, check: str, question: dict[str, Any]) -> Any:
-    (answer,) = ChecksHere(cast(RowReader, rows)).ask(check, [question])
-    return answer
+def ask(rows: Rows, check: Callable[[RowReader, Any], Any], question: dict[str, Any]) -> Any:
+    return check(cast(RowReader, rows), question)
 
 
 def complete(table: Sequence[Sequence[int]], columns: Sequence[int]) -> list[tuple[int, ...]]:
@@ -65,7 +64,7 @@ def test_composite_keys_are_those_of_plain_python(
         if expected:
             break
     question = {"child": ["s", "child"], "parent": ["s", "parent"], "parts": parts}
-    answer = ask(Rows(child=child, parent=parent), "composite", {**question, "rows": 8 + 99 * tall})
+    answer = ask(Rows(child=child, parent=parent), composite, {**question, "rows": 8 + 99 * tall})
     assert answer == expected
 
 
@@ -81,7 +80,7 @@ def test_the_first_key_is_that_of_plain_python(table: list[list[int]]) -> None:
         ),
         [],
     )
-    assert ask(Rows(t=table), "first_key", {"table": ["s", "t"], "columns": [3, 1, 2]}) == expected
+    assert ask(Rows(t=table), first_key, {"table": ["s", "t"], "columns": [3, 1, 2]}) == expected
 
 
 def test_chains_are_as_long_as_they_are() -> None:
@@ -89,14 +88,14 @@ def test_chains_are_as_long_as_they_are() -> None:
     chains = {"none": [0, 0, 9, 0, 0], "root": [1, 1, 1, 1, 2], "cycle": [2, 3, 1, 0, 0]}
     tables = {name: [keys, parents] for name, parents in chains.items()}
     depths = {
-        name: ask(Rows(**tables), "depth", {"table": ["s", name], "column": 1}) for name in chains
+        name: ask(Rows(**tables), depth, {"table": ["s", name], "column": 1}) for name in chains
     }
     assert depths == {"none": 0, "root": 2, "cycle": 0}
 
 
 def test_a_table_that_cannot_be_read_answers_nothing() -> None:
     nowhere = ["s", "nowhere"]
-    assert ask(Rows(), "depth", {"table": nowhere, "column": 1}) == 0
-    assert ask(Rows(), "first_key", {"table": nowhere, "columns": [0, 1]}) == []
+    assert ask(Rows(), depth, {"table": nowhere, "column": 1}) == 0
+    assert ask(Rows(), first_key, {"table": nowhere, "columns": [0, 1]}) == []
     question = {"child": nowhere, "parent": nowhere, "parts": [[0, 0], [1, 1]]}
-    assert [ask(Rows(), "composite", {**question, "rows": rows}) for rows in (5, 99)] == [[], []]
+    assert [ask(Rows(), composite, {**question, "rows": rows}) for rows in (5, 99)] == [[], []]

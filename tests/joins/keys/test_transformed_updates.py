@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import dovetail
 from dovetail.catalog.reader import CatalogReader
-from dovetail.joins import cache, stored
+from dovetail.joins import candidates, stored
 from dovetail.joins.cache import join_edges, work_out
-from dovetail.joins.keys import view_candidates
-from dovetail.joins.keys.view_candidates import ViewSearch, WeighedCandidates
-from dovetail.joins.scoring import foreign_key
+from dovetail.joins.candidates import CountedPairs
+from dovetail.joins.transforms import TransformSearch
 from tests.joins.keys.test_transformed import WRITTEN
 
 NAMES = ("client_no", "claim_code", "ward", "policy_no", "claim_id")
@@ -55,9 +55,7 @@ def step(folder: Path, random: np.random.Generator) -> None:
 @pytest.fixture
 def always_update(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is worked out anew because there is much of it."""
-    monkeypatch.setattr(cache, "_MOST_FRESH", 1)
-    monkeypatch.setattr(foreign_key, "_MOST_FRESH", 1)
-    monkeypatch.setattr(view_candidates, "_MOST_SEEKING", 1)
+    monkeypatch.setattr(candidates, "_MOST_CHANGED", 1)
 
 
 @pytest.mark.usefixtures("always_update")
@@ -65,14 +63,14 @@ def always_update(monkeypatch: pytest.MonkeyPatch) -> None:
     "seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 25))]
 )
 def test_an_update_is_a_rebuild(tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    updated: list[WeighedCandidates | None] = []
-    update = ViewSearch.updated
+    updated: list[bool] = []
+    find = TransformSearch.find
 
-    def watched(search: ViewSearch, *given: object) -> WeighedCandidates | None:
-        updated.append(update(search, *given))  # type: ignore[arg-type]
-        return updated[-1]
+    def watched(search: TransformSearch, before: CountedPairs | None) -> Any:
+        updated.append(before is not None)
+        return find(search, before)
 
-    monkeypatch.setattr(ViewSearch, "updated", watched)
+    monkeypatch.setattr(TransformSearch, "find", watched)
     random = np.random.default_rng(seed)
     folder = tmp_path / "lake"
     folder.mkdir()
@@ -89,13 +87,11 @@ def test_an_update_is_a_rebuild(tmp_path: Path, seed: int, monkeypatch: pytest.M
             if name.endswith(".parquet"):
                 ours, theirs = (c.folder / stored.FOLDER / name for c in (grown, whole))
                 assert ours.read_bytes() == theirs.read_bytes()
-    assert updated
-    assert None not in updated
+    assert any(updated)
 
 
 @pytest.mark.usefixtures("always_update")
 def test_a_snapshot_without_pairs_for_transforms_is_made_up_for(tmp_path: Path) -> None:
-    """As one that an older version wrote, under the same name."""
     random = np.random.default_rng(5)
     folder = tmp_path / "lake"
     folder.mkdir()
@@ -104,7 +100,7 @@ def test_a_snapshot_without_pairs_for_transforms_is_made_up_for(tmp_path: Path) 
     grown = dovetail.build(str(folder), into=tmp_path / "grown")
     (kept,) = (grown.folder / stored.FOLDER).glob("*.npz")
     with np.load(kept) as arrays:
-        former = {name: arrays[name] for name in arrays if not name.startswith("view_")}
+        former = {name: arrays[name] for name in arrays if name.startswith("-1_")}
     np.savez(kept, **former)
     (folder / "wards.csv").write_text(contents(random))
     grown = dovetail.build(str(folder), into=tmp_path / "grown")

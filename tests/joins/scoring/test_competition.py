@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.domain import TableId
-from dovetail.joins.inclusion.candidates import Candidates
+from dovetail.joins.candidates import Candidates
 from dovetail.joins.scoring.competition import _name_order
 from tests.support.column_arrays import arrays_of
 

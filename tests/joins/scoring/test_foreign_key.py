@@ -16,26 +16,25 @@ from hypothesis import given, settings
 import dovetail
 from dovetail.domain import TableId
 from dovetail.hashing import mix
+from dovetail.joins import candidates
+from dovetail.joins.candidate_search import SourceOnly, group_equal_sets, prepare_search
+from dovetail.joins.candidates import find_candidates
 from dovetail.joins.column_arrays import ColumnArrays, Thresholds
 from dovetail.joins.graph import JoinGraph
-from dovetail.joins.inclusion import confinement
-from dovetail.joins.inclusion.candidates import find_candidates
-from dovetail.joins.inclusion.equal_sets import group_equal_sets
-from dovetail.joins.inclusion.prepare_search import prepare_search
 from dovetail.joins.scoring.features import PairFeatures, local_logits
 from dovetail.joins.scoring.foreign_key import score_foreign_keys
 from dovetail.joins.scoring.value_information import value_information
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
-from dovetail.joins.value_index.row_sample import sample_places
+from dovetail.joins.sketches import sample_places
 from dovetail.settings import Settings
-from tests.support.column_arrays import COLUMNS, arrays_of, as_dict
+from tests.support.column_arrays import COLUMNS, NO_BOUNDS, arrays_of, as_dict
 
 
 def test_pairs_beyond_the_upper_bound_are_no_edges(sample: dovetail.Catalog) -> None:
     """What is never counted would have come to nothing: as if everything had been counted."""
     arrays = ColumnArrays.of(sample)
     values = value_information(arrays, DEFAULT_WEIGHTS)
-    everything = find_candidates(arrays, values.distinctive)
+    everything = find_candidates(arrays, values.distinctive, NO_BOUNDS)
     weighed = PairFeatures.of_columns(arrays, values)
     logit = local_logits(weighed.of(everything))
     best = local_logits(weighed.upper_bounds(everything.child, everything.parent))
@@ -65,13 +64,15 @@ def test_the_bound_of_two_groups_is_no_lower_than_that_of_any_pair_they_stand_fo
     arrays = ColumnArrays.of(catalog)
     values = value_information(arrays, DEFAULT_WEIGHTS)
     weighed = PairFeatures.of_columns(arrays, values, None, values.rarity + 0.05)
-    search = prepare_search(arrays, group_equal_sets(arrays), values.distinctive)
-    both = search.mine, search.theirs
-    everything = find_candidates(arrays, values.distinctive)
+    every = np.ones(len(arrays), dtype=np.bool_), arrays.key
+    equal, everywhere = group_equal_sets(arrays.values), SourceOnly.of_none(len(arrays))
+    search = prepare_search(arrays, equal, values.distinctive, every, everywhere)
+    both = search.child_groups, search.key_groups
+    everything = find_candidates(arrays, values.distinctive, NO_BOUNDS)
     mine, theirs = (np.arange(len(arrays)) for _ in range(2))
     for first, groups in zip((mine, theirs), both, strict=True):
-        assert len(groups) < len(groups.things)  # some stand for several columns
-        first[groups.things] = np.repeat(groups.first, np.diff(groups.starts))
+        assert len(groups) < len(groups.members)  # some stand for several columns
+        first[groups.members] = np.repeat(groups.first, np.diff(groups.starts))
     best = weighed.at_best.best(*both)
     child, parent = mine[everything.child], theirs[everything.parent]
     found = local_logits(weighed.group_bounds(child, parent, best))
@@ -92,8 +93,8 @@ def test_values_are_rare_that_few_tables_hold(
         for value in set().union(*sets)
     }
     drawn = [
-        vector[sample_places(vector, counts)].tolist()
-        for vector, counts in zip(arrays.value_hashes, arrays.counts, strict=True)
+        vector[sample_places(vector, arrays.values.counts(at))].tolist()
+        for at, vector in enumerate(arrays.values)
     ]
     of = {int(mix(np.array([value], dtype=np.uint64))[0]): held for value, held in holders.items()}
     live = len(arrays.ids)
@@ -126,8 +127,7 @@ def test_scores_do_not_depend_on_the_order_or_labels_of_tables(sample: dovetail.
         low=arrays.low[columns],
         high=arrays.high[columns],
         global_ids=arrays.global_ids[columns],
-        value_hashes=[arrays.value_hashes[column] for column in columns],
-        counts=[arrays.counts[column] for column in columns],
+        values=arrays.values.take(columns),
     )
 
     def scores(of: ColumnArrays, back: list[int]) -> dict[tuple[int, int], float]:
@@ -202,10 +202,10 @@ def test_a_tenant_joins_with_its_own_tables_however_many_tenants_there_are(tmp_p
     expected = {("orders", "customer", "True"), ("repair", "turbine", "False")}
     assert joined("free") == expected
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(confinement, "_EVERYDAY", 3)
-        patch.setattr(confinement, "_FEW_KEYS", 4)
+        patch.setattr(candidates, "_EVERYDAY", 3)
+        patch.setattr(candidates, "_FEW_KEYS", 4)
         assert joined("confined") == expected
-        patch.setattr(confinement, "_FEW_KEYS", 0)  # then the turbines are out of sight
+        patch.setattr(candidates, "_FEW_KEYS", 0)  # then the turbines are out of sight
         assert joined("shut in") == expected - {("repair", "turbine", "False")}
 
 

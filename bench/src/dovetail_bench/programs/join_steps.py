@@ -94,8 +94,9 @@ def values(lake: Lake) -> dict[str, Any]:
 
 def evidence(lake: Lake) -> dict[str, Any]:
     """The default evidence, up to its scores: what is read again of rows is not in it."""
-    from dovetail.joins.scoring.foreign_key import score_foreign_keys
     from dovetail.joins.value_index.postings import Postings
+
+    from dovetail.joins.scoring.foreign_key import score_foreign_keys
 
     postings = Postings.of(CatalogReader.open(lake.path / "catalog"))
     started = cpu_seconds()
@@ -109,8 +110,9 @@ def evidence(lake: Lake) -> dict[str, Any]:
 
 def one(lake: Lake) -> dict[str, Any]:
     """Add a table, and find its inclusions with all others; where that is quick, against all."""
-    from dovetail.joins.inclusion.exact import pairs_of_fresh
     from dovetail.joins.value_index.postings import Postings
+
+    from dovetail.joins.inclusion.exact import pairs_of_fresh
 
     with _added(lake) as (catalog, read):
         started = cpu_seconds()
@@ -132,9 +134,10 @@ def one(lake: Lake) -> dict[str, Any]:
 
 def settled(lake: Lake) -> dict[str, Any]:
     """Add a table, and score all evidence again from the pairs counted before."""
+    from dovetail.joins.value_index.postings import Postings
+
     from dovetail.joins.scoring.foreign_key import score_foreign_keys
     from dovetail.joins.snapshot import Snapshot, table_versions
-    from dovetail.joins.value_index.postings import Postings
 
     catalog = CatalogReader.open(lake.path / "catalog")
     _, counted = score_foreign_keys(opened(lake), postings=Postings.of(catalog))

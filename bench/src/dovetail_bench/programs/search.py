@@ -37,7 +37,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dovetail.catalog.reader import CatalogReader
-from dovetail.joins.value_index.segment_store import FOLDER, save_segment, table_keys
 from dovetail.models.embed_minilm import open_minilm
 from dovetail.search.dense import Dense
 from dovetail.search.index import Index, IndexInputs, open_index, save_index
@@ -47,7 +46,7 @@ from dovetail.search.searcher import Searcher
 from dovetail.search.value_linking import ValueLinker
 from dovetail.search.values import ValueIndex
 from dovetail_bench.datasets import open_dataset
-from dovetail_bench.programs.search_lakes import Lake, index_segment, written_around
+from dovetail_bench.programs.search_lakes import Lake, written_around
 
 if TYPE_CHECKING:
     from dovetail.arrays import Vectors
@@ -89,7 +88,6 @@ def make(count: int, path: Path) -> None:
     step("vectors drawn")
     questions = open_dataset("sample").questions()
     np.save(path / QUERIES, embedder.embed_queries([question.text for question in questions]))
-    save_segment(path / FOLDER, index_segment(lake, table_keys(catalog)))
     values = ValueIndex.of(catalog)
     step("values indexed")
     lexical = Lexical.build(lake.tables(), {})

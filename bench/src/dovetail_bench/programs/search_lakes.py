@@ -21,14 +21,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dovetail.arrays import firsts, spans
+from dovetail.arrays import spans
 from dovetail.catalog.records import COLUMNS, TABLES, Records
 from dovetail.catalog.segment import SegmentWriter
 from dovetail.catalog.writer import writing
 from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
-from dovetail.joins.value_index.index_segment import IndexSegment
-from dovetail.joins.value_index.row_sample import RowSample
-from dovetail.joins.value_index.signatures import Signatures
 from dovetail.search.dense import HeaderVectors
 from dovetail.search.neighbours import Neighbours
 
@@ -247,41 +244,6 @@ def _zipf(drawn: np.random.Generator, count: int) -> Ints:
 def _with(table: pa.Table, schema: pa.Schema, name: str, values: Any) -> pa.Table:
     field = schema.field(name)
     return table.set_column(schema.get_field_index(name), field, pa.array(values, field.type))
-
-
-def index_segment(lake: Lake, keys: list[str]) -> IndexSegment:
-    """The index from values to columns as search reads it: without what only joins look at."""
-    every = list(lake.values())
-    values = np.concatenate([part for part, _ in every])
-    columns = np.concatenate([part.astype(np.int32) for _, part in every])
-    del every
-    order = np.argsort(values, kind="stable")
-    values, columns = values[order], columns[order]
-    total = len(lake.column)
-    starts = firsts(values)
-    times, distinct = np.diff(np.append(starts, len(values))), values[starts]
-    many = times * 64 >= total
-    kept = np.repeat(~many, times)
-    ends = starts + times
-    frequent = [columns[a:b] for a, b in zip(starts[many], ends[many], strict=True)]
-    bits = max(int((~many).sum()).bit_length() - 3, 1)
-    prefix = (distinct[~many] >> np.uint64(64 - bits)).astype(np.int64)
-    nothing = np.empty(0, dtype=np.int64)
-    hashes = nothing.astype(np.uint64)
-    return IndexSegment(
-        tables=tuple(keys),
-        table=np.repeat(np.arange(len(keys)), np.diff(lake.bounds)),
-        distinct=np.bincount(columns, minlength=total),
-        rare_count=np.bincount(columns[kept], minlength=total),
-        hashes=distinct[~many],
-        offsets=np.append(0, np.cumsum(times[~many])),
-        columns=columns[kept],
-        prefixes=np.append(0, np.cumsum(np.bincount(prefix, minlength=1 << bits))),
-        frequent=distinct[many],
-        bitmaps=np.stack([_bitmap(one, total) for one in frequent]),
-        sample=RowSample(hashes, nothing.astype(np.int32), nothing, nothing),
-        signatures=Signatures(nothing, nothing, nothing, hashes, nothing, hashes, hashes),
-    )
 
 
 def _bitmap(columns: npt.NDArray[np.int32], total: int) -> npt.NDArray[np.uint8]:

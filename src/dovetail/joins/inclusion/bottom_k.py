@@ -12,16 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.arrays import Flags, Ints, firsts, spans
+from dovetail.arrays import Flags, Ints, spans
 from dovetail.hashing import Hashes
-from dovetail.joins.distributed.distributed_columns import DistributedColumns
-from dovetail.joins.inclusion.equal_sets import in_blocks
+from dovetail.joins.column_arrays import ValueSets
+from dovetail.joins.sketches import SketchIndex
 
 Bitmaps = npt.NDArray[np.uint8]
 
-# First bits of a hash that tell whether it may be a sketch value: so many that the table of them
-# stays in the processor's cache, where there are not many sketch values.
-_LEAST_PREFIX_BITS, _MOST_PREFIX_BITS = 18, 23
 # First bits of a hash that name its bucket, and how many buckets of a set are looked up.
 _BUCKET_BITS = 13
 _BUCKET_SHIFT = np.uint64(64 - _BUCKET_BITS)
@@ -30,107 +27,14 @@ _BUCKETS_LOOKED_UP = 512
 _FEW_CANDIDATES = 4
 
 
-class SketchLookup:
-    """Tells which of many values are sketch values; these come sorted, each once."""
-
-    def __init__(self, values: Hashes) -> None:
-        self._values = values
-        # A hash can only be a sketch value if one shares its first bits: most are ruled out so.
-        bits = len(self._values).bit_length() + 4
-        bits = min(max(bits, _LEAST_PREFIX_BITS), _MOST_PREFIX_BITS)
-        self._shift = np.uint64(64 - bits)
-        self._prefixes = np.zeros(1 << bits, dtype=np.bool_)
-        self._prefixes[self._values >> self._shift] = True
-
-    def found(self, values: Hashes) -> tuple[Ints, Ints]:
-        """Those values that are sketch values: their places, and their places among these."""
-        nothing = np.empty(0, dtype=np.int64)
-        if not len(self._values):
-            return nothing, nothing
-        likely = np.flatnonzero(self._prefixes.take((values >> self._shift).view(np.int64)))
-        chosen = values[likely]
-        at = np.searchsorted(self._values, chosen)
-        at[at == len(self._values)] = 0
-        same = self._values[at] == chosen
-        return likely[same], at[same]
-
-
-def holders(lookup: SketchLookup, value_hashes: Sequence[Hashes], count: int) -> Ints:
-    """Which sets hold which sketch values: place of the value x `count` + place of the set.
-
-    Both in one number, since sorting those is quicker than sorting places.
-    """
-    held = [np.empty(0, dtype=np.int64)]
-    for first, values, starts in in_blocks(value_hashes):
-        at, place = lookup.found(values)
-        held.append(place * count + np.searchsorted(starts, at, side="right") + first - 1)
-    return np.concatenate(held)
-
-
-class SketchIndex:
-    """An inverted index from sketch values to the sets that hold them, made in one pass."""
-
-    def __init__(self, sketches: Sequence[Hashes], value_hashes: Sequence[Hashes]) -> None:
-        """`sketches` give the values to index, `value_hashes` the sets to look for them in."""
-        nothing = np.empty(0, dtype=np.uint64)
-        values = np.sort(np.concatenate([nothing, *sketches]))
-        values = values[firsts(values)]
-        self._lookup = SketchLookup(values)
-        count = len(value_hashes)
-        if isinstance(value_hashes, DistributedColumns):
-            passed = value_hashes.passes.holding(value_hashes.columns, values)
-            every: Ints = np.concatenate([np.empty(0, dtype=np.int64), *passed])
-        else:
-            every = holders(self._lookup, value_hashes, count)
-        every.sort()
-        place = every // max(count, 1)
-        self._sets = (every - place * count).astype(np.int32)
-        self.holders: Ints = np.bincount(place, minlength=len(values))
-        self._starts = np.concatenate([[0], np.cumsum(self.holders)])
-
-    def places(self, values: Hashes) -> Ints:
-        """The places, among all sketch values, of those values that are sketch values."""
-        return self._lookup.found(values)[1]
-
-    def posting_ranges(self, places: Ints) -> tuple[Ints, Ints]:
-        """Where in `sets` those begin and end that hold each of some sketch values."""
-        return self._starts[places], self._starts[places + 1]
-
-    def divide(self, parts: Ints) -> None:
-        """Count every set as several: part `n` of all has the values of set `parts[n]`."""
-        by_set = np.argsort(parts, kind="stable")
-        ends = np.searchsorted(parts[by_set], [self._sets, self._sets + 1])
-        place = np.repeat(np.arange(len(self.holders)), self.holders)
-        every = np.repeat(place, ends[1] - ends[0]) * len(parts) + by_set[spans(ends[0], ends[1])]
-        every.sort()
-        place = every // max(len(parts), 1)
-        self._sets = (every - place * len(parts)).astype(np.int32)
-        self.holders = np.bincount(place, minlength=len(self.holders))
-        self._starts = np.concatenate([[0], np.cumsum(self.holders)])
-
-    def within(self, begin: Ints, end: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints]:
-        """Ranges of `sets` narrowed to the sets from a first one to before a last."""
-        place = np.searchsorted(self._starts, begin, side="right") - 1
-        count = int(self._sets.max(initial=0)) + 1
-        every = np.repeat(np.arange(len(self.holders)), self.holders) * count + self._sets
-        low = np.searchsorted(every, place * count + np.minimum(first, count))
-        high = np.searchsorted(every, place * count + np.minimum(last, count))
-        return np.clip(low, begin, end), np.clip(high, begin, end)
-
-    @property
-    def sets(self) -> npt.NDArray[np.int32]:
-        """The sets that hold the first sketch value, then those that hold the second, and so on."""
-        return self._sets
-
-
 class CandidateSupersets:
     """The sets that may contain each of some sets, as bitmaps; the first set has the last bit of
     the first byte."""
 
-    def __init__(self, value_hashes: Sequence[Hashes], sketch_size: int) -> None:
-        self._value_hashes = value_hashes
+    def __init__(self, values: ValueSets, sketch_size: int) -> None:
+        self._value_hashes = value_hashes = list(values)
         sketches = [hashes[:sketch_size] for hashes in value_hashes]
-        self._index = SketchIndex(sketches, value_hashes)
+        self._index = SketchIndex(sketches, values)
         self._lengths = np.array([len(sketch) for sketch in sketches], dtype=np.int64)
         self._starts = np.cumsum(self._lengths) - self._lengths
         self._every = self._index.places(np.concatenate(sketches)) if sketches else self._starts

@@ -19,10 +19,9 @@ import numpy as np
 
 from dovetail.arrays import Flags, Ints, spans
 from dovetail.hashing import Hashes
+from dovetail.joins.candidate_search import EqualSets, group_equal_sets
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.inclusion.bottom_k import BucketSignatures, CandidateSupersets
-from dovetail.joins.inclusion.equal_sets import EqualSets, group_equal_sets
-from dovetail.joins.value_index.postings import Postings
 
 # The k of bottom-k: hashes in the sketch of a set.
 SKETCH_SIZE = 16
@@ -39,9 +38,9 @@ def supersets(groups: EqualSets) -> Iterator[tuple[Ints, Ints]]:
 
     They come in blocks, from the largest inner group down.
     """
-    candidates = CandidateSupersets(groups.value_hashes, SKETCH_SIZE)
+    candidates = CandidateSupersets(groups.values, SKETCH_SIZE)
     yield np.flatnonzero(candidates.maximal), np.flatnonzero(candidates.maximal)
-    verified = _Supersets(groups.value_hashes)
+    verified = _Supersets(list(groups.values))
     others = np.flatnonzero(~candidates.maximal)
     step = max(_BITS // max(len(groups), 1), 1)
     for start in range(0, len(others), step):
@@ -125,7 +124,7 @@ def pairs(arrays: ColumnArrays, groups: EqualSets | None = None) -> Iterator[tup
 
     They come in blocks, so that no more than a block of them is ever held.
     """
-    groups = groups or group_equal_sets(arrays)
+    groups = groups or group_equal_sets(arrays.values)
     every = np.ones(len(arrays), dtype=np.bool_)
     keys, rest, both = (_Members(groups, f) for f in (arrays.unique, ~arrays.unique, every))
     for inner, outer in supersets(groups):
@@ -148,26 +147,6 @@ def _column_pairs(
         right, place = others.of(outer[start:end][pair])
         yield column[place], right
         start, before = end, int(ends[end - 1])
-
-
-def pairs_of_fresh(
-    arrays: ColumnArrays, postings: Postings, fresh: Flags
-) -> Iterator[tuple[Ints, Ints]]:
-    """Those of `pairs` one of whose tables is fresh, found without a look at the others.
-
-    `fresh` flags tables; the inverted index finds what contains or is contained in each column.
-    """
-    mine = fresh[arrays.table]
-    for column in np.flatnonzero(mine & (arrays.distinct > 0)).tolist():
-        chosen = arrays.table != arrays.table[column]
-        if not arrays.unique[column]:
-            chosen &= arrays.unique
-        every = arrays.value_hashes
-        outer, inner = postings.supersets_and_subsets(every[column], chosen, every)
-        # A fresh column that is contained in this one finds it as its own superset.
-        inner = inner[~mine[inner]]
-        yield np.full(len(outer), column), outer
-        yield inner, np.full(len(inner), column)
 
 
 class _Members:

@@ -12,8 +12,8 @@ import numpy as np
 from dovetail.arrays import Encoded, Ints
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.inclusion.count_shared import count_shared
-from dovetail.joins.keys.row_checks import LEAST_SHARE, Part, RowChecks
+from dovetail.joins.counting import count_shared
+from dovetail.joins.keys.row_checks import LEAST_SHARE, Part, RowQuestions, composite
 from dovetail.joins.keys.table_columns import HARDLY_ANY, TableColumns, probability
 from dovetail.joins.scoring.latent_databases import LatentDatabases
 from dovetail.joins.scoring.weights import Weights
@@ -54,7 +54,7 @@ class CompositeKeys:
     arrays: ColumnArrays
     columns: TableColumns
     databases: LatentDatabases
-    rows: RowChecks
+    rows: RowQuestions
     weights: Weights
 
     def edges(self) -> Iterator[JoinEdge]:
@@ -72,7 +72,7 @@ class CompositeKeys:
             for tables, parts in sorted(self._same_names().items())
             if not self.databases.clash(*tables)
         ]
-        answers = self.rows.ask("composite", [self._question(*pair) for pair in pairs])
+        answers = self.rows.ask(composite, [self._question(*pair) for pair in pairs])
         if not any(answers):
             return
         conventions = self.arrays.conventions()
@@ -113,7 +113,7 @@ class CompositeKeys:
         order = np.flatnonzero(likely)
         order = order[np.lexsort((parent[order], child[order]))]
         child, parent, pair = child[order], parent[order], pair[order]
-        _, rows = count_shared(arrays, child, arrays.value_hashes, parent)
+        _, rows = count_shared(arrays.values, child, arrays.values, parent)
         held = np.flatnonzero(rows >= LEAST_SHARE * arrays.filled[child])
         held = held[_times(pair[held]) > 1]
         found: dict[tuple[int, int], list[Part]] = defaultdict(list)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from dovetail.domain import JoinEdge
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.keys.row_checks import RowChecks
+from dovetail.joins.keys.row_checks import RowQuestions, first_key
 from dovetail.joins.keys.table_columns import HARDLY_ANY, TableColumns
 from dovetail.ports import Json
 
@@ -18,7 +18,7 @@ _MOST_REFERENCES = 12
 
 
 def mark_junction_tables(
-    arrays: ColumnArrays, columns: TableColumns, edges: Sequence[JoinEdge], rows: RowChecks
+    arrays: ColumnArrays, columns: TableColumns, edges: Sequence[JoinEdge], rows: RowQuestions
 ) -> list[JoinEdge]:
     """The edges, in order; those that a junction table's key is made of say `junction`."""
     best: dict[tuple[int, str], JoinEdge] = {}
@@ -33,7 +33,7 @@ def mark_junction_tables(
         for table, mine in sorted(by_table.items())
         if len(some := _may_be_key(arrays, columns, table, mine)) > 1
     ]
-    answers = rows.ask("first_key", [_question(arrays, columns, some) for some in asked])
+    answers = rows.ask(first_key, [_question(arrays, columns, some) for some in asked])
     marked = {
         id(some[number]) for some, numbers in zip(asked, answers, strict=True) for number in numbers
     }

@@ -1,22 +1,27 @@
 """What keys of several columns ask of rows: questions about one or two tables, answered in numbers.
 
-A question is JSON and so is its answer, so that whoever has the tables can be asked: this process,
-or the workers of an engine. A table is named by source and name, a column by its place in it.
+A question is JSON and so is its answer, so that a pass can answer it wherever the tables can be
+read. A table is named by source and name, a column by its index in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from dovetail.arrays import Ints, sorted_distinct
+from dovetail.catalog.records import numbers
 from dovetail.domain import TableId
+from dovetail.engines.passes import Arrays, Passes, Range
+from dovetail.joins.column_arrays import CatalogValues
 from dovetail.joins.keys.few_rows import FEW_ROWS, Combined
 from dovetail.joins.row_hashes import RowHashes, RowReader, combine_columns
+from dovetail.plugins import resolve
 from dovetail.ports import Json
 
 # The least share of the child's rows that must be found: several columns agree by less chance.
@@ -24,6 +29,10 @@ LEAST_SHARE = 0.9
 _MOST_COLUMNS = 3
 # Combinations of columns that are tried together.
 _AT_ONCE = 4096
+# Cells that a range of questions reads, about, and what a question costs besides, in cells.
+_CELLS, _EACH = 1 << 22, 1 << 13
+# The tables that a question is about.
+_SIDES = ("child", "parent", "table")
 
 # A column of the child and the column of the parent that it refers to.
 Part = tuple[int, int]
@@ -74,31 +83,66 @@ def depth(rows: RowReader, question: Json) -> int:
     return 0 if found is None else _longest_chain(found)
 
 
-# The checks by their names.
-CHECKS: dict[str, Callable[[RowReader, Json], Any]] = {
-    "composite": composite,
-    "first_key": first_key,
-    "depth": depth,
-}
-
-
-class RowChecks(Protocol):
-    """Whoever answers questions about rows."""
-
-    def ask(self, check: str, questions: Sequence[Json]) -> list[Any]:
-        """What a check, by its name, says to each of some questions, in their order."""
-        ...
+# Answers a question about one or two tables.
+Check = Callable[[RowReader, Json], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class ChecksHere:
-    """Answers questions about rows in this process."""
+class Asked:
+    """Questions, and the check, named `module:function`, that answers them."""
 
-    rows: RowReader
+    check: str
+    questions: Sequence[Json]
 
-    def ask(self, check: str, questions: Sequence[Json]) -> list[Any]:
-        """What a check, by its name, says to each of some questions, in their order."""
-        return [CHECKS[check](self.rows, question) for question in questions]
+
+class RowQuestions:
+    """Has a pass answer questions about rows; `complete` as long as every table is as it was."""
+
+    def __init__(self, passes: Passes[CatalogValues]) -> None:
+        self._passes = passes
+        tables = passes.values.catalog.records.tables
+        sizes: list[int] = (numbers(tables["rows"]) * numbers(tables["columns"])).tolist()
+        names = zip(tables["source"].to_pylist(), tables["name"].to_pylist(), strict=True)
+        self._cells: dict[tuple[str, str], int] = dict(zip(names, sizes, strict=True))
+        self.complete = True
+
+    def ask(self, check: Check, questions: Sequence[Json]) -> list[Any]:
+        """What a check says to each of some questions, in their order."""
+        ranges = list(self._ranges(questions))
+        shared = {"asked": Asked(f"{check.__module__}:{check.__qualname__}", questions)}
+        answers: list[Any] = []
+        for number, part in enumerate(self._passes.run(check_rows, ranges, shared)):
+            if self._passes.elsewhere is not None and not part["complete"]:
+                # A node that does not reach the source, or lacks the credentials for it.
+                part = check_rows(self._passes.values, *ranges[number], shared)
+            answers += json.loads(part["answers"].tobytes())
+            self.complete = self.complete and bool(part["complete"])
+        return answers
+
+    def _ranges(self, questions: Sequence[Json]) -> Iterator[Range]:
+        """Questions in ranges of about equal work: a table is read once for a range."""
+        first, tables, work = 0, set[tuple[str, str]](), 0
+        for number, question in enumerate(questions):
+            named = {(s, n) for s, n in (question[side] for side in _SIDES if side in question)}
+            more = _EACH + sum(self._cells[table] for table in named - tables)
+            if number > first and work + more > _CELLS:
+                yield first, number
+                first, tables, work = number, set(), 0
+                more = _EACH + sum(self._cells[table] for table in named)
+            tables |= named
+            work += more
+        if questions:
+            yield first, len(questions)
+
+
+def check_rows(values: CatalogValues, first: int, last: int, shared: Mapping[str, Any]) -> Arrays:
+    """A pass over questions: the answers as JSON, and whether every table could be read."""
+    asked, rows = shared["asked"], values.rows
+    check: Check = resolve(asked.check)
+    rows.complete = True
+    answers = [check(rows, question) for question in asked.questions[first:last]]
+    encoded = np.frombuffer(json.dumps(answers).encode(), dtype=np.uint8)
+    return {"answers": encoded, "complete": np.array(rows.complete)}
 
 
 def _apart(parts: Sequence[Part], chosen: Sequence[int]) -> bool:

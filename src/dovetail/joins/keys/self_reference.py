@@ -10,8 +10,8 @@ import numpy as np
 from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by
 from dovetail.domain import JoinEdge
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.inclusion.count_shared import count_shared
-from dovetail.joins.keys.row_checks import RowChecks
+from dovetail.joins.counting import count_shared
+from dovetail.joins.keys.row_checks import RowQuestions, depth
 from dovetail.joins.keys.table_columns import TableColumns, probability
 from dovetail.joins.scoring.weights import Weights
 from dovetail.names.references import References
@@ -47,7 +47,7 @@ def self_references(
     arrays: ColumnArrays,
     columns: TableColumns,
     edges: Sequence[JoinEdge],
-    rows: RowChecks,
+    rows: RowQuestions,
     weights: Weights,
 ) -> Iterator[JoinEdge]:
     """Edges of tables with themselves.
@@ -75,13 +75,13 @@ def self_references(
         for reference, _ in likely
         for table in [arrays.ids[int(arrays.table[reference.column])]]
     ]
-    depths = rows.ask("depth", questions)
-    for (reference, logit), depth in zip(likely, depths, strict=True):
-        if depth:
-            yield _edge(arrays, reference, logit, depth)
+    depths = rows.ask(depth, questions)
+    for (reference, logit), longest in zip(likely, depths, strict=True):
+        if longest:
+            yield _edge(arrays, reference, logit, longest)
 
 
-def _edge(arrays: ColumnArrays, reference: _Reference, logit: float, depth: int) -> JoinEdge:
+def _edge(arrays: ColumnArrays, reference: _Reference, logit: float, longest: int) -> JoinEdge:
     column, share = reference.column, reference.share
     table = int(arrays.table[column])
     return JoinEdge(
@@ -93,7 +93,7 @@ def _edge(arrays: ColumnArrays, reference: _Reference, logit: float, depth: int)
         match_rate=round(share * float(arrays.filled[column] / arrays.rows[table]), 6),
         evidence={
             "self": 1.0,
-            "depth": float(depth),
+            "depth": float(longest),
             "row_containment": round(share, 6),
             "name": round(reference.named, 6),
             "logit": round(logit, 6),
@@ -111,7 +111,7 @@ def _contained(arrays: ColumnArrays, columns: TableColumns) -> Iterator[_Referen
     child, key = np.array(named, dtype=np.int64).reshape(-1, 2).T
     far, role = _named_after_own(arrays, child, key)
     child, key, far, role = child[far > 0], key[far > 0], far[far > 0], role[far > 0]
-    _, rows = count_shared(arrays, child, arrays.value_hashes, key)
+    _, rows = count_shared(arrays.values, child, arrays.values, key)
     shares = rows / arrays.filled[child]
     facts = (child, key, far, role, shares)
     for each in zip(*(fact.tolist() for fact in facts), strict=True):

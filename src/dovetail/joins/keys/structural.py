@@ -14,7 +14,7 @@ from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.joins.keys.composite import CompositeKeys
 from dovetail.joins.keys.junction import mark_junction_tables
 from dovetail.joins.keys.names_only import name_only_edges
-from dovetail.joins.keys.row_checks import RowChecks
+from dovetail.joins.keys.row_checks import RowQuestions
 from dovetail.joins.keys.self_reference import self_references
 from dovetail.joins.keys.table_columns import TableColumns
 from dovetail.joins.scoring.latent_databases import LatentDatabases
@@ -25,7 +25,7 @@ from dovetail.names.words import words
 def structural_edges(
     arrays: ColumnArrays,
     edges: Sequence[JoinEdge],
-    rows: RowChecks,
+    rows: RowQuestions,
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> list[JoinEdge]:
     """The given edges of one column, with junction tables marked, and then all others."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints, once
+from dovetail.joins.candidates import Candidates
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.inclusion.candidates import Candidates
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
 from dovetail.joins.scoring.column_facts import ColumnFacts
 from dovetail.joins.scoring.value_information import ValueInformation

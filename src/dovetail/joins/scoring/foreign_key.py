@@ -20,39 +20,33 @@ from dataclasses import fields
 
 import numpy as np
 
-from dovetail.arrays import Flags, Ints
+from dovetail.joins.candidates import (
+    CountedPairs,
+    Update,
+    concatenate,
+    find_candidates,
+    own_source_only,
+)
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.inclusion.candidates import concatenate, find_candidates
-from dovetail.joins.inclusion.confinement import confinement
-from dovetail.joins.inclusion.fresh_candidates import find_fresh_candidates
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
 from dovetail.joins.scoring.competition import ScoredEdges, score_jointly
 from dovetail.joins.scoring.features import PairFeatures, local_logits
-from dovetail.joins.scoring.scored_pairs import (
-    CountedPairs,
-    IncrementalState,
-    ScoredPairs,
-    Unlikely,
-)
+from dovetail.joins.scoring.scored_pairs import ScoredPairs, Unlikely
 from dovetail.joins.scoring.upper_bounds import UpperBounds
 from dovetail.joins.scoring.value_information import value_information
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
-from dovetail.joins.value_index.postings import Postings
 
-# With a greater share of fresh columns everything is looked for anew.
-_MOST_FRESH = 0.1
-# How much rarer a column's values may become before its pairs must be looked for again.
-_SLACK = 0.05
 # A pair with a lower score is no edge: of small tables with keys 1 to n there are very many.
 _LEAST_SCORE = 0.001
 
 
 def foreign_key(
-    arrays: ColumnArrays, similarity: HeaderSimilarity | None, state: IncrementalState | None
+    arrays: ColumnArrays,
+    similarity: HeaderSimilarity | None = None,
+    before: CountedPairs | None = None,
 ) -> ScoredPairs:
     """The scoring as the registry has it: pairs with their score, and features as evidence."""
-    postings, counted = (state.postings, state.counted) if state else (None, None)
-    edges, counted = score_foreign_keys(arrays, DEFAULT_WEIGHTS, similarity, postings, counted)
+    edges, counted = score_foreign_keys(arrays, DEFAULT_WEIGHTS, similarity, before)
     evidence = {f.name: getattr(edges.features, f.name) for f in fields(edges.features)}
     evidence |= {
         "logit": edges.logit,
@@ -75,7 +69,6 @@ def score_foreign_keys(
     arrays: ColumnArrays,
     weights: Weights = DEFAULT_WEIGHTS,
     similarity: HeaderSimilarity | None = None,
-    postings: Postings | None = None,
     before: CountedPairs | None = None,
 ) -> tuple[ScoredEdges, CountedPairs]:
     """Score every pair of columns that may be a foreign key and its key.
@@ -83,39 +76,20 @@ def score_foreign_keys(
     The scores are the same with the pairs counted before, or without. The second part of the result
     is what the next call may take for `before`.
     """
-    postings = postings or Postings.of_arrays(arrays)
-    information = value_information(arrays, weights, postings)
-    confined = confinement(arrays, information.common)
-    fresh = np.ones(len(arrays), dtype=np.bool_)
-    if before is not None:
-        fresh = ~(information.rarity <= before.rarity + _SLACK)
-        fresh |= before.confined & ~confined.confined
-    if before is None or np.count_nonzero(fresh) > _MOST_FRESH * len(arrays):
-        fresh[:] = True
-        rarity = information.rarity
-    else:
-        rarity = np.where(fresh, information.rarity, before.rarity)
-    features = PairFeatures.of_columns(arrays, information, similarity, rarity + _SLACK)
-    bounds = UpperBounds(features, weights)
-    if before is None or fresh.all():
-        counted = find_candidates(arrays, information.distinctive, bounds, confined=confined)
-    else:
-        known = before.candidates
-        same = ~(fresh[known.child] | fresh[known.parent])
-        same &= confined.allows(known.child, known.parent)
-
-        def worth_counting(child: Ints, parent: Ints) -> Flags:
-            able = confined.allows(child, parent)
-            able[able] = bounds.within(child[able], parent[able])
-            return able
-
-        more = find_fresh_candidates(
-            arrays, information.distinctive, fresh, postings, worth_counting
-        )
-        counted = concatenate([known.take(same), more])
-    counted = counted.take(np.lexsort((counted.parent, counted.child)))
-    found = features.of(counted)
-    logit = local_logits(found, weights)
-    able = logit > weights.least
-    edges = score_jointly(arrays, counted.take(able), found.take(able), logit[able], weights)
-    return edges, CountedPairs(counted, rarity, confined.confined)
+    information = value_information(arrays, weights)
+    source_only = own_source_only(arrays, information.common)
+    update = Update.since(before, information.rarity, ~source_only.flags)
+    features = PairFeatures.of_columns(arrays, information, similarity, update.rarity_bound)
+    chosen = update.chosen([(np.ones(len(arrays), dtype=np.bool_), arrays.key)])
+    changed = find_candidates(
+        arrays, information.distinctive, UpperBounds(features, weights), chosen, source_only
+    )
+    known = update.known.take(source_only.allows(update.known.child, update.known.parent))
+    counted = concatenate([known, changed]).sorted()
+    weighed = features.of(counted)
+    logit = local_logits(weighed, weights)
+    eligible = logit > weights.least
+    edges = score_jointly(
+        arrays, counted.take(eligible), weighed.take(eligible), logit[eligible], weights
+    )
+    return edges, CountedPairs(counted, update.rarity, ~source_only.flags)

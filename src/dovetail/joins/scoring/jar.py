@@ -12,43 +12,42 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.arrays import Floats, Ints, firsts
+from dovetail.joins.candidates import Candidates, CountedPairs
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.inclusion.candidates import Candidates
+from dovetail.joins.counting import count_shared
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
 from dovetail.joins.naming.header_tokens import HeaderTokens
 from dovetail.joins.scoring.scored_pairs import (
-    IncrementalState,
     ScoredPairs,
     header_evidence,
     no_pairs,
 )
-from dovetail.joins.value_index.postings import Postings
 
 # Pairs of tables up to which each has its place in an array.
 _DENSE = 1 << 26
 
 
 def jar(
-    arrays: ColumnArrays, similarity: HeaderSimilarity | None, state: IncrementalState | None
+    arrays: ColumnArrays,
+    similarity: HeaderSimilarity | None = None,
+    before: CountedPairs | None = None,
 ) -> ScoredPairs:
-    """The best pair of columns of every two tables with rows; with a state, of fresh ones only."""
+    """The best pair of columns of every two tables with rows."""
+    del before
     tokens = HeaderTokens(arrays)
-    postings = state.postings if state else Postings.of_arrays(arrays)
-    fresh = state.fresh[arrays.table] if state else np.ones(len(arrays), dtype=np.bool_)
     null = (arrays.rows[arrays.table] > arrays.filled).astype(np.int64)
     size = arrays.distinct + null
     uniqueness = size / np.maximum(arrays.rows[arrays.table], 1)
     live = arrays.rows[arrays.table] > 0
     blocks: list[tuple[Ints, Ints, Ints, Floats]] = []
-    for column in np.flatnonzero(live & fresh).tolist():
-        # Of two fresh tables the first takes the pair.
-        before = fresh & (arrays.table < arrays.table[column])
+    for column in np.flatnonzero(live).tolist():
+        first = arrays.table < arrays.table[column]
         alike = arrays.number == arrays.number[column]  # numbers with numbers, text with text
-        others = np.flatnonzero(live & ~before & alike & (arrays.table != arrays.table[column]))
+        others = np.flatnonzero(live & ~first & alike & (arrays.table != arrays.table[column]))
         if not len(others):
             continue
         mine = np.full(len(others), column)
-        held = postings.counts(arrays.value_hashes[column])[others]
+        held, _ = count_shared(arrays.values, mine, arrays.values, others)
         both = held + (null[column] & null[others])
         jaccard = both / np.maximum(size[column] + size[others] - both, 1)
         name = tokens.overlap(mine, others)

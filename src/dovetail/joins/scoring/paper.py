@@ -8,14 +8,13 @@ compatible as their best pair.
 from __future__ import annotations
 
 from dovetail.arrays import Floats, Ints
+from dovetail.joins.candidates import Candidates, CountedPairs
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.inclusion.candidates import Candidates
-from dovetail.joins.inclusion.exact import pairs, pairs_of_fresh
+from dovetail.joins.inclusion.exact import pairs
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
 from dovetail.joins.naming.header_tokens import HeaderTokens
 from dovetail.joins.scoring.best_pair import BestPairs
 from dovetail.joins.scoring.scored_pairs import (
-    IncrementalState,
     ScoredPairs,
     header_evidence,
     no_pairs,
@@ -23,9 +22,12 @@ from dovetail.joins.scoring.scored_pairs import (
 
 
 def paper(
-    arrays: ColumnArrays, similarity: HeaderSimilarity | None, state: IncrementalState | None
+    arrays: ColumnArrays,
+    similarity: HeaderSimilarity | None = None,
+    before: CountedPairs | None = None,
 ) -> ScoredPairs:
-    """The best valid pair of columns of every two tables; with a state, of fresh tables only."""
+    """The best valid pair of columns of every two tables."""
+    del before
     tokens = HeaderTokens(arrays)
 
     def measured(inner: Ints, outer: Ints) -> tuple[Floats, Floats]:
@@ -35,8 +37,7 @@ def paper(
         return arrays.distinct[inner] / arrays.distinct[outer], name
 
     best = BestPairs(arrays)
-    valid = pairs_of_fresh(arrays, state.postings, state.fresh) if state else pairs(arrays)
-    for inner, outer in valid:
+    for inner, outer in pairs(arrays):
         jaccard, name = measured(inner, outer)
         best.add(inner, outer, (jaccard + name) / 2)
     inner, outer, score = best.found()

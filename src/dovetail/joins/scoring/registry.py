@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
+    from dovetail.joins.candidates import CountedPairs
     from dovetail.joins.column_arrays import ColumnArrays
     from dovetail.joins.naming.header_embedding import HeaderSimilarity
-    from dovetail.joins.scoring.scored_pairs import IncrementalState, ScoredPairs
+    from dovetail.joins.scoring.scored_pairs import ScoredPairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,11 @@ class Scoring:
         self,
         arrays: ColumnArrays,
         headers: HeaderSimilarity | None,
-        state: IncrementalState | None,
+        before: CountedPairs | None = None,
     ) -> ScoredPairs:
-        """Score pairs of columns; with a state, only those of tables that changed."""
+        """Score pairs of columns; what was counted before need not be counted again."""
         module = importlib.import_module(f"dovetail.joins.scoring.{self.name}")
-        scored: ScoredPairs = getattr(module, self.name)(arrays, headers, state)
+        scored: ScoredPairs = getattr(module, self.name)(arrays, headers, before)
         return scored
 
 

@@ -1,4 +1,4 @@
-"""What every scoring takes and gives: incremental state in, scored pairs of columns out."""
+"""What every scoring gives: scored pairs of columns."""
 
 from __future__ import annotations
 
@@ -6,38 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.arrays import Flags, Floats
-from dovetail.joins.inclusion.candidates import Candidates
+from dovetail.arrays import Floats
+from dovetail.joins.candidates import Candidates, CountedPairs
 from dovetail.joins.naming.header_embedding import HeaderSimilarity
-from dovetail.joins.value_index.postings import Postings
-
-
-@dataclass(frozen=True, slots=True)
-class CountedPairs:
-    """The candidates that `foreign_key` counted: they need not be counted again as tables come.
-
-    `rarity` is how rare each column's values were when its pairs were looked for, NaN for a column
-    whose were not. A pair whose upper bound was too low then is too low now, unless values have
-    become much rarer since. `confined` flags columns for which only keys of their own source were
-    looked at.
-    """
-
-    candidates: Candidates
-    rarity: Floats
-    confined: Flags
-
-
-@dataclass(frozen=True, slots=True)
-class IncrementalState:
-    """What there is from before: the inverted index of all values, which tables are fresh (new or
-    changed since the last evidence), and the pairs that `foreign_key` counted.
-
-    A pairwise scoring then scores only the pairs of tables one of which is fresh.
-    """
-
-    postings: Postings
-    fresh: Flags
-    counted: CountedPairs | None = None
 
 
 @dataclass(frozen=True, slots=True)

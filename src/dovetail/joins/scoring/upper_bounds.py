@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dovetail.arrays import Flags, Ints
-from dovetail.joins.inclusion.grouping import Groups
+from dovetail.joins.candidate_search import Groups
 from dovetail.joins.scoring.column_facts import ColumnFacts
 from dovetail.joins.scoring.features import PairFeatures, local_logits
 from dovetail.joins.scoring.weights import Weights
@@ -26,11 +26,6 @@ class UpperBounds:
     features: PairFeatures
     weights: Weights
     best: ColumnFacts | None = None
-
-    @property
-    def shareable(self) -> bool:
-        """Whether this is arrays and nothing else: how alike headers are, a model says."""
-        return self.features.similarity is None
 
     def of_groups(self, children: Groups, parents: Groups) -> UpperBounds:
         """The same, told the groups, where bounds of groups hold."""

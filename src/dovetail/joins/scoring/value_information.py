@@ -12,9 +12,8 @@ import numpy as np
 
 from dovetail.arrays import Flags, Floats
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.distributed.distributed_columns import DistributedColumns
 from dovetail.joins.scoring.weights import Weights
-from dovetail.joins.value_index.postings import Postings
+from dovetail.joins.sketches import commonness
 
 # Twice the sparsity above which values are distinctive.
 _DISTINCTIVE = 0.05
@@ -34,20 +33,9 @@ class ValueInformation:
         return 2 * self.sparsity > _DISTINCTIVE
 
 
-def value_information(
-    arrays: ColumnArrays, weights: Weights, postings: Postings | None = None
-) -> ValueInformation:
-    """The self-information of each column's values, from its range and from the inverted index."""
-    held = arrays.value_hashes
-    if postings is None and isinstance(held, DistributedColumns):
-        common = held.passes.commonness(held.columns, arrays.table)
-    else:
-        common = (postings or Postings.of_arrays(arrays)).commonness()
-    return information_of(arrays, weights, common)
-
-
-def information_of(arrays: ColumnArrays, weights: Weights, common: Floats) -> ValueInformation:
-    """The same, given for each column ln of how many tables hold one of its values, on average."""
+def value_information(arrays: ColumnArrays, weights: Weights) -> ValueInformation:
+    """The self-information of each column's values, from its range and from who else holds them."""
+    common = commonness(arrays.values, arrays.table)
     live = int((arrays.rows > 0).sum())
     rarity = np.where(arrays.distinct > 0, np.log(max(live, 1)) - common, 0.0)
     rarity /= np.log(max(live / 2, 2))

@@ -11,28 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.arrays import Flags, Ints, found_in
+from dovetail.joins import candidate_search, counting
+from dovetail.joins.candidate_search import SourceOnly, group_equal_sets, prepare_search
+from dovetail.joins.candidates import find_candidates
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.inclusion import candidate_search, count_shared, grouping
-from dovetail.joins.inclusion.candidate_search import EachPair, no_bounds
-from dovetail.joins.inclusion.candidates import find_candidates
-from dovetail.joins.inclusion.confinement import Confinement
-from dovetail.joins.inclusion.equal_sets import group_equal_sets
-from dovetail.joins.inclusion.prepare_search import prepare_search
-from tests.support.column_arrays import COLUMNS, arrays_of, as_dict
+from tests.support.column_arrays import COLUMNS, NO_BOUNDS, EachPair, arrays_of, as_dict
 
 
 def brute_force(arrays: ColumnArrays) -> dict[tuple[int, int], tuple[int, int]]:
     """Every column and key of two tables that hold enough of its rows: values in common, rows."""
     found = {}
     for i, j in product(range(len(arrays)), repeat=2):
-        if (
-            arrays.table[i] == arrays.table[j]
-            or not arrays.unique[j]
-            or not len(arrays.value_hashes[j])
-        ):
+        if arrays.table[i] == arrays.table[j] or not arrays.unique[j] or not len(arrays.values[j]):
             continue
-        held = found_in(arrays.value_hashes[i], arrays.value_hashes[j])
-        rows = int(arrays.counts[i][held].sum())
+        held = found_in(arrays.values[i], arrays.values[j])
+        rows = int(arrays.values.counts(i)[held].sum())
         if arrays.filled[i] and rows >= arrays.thresholds.rows * arrays.filled[i]:
             found[i, j] = (int(held.sum()), rows)
     return found
@@ -48,7 +41,7 @@ WAYS = (
     {"BLOCK": 3},
     {"_AT_ONCE": 2},
     {"_BUSY": 2, "_FEW": 1},
-    {"_NUMBER_BITS": 0},
+    {"_INTEGER_BITS": 0},
 )
 
 
@@ -72,22 +65,21 @@ def test_candidates_of_one_name_are_all_that_hold_enough_rows(
         if not bounded or sum(pair) % 3 > 0
     }
     nothing = np.zeros(len(arrays), dtype=np.bool_)
-    modules = {"BLOCK": (candidate_search, grouping), "_NUMBER_BITS": (candidate_search,)}
     with pytest.MonkeyPatch.context() as patch:
         for constant, value in way.items():
-            for module in modules.get(constant, (count_shared,)):
-                patch.setattr(module, constant, value)
-        found = find_candidates(arrays, nothing, EachPair(within_bound) if bounded else None)
+            searching = constant in ("BLOCK", "_INTEGER_BITS")
+            patch.setattr(candidate_search if searching else counting, constant, value)
+        found = find_candidates(arrays, nothing, EachPair(within_bound) if bounded else NO_BOUNDS)
     assert as_dict(found) == expected
 
 
 def test_counts_of_rows_beyond_single_precision_are_exact() -> None:
     arrays = arrays_of([{1, 2}, {1, 2, 3}], [0, 1], [False, True])
-    arrays.counts[0][:] = (2**24, 1)
-    arrays.filled[0] = 2**24 + 1
+    arrays.values.counts(0)[:] = (2**24, 1)
+    arrays.filled[0] = arrays.values.passes.values.filled[0] = 2**24 + 1
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(count_shared, "_BUSY", 1)
-        found = find_candidates(arrays, np.zeros(2, dtype=np.bool_))
+        patch.setattr(counting, "_BUSY", 1)
+        found = find_candidates(arrays, np.zeros(2, dtype=np.bool_), NO_BOUNDS)
     assert as_dict(found) == {(0, 1): (2, 2**24 + 1)}
 
 
@@ -104,13 +96,13 @@ def test_candidates_of_confined_columns_are_the_keys_of_their_source(
     arrays = arrays_of(sets, tables, unique)
     random = np.random.default_rng(seed)
     sources = random.integers(0, 3, len(arrays.ids))[arrays.table]
-    confined = Confinement(random.random(len(arrays)) < 0.6, sources)
+    only = SourceOnly(random.random(len(arrays)) < 0.6, sources)
     nothing = np.zeros(len(arrays), dtype=np.bool_)
-    found = find_candidates(arrays, nothing, confined=confined)
+    found = find_candidates(arrays, nothing, NO_BOUNDS, source_only=only)
     expected = {
         (child, parent): counts
         for (child, parent), counts in brute_force(arrays).items()
-        if not confined.confined[child] or sources[child] == sources[parent]
+        if not only.flags[child] or sources[child] == sources[parent]
     }
     assert as_dict(found) == expected
 
@@ -126,21 +118,28 @@ def test_candidates_among_chosen_columns_are_those_of_all(
     arrays = arrays_of(sets, tables, unique)
     children, keys = np.random.default_rng(seed).random((2, len(arrays))) < 0.5
     nothing = np.zeros(len(arrays), dtype=np.bool_)
-    found = find_candidates(arrays, nothing, chosen=(children, keys))
-    every = as_dict(find_candidates(arrays, nothing))
-    expected = {pair: n for pair, n in every.items() if children[pair[0]] and keys[pair[1]]}
+    chosen = [(children, keys), (~children, ~keys)]
+    found = find_candidates(arrays, nothing, NO_BOUNDS, chosen)
+    every = as_dict(find_candidates(arrays, nothing, NO_BOUNDS))
+    expected = {pair: n for pair, n in every.items() if children[pair[0]] == keys[pair[1]]}
     assert as_dict(found) == expected
 
 
 def test_pairs_of_a_search_do_not_depend_on_its_ranges() -> None:
-    """Also where columns of one sort, which are called differently, are in several ranges."""
+    """Also where columns of one multiset, which are called differently, are in several ranges."""
     sets = [set(range(5 + number % 3)) for number in range(24)]
     arrays = arrays_of(sets, [number // 4 for number in range(24)], [True] * 24)
     names = [f"{word}_id" for word in ("thing", "thing_owner", "old_thing", "word")]
     arrays = replace(arrays, name=[names[number % 4] for number in range(24)])
     nothing = np.zeros(len(arrays), dtype=np.bool_)
-    search = prepare_search(arrays, group_equal_sets(arrays), nothing)
-    assert (np.diff(search.by_sort.starts) > 1).any()
+    search = prepare_search(
+        arrays,
+        group_equal_sets(arrays.values),
+        nothing,
+        (~nothing, ~nothing),
+        SourceOnly.of_none(24),
+    )
+    assert (np.diff(search.by_multiset.starts) > 1).any()
     found, several = [], []
     for block in (1 << 20, 100, 1):
         with pytest.MonkeyPatch.context() as patch:
@@ -148,9 +147,9 @@ def test_pairs_of_a_search_do_not_depend_on_its_ranges() -> None:
             ranges = list(search.ranges())
         several.append(len(ranges))
         assert [first for first, _ in ranges] == [0, *(last for _, last in ranges[:-1])]
-        assert ranges[-1][1] == len(search.mine)
-        parts = [np.stack(pair) for some in ranges for pair in search.pairs(*some, no_bounds())]
+        assert ranges[-1][1] == len(search.child_groups)
+        parts = [np.stack(pair) for some in ranges for pair in search.pairs(*some, NO_BOUNDS)]
         found.append(sorted(np.concatenate(parts, axis=1).T.tolist()))
-    assert several[0] == 1 < several[1] < several[2] == len(search.mine)
+    assert several[0] == 1 < several[1] < several[2] == len(search.child_groups)
     assert found[0] == found[1] == found[2]
     assert len(found[0]) > 100

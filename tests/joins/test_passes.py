@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -11,27 +13,27 @@ import numpy as np
 import pytest
 
 from dovetail.catalog.reader import CatalogReader
-from dovetail.engines.workers import UNABLE, Workers
+from dovetail.engines.passes import UNABLE, Workers, run_range
 from dovetail.families import pair_counts
 from dovetail.families.stored import families_of
-from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.distributed import distributed_columns, distributed_rows, segments
-from dovetail.joins.distributed.column_values import about, opened_here, values_of
-from dovetail.joins.distributed.distributed_columns import DistributedColumns, ValuePasses
-from dovetail.joins.distributed.shared_arrays import read_shared, write_shared
-from dovetail.joins.distributed.tasks import check_rows, likely_pairs
+from dovetail.joins import candidate_search, candidates, sketches
+from dovetail.joins.candidate_search import SourceOnly, group_equal_sets, prepare_search
+from dovetail.joins.candidates import own_source_only
+from dovetail.joins.column_arrays import (
+    ColumnArrays,
+    catalog_passes,
+    open_values,
+)
+from dovetail.joins.counting import count_shared
 from dovetail.joins.graph import JoinGraph
-from dovetail.joins.inclusion import candidate_search, confinement
-from dovetail.joins.inclusion.candidate_search import CandidateSearch
-from dovetail.joins.inclusion.count_shared import count_shared
-from dovetail.joins.inclusion.equal_sets import group_equal_sets
-from dovetail.joins.inclusion.prepare_search import prepare_search
+from dovetail.joins.keys import row_checks
+from dovetail.joins.keys.row_checks import RowQuestions, first_key
 from dovetail.joins.scoring.features import PairFeatures
 from dovetail.joins.scoring.upper_bounds import UpperBounds
 from dovetail.joins.scoring.value_information import value_information
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
 from dovetail.offline.pipeline import update
-from dovetail.ports import Engine
+from dovetail.ports import Engine, Json, Replies, Tick
 from dovetail.search import values
 from dovetail.settings import Settings
 from tests.support.engines import CountingEngine, LosingEngine, counting
@@ -40,10 +42,9 @@ from tests.support.files import tree
 
 @pytest.fixture(autouse=True)
 def small_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distributed_columns, "_VALUES", 5_000)
-    monkeypatch.setattr(distributed_columns, "_FEW", 1)
-    monkeypatch.setattr(segments, "_FEW", 1)
-    monkeypatch.setattr(distributed_rows, "_CELLS", 2_000)
+    monkeypatch.setattr(sketches, "_VALUES", 1_000)
+    monkeypatch.setattr(sketches, "_HASHES", 1_000)
+    monkeypatch.setattr(row_checks, "_CELLS", 2_000)
     monkeypatch.setattr(candidate_search, "BLOCK", 500)
 
 
@@ -83,7 +84,7 @@ def test_transforms_are_the_same_by_workers(written_differently: Path, tmp_path:
     here = indexed(written_differently, tmp_path / "here")
     engine = CountingEngine()
     assert indexed(written_differently, tmp_path / "there", engine) == here
-    assert engine.done["sharing"] > 1
+    assert engine.done["sharing_range"] > 1
     edges = JoinGraph.of(CatalogReader.open(tmp_path / "there")).edges
     assert {edge.transform for edge in edges if edge.transform}
 
@@ -101,7 +102,7 @@ def test_families_and_phrases_are_the_same_by_workers(
         update(into=into, engine=by, settings=settings)
         trees.append(tree(into))
     assert trees[0] == trees[1] == trees[2]
-    assert engine.done["sort_phrases"] == 1
+    assert engine.done["sort_values"] == 1
     catalog = CatalogReader.open(tmp_path / "1")
     assert [len(family.members) for family in families_of(catalog)] == [2]
     counted = engine.done["count_pairs"]
@@ -126,7 +127,7 @@ def test_workers_make_the_same_bytes(
 ) -> None:
     engine = CountingEngine()
     assert indexed(hospital, tmp_path / "catalog", engine) == expected
-    tasks = ("set_facts", "index_range", "holding", "likely_pairs", "count_pairs", "check_rows")
+    tasks = ("set_facts", "holding", "likely_pairs", "count_pairs", "check_rows")
     assert all(engine.done[task] > 1 for task in tasks)
 
 
@@ -142,12 +143,12 @@ def test_what_workers_leave_undone_is_done_here(
 def test_confined_columns_are_searched_alike_by_workers(
     hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confinement, "_EVERYDAY", 1)
-    monkeypatch.setattr(confinement, "_FEW_KEYS", 1)
+    monkeypatch.setattr(candidates, "_EVERYDAY", 1)
+    monkeypatch.setattr(candidates, "_FEW_KEYS", 1)
     here = indexed(hospital, tmp_path / "here")
     arrays = ColumnArrays.of(CatalogReader.open(tmp_path / "here"))
     common = value_information(arrays, DEFAULT_WEIGHTS).common
-    assert confinement.confinement(arrays, common).confined.any()
+    assert own_source_only(arrays, common).flags.any()
     engine = CountingEngine()
     assert indexed(hospital, tmp_path / "there", engine) == here
     assert engine.done["likely_pairs"] > 1
@@ -156,44 +157,32 @@ def test_confined_columns_are_searched_alike_by_workers(
     assert indexed(hospital, into, LosingEngine(unable=True)) == here
 
 
-def searched(catalog: CatalogReader) -> tuple[CandidateSearch, UpperBounds]:
-    """The search for foreign keys of a catalog, and the bounds of their scores."""
-    arrays = ColumnArrays.of(catalog)
-    information = value_information(arrays, DEFAULT_WEIGHTS)
-    search = prepare_search(arrays, group_equal_sets(arrays), information.distinctive)
-    features = PairFeatures.of_columns(arrays, information)
-    return search, UpperBounds(features, DEFAULT_WEIGHTS).of_groups(search.mine, search.theirs)
-
-
 def test_a_search_that_was_shared_finds_the_same_pairs_of_each_range(
     hospital: Path, tmp_path: Path
 ) -> None:
     """And a node that does not see what is shared says so."""
     catalog = update([str(hospital)], into=tmp_path / "c", joins=False, search=False).catalog
-    search, bounds = searched(catalog)
-    write_shared(search, tmp_path / "search")
-    write_shared(bounds, tmp_path / "bounds")
-    same = read_shared(CandidateSearch, tmp_path / "search")
-    mapped = read_shared(UpperBounds, tmp_path / "bounds")
-    ranges = list(search.ranges())
-    assert list(same.ranges()) == ranges
-    assert [ranges[0][0], *(last for _, last in ranges)] == [
-        *(first for first, _ in ranges),
-        len(search.mine),
-    ]
-    found = 0
-    with opened_here():
-        for first, last in ranges:
-            expected = [np.stack(pair) for pair in search.pairs(first, last, bounds)]
-            again = [np.stack(pair) for pair in same.pairs(first, last, mapped)]
-            assert all(map(np.array_equal, expected, again))
-            job = {"given": str(tmp_path), "first": first, "last": last}
-            pairs = sum(pair.shape[1] for pair in expected)
-            assert likely_pairs(job, tmp_path, lambda _: None) == {"pairs": pairs}
-            found += pairs
-        job = {"given": str(tmp_path / "nowhere"), "first": 0, "last": 1}
-        assert likely_pairs(job, tmp_path, lambda _: None) == UNABLE
-    assert found > 10
+    arrays = ColumnArrays.of(catalog)
+    information = value_information(arrays, DEFAULT_WEIGHTS)
+    chosen = np.ones(len(arrays), dtype=np.bool_), arrays.key
+    groups, everywhere = group_equal_sets(arrays.values), SourceOnly.of_none(len(arrays))
+    search = prepare_search(arrays, groups, information.distinctive, chosen, everywhere)
+    features = PairFeatures.of_columns(arrays, information)
+    bounds = UpperBounds(features, DEFAULT_WEIGHTS)
+    shared = {"search": search, "bounds": bounds.of_groups(search.child_groups, search.key_groups)}
+    ranges = search.ranges()
+    assert [first for first, _ in ranges] == [0, *(last for _, last in ranges[:-1])]
+    assert ranges[-1][1] == len(search.child_groups)
+    here = arrays.values.passes.run(candidate_search.likely_pairs, ranges, shared)
+    _, workers = counting()
+    with catalog_passes(catalog, workers) as passes:
+        there = passes.run(candidate_search.likely_pairs, ranges, shared)
+    for one, other in zip(here, there, strict=True):
+        assert one.keys() == other.keys()
+        assert all(np.array_equal(one[name], other[name]) for name in one)
+    assert sum(len(part["child"]) for part in here) > 10
+    job = {"shared": str(tmp_path / "nowhere"), "first": 0, "last": 1}
+    assert run_range(job, tmp_path, lambda _: None) == UNABLE
 
 
 def test_an_update_by_workers_makes_the_same_bytes(hospital: Path, tmp_path: Path) -> None:
@@ -209,57 +198,75 @@ def test_an_update_by_workers_makes_the_same_bytes(hospital: Path, tmp_path: Pat
     assert indexed(source, tmp_path / "there", CountingEngine()) == here
 
 
-def test_groups_and_counts_are_those_of_one_process(
-    hospital: Path, expected: dict[str, bytes], tmp_path: Path
-) -> None:
-    del expected
+def test_groups_and_counts_are_those_of_one_process(hospital: Path, tmp_path: Path) -> None:
     catalog = update([str(hospital)], into=tmp_path / "c", joins=False, search=False).catalog
     _, workers = counting()
-    passes = ValuePasses(catalog, workers, tmp_path)
-    here = ColumnArrays.of(catalog)
-    there = ColumnArrays.of(catalog, value_hashes=DistributedColumns(passes))
-    one, other = group_equal_sets(here), group_equal_sets(there)
-    assert np.array_equal(one.group_of, other.group_of)
-    assert all(map(np.array_equal, one.value_hashes, other.value_hashes))
-    random = np.random.default_rng(1)
-    child, parent = np.sort(random.integers(0, len(here), (2, 3_000)), axis=1)
-    counted = count_shared(here, child, here.value_hashes, parent)
-    assert counted[0].any()
-    assert np.array_equal(count_shared(there, child, there.value_hashes, parent), counted)
+    with catalog_passes(catalog, workers) as passes:
+        here, there = ColumnArrays.of(catalog), ColumnArrays.of(catalog, passes=passes)
+        one, other = group_equal_sets(here.values), group_equal_sets(there.values)
+        assert np.array_equal(one.group_of, other.group_of)
+        assert all(map(np.array_equal, one.values, other.values))
+        random = np.random.default_rng(1)
+        child, parent = np.sort(random.integers(0, len(here), (2, 3_000)), axis=1)
+        counted = count_shared(here.values, child, here.values, parent)
+        assert counted[0].any()
+        assert np.array_equal(count_shared(there.values, child, there.values, parent), counted)
 
 
 def test_a_node_that_sees_another_catalog_says_so(hospital: Path, tmp_path: Path) -> None:
     catalog = update([str(hospital)], into=tmp_path / "c", joins=False, search=False).catalog
-    job = about(catalog)
-    found = values_of(job)
-    assert found is not None
-    assert len(found) == len(catalog.records.columns)
-    assert values_of({**job, "contents": "0" * 16}) is None
-    assert values_of({**job, "catalog": str(tmp_path / "nowhere")}) is None
+    about = {"catalog": str(catalog.folder), "contents": catalog.contents}
+    assert len(open_values(about).distinct) >= len(catalog.records.columns)
+    opener = "dovetail.joins.column_arrays:open_values"
+    for wrong in ({"contents": "0" * 16}, {"catalog": str(tmp_path / "nowhere")}):
+        told = json.dumps({**about, **wrong})
+        job = {"shared": str(tmp_path), "open": opener, "about": told, "first": 0, "last": 1}
+        assert run_range(job, tmp_path, lambda _: None) == UNABLE
 
 
 def test_what_a_worker_cannot_read_is_read_here(hospital: Path, tmp_path: Path) -> None:
-    """The source is gone for workers, as where a node has no credentials; then it is back."""
+    """The source is gone for workers, as where a node has no credentials."""
     source = tmp_path / "corpus"
     shutil.copytree(hospital, source)
     catalog = update([str(source)], into=tmp_path / "c", joins=False, search=False).catalog
-    table = max(catalog, key=lambda each: each.rows)
-    question = {"table": [table.id.source, table.id.name], "columns": [0, 1]}
-    job = {**about(catalog), "check": "first_key", "questions": [question]}
-    with opened_here():
-        source.rename(tmp_path / "away")
-        assert check_rows(job, tmp_path, lambda _: None) == UNABLE
-        assert check_rows({**job, "contents": "0" * 16}, tmp_path, lambda _: None) == UNABLE
-    (tmp_path / "away").rename(source)
-    with opened_here():
-        assert "answers" in check_rows(job, tmp_path, lambda _: None)
+    tables = sorted(catalog, key=lambda each: -each.rows)[:2]
+    asked = [{"table": [t.id.source, t.id.name], "columns": [0, 1]} for t in tables]
+    with catalog_passes(catalog) as passes:
+        expected = RowQuestions(passes).ask(first_key, asked)
+    away, engine = Away(source), CountingEngine()
+    with catalog_passes(catalog, Workers(away)) as passes:
+        questions = RowQuestions(passes)
+        assert questions.ask(first_key, asked) == expected
+        assert away.jobs == 2
+        assert questions.complete
+    source.rename(tmp_path / "gone")
+    with catalog_passes(catalog, Workers(engine)) as passes:
+        questions = RowQuestions(passes)
+        questions.ask(first_key, asked)
+        assert not questions.complete
+
+
+class Away(CountingEngine):
+    """An engine that does not see a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder, self.jobs = folder, 0
+
+    def map(self, task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> Replies:
+        away = self._folder.with_name("away")
+        self._folder.rename(away)
+        replies = list(super().map(task, jobs, into, tick))
+        away.rename(self._folder)
+        self.jobs += len(replies)
+        yield from replies
 
 
 def test_an_empty_catalog_has_no_passes(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "empty.sqlite")) as database:
         database.execute("CREATE TABLE empty (a)")
     catalog = update([str(tmp_path / "empty.sqlite")], into=tmp_path / "c", search=False).catalog
-    passes = ValuePasses(catalog, Workers(LosingEngine()), tmp_path)
-    groups = group_equal_sets(ColumnArrays.of(catalog, value_hashes=DistributedColumns(passes)))
+    with catalog_passes(catalog, Workers(LosingEngine())) as passes:
+        groups = group_equal_sets(ColumnArrays.of(catalog, passes=passes).values)
     assert len(groups) == 0
     assert groups.group_of.tolist() == [-1]

@@ -1,1 +1,0 @@
-"""The inverted index from values to columns, in segments that are written once."""
