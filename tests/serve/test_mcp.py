@@ -22,7 +22,7 @@ from mcp.client.stdio import StdioServerParameters
 import dovetail
 from dovetail.api.narrowed import narrowed
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.serve.mcp_server import mcp_server
+from dovetail.serve.mcp import mcp_server
 from dovetail.settings import Settings
 from tests.support.scripted import write_shop
 
@@ -113,7 +113,7 @@ async def _every_tool(client: Client) -> None:
     assert (found["nothing_fits"], found["truncated"]) == (False, False)
     assert "CREATE TABLE customers" in found["ddl"]
     conditions = {join["condition"] for join in found["joins"]}
-    assert '"orders"."customer_no" = "customers"."customer_no"' in conditions
+    assert "orders.customer_no = customers.customer_no" in conditions
     ranked = await call(client, "search_tables", question="weather of orders", limit=2)
     assert len(ranked["tables"]) == 2
     assert all(0 < one["relevance"] <= 1 and one["signals"] for one in ranked["tables"])

@@ -8,17 +8,22 @@ from pathlib import Path
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dovetail.serve import page_files
-from dovetail.serve.access import Access, Caller
-from dovetail.serve.guarded import Guarded, Metrics, RequestLimits
-from dovetail.serve.page_files import add_page, is_page
+from dovetail.serve import rest
+from dovetail.serve.guarded import (
+    Access,
+    Caller,
+    Guarded,
+    Metrics,
+    RequestLimits,
+    is_page,
+)
 
-FOLDER = Path(page_files.__file__).parent / "page"
+FOLDER = Path(rest.__file__).parent / "page"
 
 
 def client() -> TestClient:
     app = FastAPI(openapi_url=None)
-    add_page(app)
+    rest.add_page(app)
     access = Access({"0" * 64: Caller("reader")})
     app.add_middleware(Guarded, access=access, limits=RequestLimits(), metrics=Metrics(), log=False)
     return TestClient(app)
@@ -41,7 +46,7 @@ def test_the_page_needs_no_token_and_its_policy_is_strict() -> None:
 
 def test_nothing_beside_the_page_is_served() -> None:
     asked = client()
-    for path in ("/page/../rest_app.py", "/page/%2e%2e/rest_app.py", "/page/", "/page/none.js"):
+    for path in ("/page/../rest.py", "/page/%2e%2e/rest.py", "/page/", "/page/none.js"):
         assert asked.get(path).status_code in (401, 404), path
     assert not is_page("/pages")
     assert asked.get("/api/tables").status_code == 401

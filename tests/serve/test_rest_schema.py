@@ -10,10 +10,9 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 
 import dovetail
-from dovetail.serve.access import Access
-from dovetail.serve.guarded import RequestLimits
+from dovetail.serve.guarded import Access, RequestLimits
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.serve.rest_app import rest_app
+from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
 from tests.support.scripted import write_shop
 

@@ -13,6 +13,7 @@ from dovetail import notebook
 from dovetail.api.models import chosen_model, model_for_sql
 from dovetail.api.noted_views import NotedViews
 from dovetail.catalog.lookup import tables_of_sources
+from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, JoinEdge, Table, TableId, TableSet
 from dovetail.errors import NotFoundError, UsageError
@@ -24,7 +25,7 @@ from dovetail.joins.scoring.registry import DEFAULT_SCORING
 from dovetail.notes.edges import noted_graph
 from dovetail.notes.marks import marked_families
 from dovetail.notes.notes import NO_NOTES, Notes
-from dovetail.ports import LLM
+from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.graph.explain import explained
 from dovetail.retrieve.opening import open_model
@@ -346,6 +347,29 @@ class Catalog(CatalogReader):
         if scoring == DEFAULT_SCORING:
             return self._graph
         return noted_graph(self._opened, self.notes, scoring, self._thresholds)
+
+    def show(self, table: TableId | str) -> Json:
+        """All that is known of a table, as JSON has it: what `dovetail show --json` prints.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> shown = catalog.show("orders")
+        >>> shown["id"], shown["rows"], shown["columns"][0]["name"], shown["family"]
+        ('shop.sqlite::orders', 600, 'order_no', None)
+        """
+        shown = self._table(table)
+        purpose = purposes(self).get(shown.id)
+        in_dbt, use = self.dbt.tables.get(shown.id), self.usage.tables.get(shown.id)
+        family = self.families().of(shown.id)
+        return {
+            **shown.to_dict(),
+            "purpose": purpose.text if purpose else None,
+            "notes": [str(remark) for remark in self.notes.remarks_on(shown.id)],
+            "dbt": in_dbt.to_dict() if in_dbt else None,
+            "queries": use.queries if use else (0 if self.usage else None),
+            "last_queried": (use.last or None) if use else None,
+            "family": family.to_dict(shown.id) if family else None,
+        }
 
     def families(self) -> Families:
         """Which tables are one logical table: partitions, copies, histories, views; and twins.

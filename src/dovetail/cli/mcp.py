@@ -27,7 +27,7 @@ def mcp(
     Its tools find, search, describe and sample tables, find join paths and run SQL; all only read.
     """
     from dovetail.serve.live_catalog import LiveCatalog
-    from dovetail.serve.mcp_server import serve_mcp
+    from dovetail.serve.mcp import serve_mcp
 
     settings = settings_for(catalog)
     serve_mcp(LiveCatalog(settings.catalog, settings, tables or ()), http)

@@ -44,10 +44,9 @@ def serve(
         import uvicorn
     except ImportError:
         raise MissingExtraError("the REST server", "server") from None
-    from dovetail.serve.access import read_access
-    from dovetail.serve.guarded import RequestLimits
+    from dovetail.serve.guarded import RequestLimits, read_access
     from dovetail.serve.live_catalog import LiveCatalog
-    from dovetail.serve.rest_app import rest_app
+    from dovetail.serve.rest import rest_app
 
     access = read_access(tokens, os.environ)
     if not access.callers and not _is_this_machine(host):

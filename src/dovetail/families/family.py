@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -95,11 +96,24 @@ class Family:
                 return one.role
         raise KeyError(str(table))
 
-    def to_dict(self) -> Json:
-        """The family as JSON has it."""
+    def words(self, table: TableId) -> str:
+        """What a table is in this family, in a few words."""
+        if table != self.canonical:
+            return f"{self.role(table).value} of {self.canonical.name}"
+        plurals = {"copy": "copies", "history": "histories"}
+        counts = Counter(member.role.value for member in self.members[1:])
+        return ", ".join(
+            f"{count} {role if count == 1 else plurals.get(role, role + 's')}"
+            for role, count in counts.items()
+        )
+
+    def to_dict(self, table: TableId | None = None) -> Json:
+        """The family as JSON has it; with a table, what that one is in it stands there too."""
+        own = next((one.to_dict() for one in self.members if one.id == table), {})
         return {
             "name": self.name,
             "canonical": str(self.canonical),
+            **{key: own[key] for key in ("role", "label", "evidence") if key in own},
             "members": [member.to_dict() for member in self.members],
         }
 

@@ -55,6 +55,9 @@ class Remark:
     column: str
     text: str
 
+    def __str__(self) -> str:
+        return f"{self.column}: {self.text}" if self.column else self.text
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:

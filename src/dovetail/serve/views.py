@@ -1,44 +1,59 @@
-"""What programs are told of tables, joins, sets and rows: plain data, capped, JSON-ready.
+"""What programs and the page get of tables, joins, sets and rows: the JSON of `to_dict`, made safe.
 
 Names, values and reasons come from sources: they are data, on one line each, and cannot steer a
-model by the marks of chat templates. What a tool returns has no slots: the MCP SDK would take them
-for defaults.
+model by the marks of chat templates. A model here says which keys of the JSON are given out, and
+how it is described to whoever calls; an agent pays for every key, so it gets fewer than the page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from dovetail.answer.answer import Answer, plain_rows
 from dovetail.api.catalog import Catalog
-from dovetail.domain import Candidate, Column, JoinEdge, Table, TableSet
+from dovetail.domain import Candidate, Chosen, JoinEdge, Table, TableId, TableSet
 from dovetail.errors import NotFoundError
 from dovetail.text import cut, one_line
 
-# How much of anything is told: columns of a table, examples of a column, characters of a cell.
-MOST_COLUMNS, _EXAMPLES, _CELL = 200, 3, 200
-# Characters of a schema slice.
-_MOST_SCHEMA = 20_000
+# How much of anything is given: columns of a table, examples of a column, members of a family,
+# sampled rows, characters of a cell, of a text, of a schema slice and of a prompt.
+MOST_COLUMNS, _EXAMPLES, _MEMBERS, _ROWS = 200, 3, 200, 8
+_CELL, _TEXT, _SCHEMA, _PROMPT = 200, 1_000, 20_000, 40_000
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnView:
-    """A column: its type, and what its values look like."""
+class TableRef(BaseModel):
+    """A table: its id, and by that its name and the label of its source."""
 
+    id: str
     name: str
-    type: str
-    kind: str
-    unique: bool
-    nulls: int
-    distinct: int
-    examples: list[str]
+    source: str
 
 
-@dataclass(frozen=True, slots=True)
-class JoinView:
+class RankedTable(TableRef):
+    """A table that search found, and how relevant it is (0 to 1)."""
+
+    relevance: float
+    signals: dict[str, float]
+
+
+class ChosenTable(TableRef):
+    """A table of a set: why it is there, and how surely it is needed (0 to 1).
+
+    `stage` is where it came in: `connect` for a table that only connects the others. `also` are its
+    copies and partitions, which the table here represents.
+    """
+
+    score: float
+    stage: str
+    reason: str
+    also: list[str]
+
+
+class JoinBrief(BaseModel):
     """How two tables join, as SQL has it; rows of `left` refer to rows of `right`."""
 
     left: str
@@ -49,37 +64,16 @@ class JoinView:
     match_rate: float
 
 
-@dataclass(frozen=True, slots=True)
-class TableView:
-    """A table; `also` are its copies and partitions, which the table here stands for."""
+class JoinDetail(JoinBrief):
+    """A join with its columns and the evidence for it; `after` is what both sides need first."""
 
-    id: str
-    name: str
-    source: str
-    rows: int
-    columns: Sequence[ColumnView]
-    truncated: bool
-    also: list[str]
+    columns: list[list[str]]
+    transform: str | None
+    after: str | None
+    evidence: dict[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenView:
-    """A table of a set: why it is there, and how surely it is needed (0 to 1).
-
-    `stage` is where it came in: `connect` for a table that only connects the others.
-    """
-
-    id: str
-    name: str
-    source: str
-    score: float
-    stage: str
-    reason: str
-    also: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class AlternativeView:
+class OtherSet(BaseModel):
     """Another set that the question could mean, and the F1 to expect of it.
 
     `probability` is that of this reading of the question, `reason` what speaks for it.
@@ -91,8 +85,7 @@ class AlternativeView:
     reason: str
 
 
-@dataclass(frozen=True)
-class FoundView:
+class TableSetBrief(BaseModel):
     """The set of tables for a question. Where `nothing_fits`, it is empty and `nearest` are told.
 
     `ddl` has CREATE TABLE of the set with example values and joins, for whoever writes SQL.
@@ -101,11 +94,11 @@ class FoundView:
 
     question: str
     nothing_fits: bool
-    tables: list[ChosenView]
-    joins: Sequence[JoinView]
+    tables: list[ChosenTable]
+    joins: list[JoinBrief]
     connected: bool
     confidence: float | None
-    alternatives: list[AlternativeView]
+    alternatives: list[OtherSet]
     nearest: list[str]
     warnings: list[str]
     ddl: str
@@ -113,17 +106,76 @@ class FoundView:
     explanation: dict[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class RankedView:
-    """A table that search found, and how relevant it is (0 to 1)."""
+class TableSetDetail(TableSetBrief):
+    """A set with the evidence of its joins, and what to write SQL with.
 
-    id: str
-    relevance: float
-    signals: dict[str, float]
+    `answerable` is the probability that the catalog can answer the question, `uncovered` are its
+    words that no table covers; `skeleton` is a query over the joins, to start from.
+    """
+
+    joins: list[JoinDetail]  # type: ignore[assignment] # pydantic takes a narrower field
+    answerable: float | None
+    uncovered: list[str]
+    skeleton: str
+    prompt: str
 
 
-@dataclass(frozen=True)
-class RowsView:
+class ColumnBrief(BaseModel):
+    """A column: its type, and what its values look like."""
+
+    name: str
+    type: str
+    kind: str
+    unique: bool
+    nulls: int
+    distinct: int
+    examples: list[str]
+
+
+class ColumnDetail(ColumnBrief):
+    """A column with its comment and the range of its values."""
+
+    comment: str
+    minimum: str | None
+    maximum: str | None
+
+
+class TableBrief(TableRef):
+    """A table; `also` are its copies and partitions, which the table here represents."""
+
+    rows: int
+    columns: list[ColumnBrief]
+    truncated: bool
+    also: list[str]
+
+
+class Member(TableRef):
+    """A table of a family: its role there, and why."""
+
+    role: str
+    evidence: str
+
+
+class TableFamily(BaseModel):
+    """The logical table that a table is part of."""
+
+    name: str
+    canonical: str
+    members: list[Member]
+
+
+class TableDetail(TableBrief):
+    """A table with what is said of it, its family, and sampled rows."""
+
+    columns: list[ColumnDetail]  # type: ignore[assignment] # pydantic takes a narrower field
+    comment: str
+    purpose: str | None
+    notes: list[str]
+    family: TableFamily | None
+    sample: list[list[str | None]]
+
+
+class Rows(BaseModel):
     """Rows as lists of cells, in the order of `columns`; `truncated` where there were more."""
 
     columns: list[str]
@@ -132,23 +184,26 @@ class RowsView:
     warnings: list[str]
 
 
-def table_view(catalog: Catalog, table: Table) -> TableView:
-    """A table with its columns, the first so many."""
-    return TableView(
-        id=one_line(str(table.id)),
-        name=one_line(table.name),
-        source=one_line(table.id.source),
-        rows=table.rows,
-        columns=[column_view(column) for column in table.columns[:MOST_COLUMNS]],
-        truncated=len(table.columns) > MOST_COLUMNS,
-        also=also(catalog, table),
-    )
+SetModel = TypeVar("SetModel", bound=TableSetBrief)
+TableModel = TypeVar("TableModel", bound=TableBrief)
+JoinModel = TypeVar("JoinModel", bound=JoinBrief)
 
 
-def told_table(catalog: Catalog, name: str) -> Table:
-    """The table that a program means: by a name, or by an id as it was told to it.
+def safe(value: Any) -> Any:
+    """JSON in which every text is on one line and not too long, and every number is short."""
+    if isinstance(value, Mapping):
+        return {key: safe(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [safe(part) for part in value]
+    if isinstance(value, float):
+        return round(value, 4)
+    return one_line(cut(value, _TEXT)) if isinstance(value, str) else value
 
-    What is told of a hostile name has its marks broken up, so it is no name of the catalog.
+
+def find_table(catalog: Catalog, name: str) -> Table:
+    """The table that a program means: by a name, or by an id as it was given out.
+
+    What is given out of a hostile name has its marks broken up, so it is no name of the catalog.
     """
     try:
         return catalog[name]
@@ -159,122 +214,95 @@ def told_table(catalog: Catalog, name: str) -> Table:
         raise
 
 
-def also(catalog: Catalog, table: Table) -> list[str]:
-    """The other members of a table's family, if it stands for one."""
-    family = catalog.families().of(table.id)
-    if family is None or family.canonical != table.id:
-        return []
-    return [one_line(str(other)) for other in family.tables if other != table.id]
-
-
-def join_view(edge: JoinEdge) -> JoinView:
-    """A join with its condition."""
-    left, right = _quoted(edge.left.name), _quoted(edge.right.name)
-    pairs = (f"{left}.{_quoted(a)} = {right}.{_quoted(b)}" for a, b in edge.columns)
-    return JoinView(
-        left=one_line(str(edge.left)),
-        right=one_line(str(edge.right)),
-        condition=one_line(" AND ".join(pairs)),
-        score=round(edge.score, 4),
-        cardinality=edge.cardinality,
-        match_rate=round(edge.match_rate, 4),
-    )
-
-
-def found_view(catalog: Catalog, found: TableSet) -> FoundView:
-    """A set with all that is known of it."""
-    schema = found.ddl()
-    tables = [
-        ChosenView(
-            id=one_line(str(chosen.id)),
-            name=one_line(chosen.name),
-            source=one_line(chosen.id.source),
-            score=round(chosen.relevance, 4),
-            stage=chosen.stage,
-            reason=one_line(chosen.reason),
-            also=also(catalog, table),
-        )
-        for chosen, table in zip(found.tables, found.details, strict=True)
-    ]
-    return FoundView(
-        question=one_line(found.question),
-        nothing_fits=not found,
-        tables=tables,
-        joins=[join_view(edge) for edge in found.joins],
-        connected=found.connected,
-        confidence=found.confidence,
-        alternatives=[
-            AlternativeView(
-                [one_line(str(table)) for table in other.tables],
-                other.confidence,
-                other.probability,
-                one_line(other.reason),
-            )
-            for other in found.alternatives
-        ],
-        nearest=[one_line(table) for table in found.nearest],
-        warnings=[one_line(warning) for warning in found.warnings],
-        ddl=schema[:_MOST_SCHEMA],
-        truncated=len(schema) > _MOST_SCHEMA,
-        explanation=_on_one_line(found.explanation),
-    )
-
-
-def _on_one_line(value: Any) -> Any:
-    """What decided, with each text on one line."""
-    if isinstance(value, Mapping):
-        return {key: _on_one_line(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_on_one_line(part) for part in value]
-    return one_line(value) if isinstance(value, str) else value
-
-
-def ranked_view(candidate: Candidate) -> RankedView:
+def ranked(candidate: Candidate) -> RankedTable:
     """A table of the ranking, with the parts of its score."""
-    signals = {name: round(value, 4) for name, value in candidate.signals.items()}
-    return RankedView(one_line(str(candidate.id)), round(candidate.relevance, 4), signals)
+    return RankedTable.model_validate(safe(candidate.to_dict()))
 
 
-def answer_view(answer: Answer, most_rows: int) -> RowsView:
+def join(edge: JoinEdge, model: type[JoinModel]) -> JoinModel:
+    """A join, with its evidence where the model has it."""
+    return model.model_validate(safe(edge.to_dict()))
+
+
+def joins_among(catalog: Catalog, tables: Iterable[TableId]) -> list[JoinEdge]:
+    """The joins between some tables, the surest first."""
+    inside = set(tables)
+    edges = {
+        (edge.left, edge.right, edge.columns): edge
+        for table in sorted(inside)
+        for edge in catalog.joins(table)
+        if {edge.left, edge.right} <= inside
+    }
+    return [edges[key] for key in sorted(edges, key=lambda key: (-edges[key].score, key))]
+
+
+def found_set(catalog: Catalog, found: TableSet, model: type[SetModel]) -> SetModel:
+    """A set with as much as the model has of it."""
+    schema = found.ddl()
+    texts = {
+        "question": one_line(found.question),
+        "ddl": schema[:_SCHEMA],
+        "truncated": len(schema) > _SCHEMA,
+        "skeleton": found.skeleton,
+        "prompt": catalog.prompt(found)[:_PROMPT] if found else "",
+    }
+    more = {
+        "nothing_fits": not found,
+        "nearest": found.nearest,
+        "explanation": found.explanation,
+        "trace": None,
+    }
+    return model.model_validate(safe(found.to_dict() | more) | texts)
+
+
+def given_set(catalog: Catalog, question: str, tables: Iterable[str]) -> TableSetDetail:
+    """A set that somebody names, such as an alternative, as if it had been found."""
+    ids = list(dict.fromkeys(find_table(catalog, table).id for table in tables))
+    chosen = tuple(Chosen(table, 1.0, "given", "you chose it") for table in ids)
+    edges = joins_among(catalog, ids)
+    surest = {frozenset((edge.left, edge.right)): edge for edge in reversed(edges)}
+    joins = tuple(edge for edge in edges if surest[frozenset((edge.left, edge.right))] is edge)
+    details = tuple(catalog[table] for table in ids)
+    return found_set(catalog, TableSet(question, chosen, joins, details=details), TableSetDetail)
+
+
+def table(catalog: Catalog, name: str, model: type[TableModel]) -> TableModel:
+    """A table with the first of its columns, and as much as the model has of what is known."""
+    shown = catalog.show(find_table(catalog, name).id)
+    family = shown["family"]
+    members = [one for one in family["members"] if one["role"] != "twin"] if family else []
+    stands = family is not None and family["canonical"] == shown["id"]
+    columns = shown["columns"][:MOST_COLUMNS]
+    for column in columns:
+        column["examples"] = [cut(text, _CELL) for text in column["examples"][:_EXAMPLES]]
+    more = {
+        "columns": columns,
+        "truncated": len(shown["columns"]) > MOST_COLUMNS,
+        "also": [one["id"] for one in members if one["id"] != shown["id"]] if stands else [],
+        "sample": [[_cell(cell) for cell in row] for row in shown["sample"][:_ROWS]],
+        "family": family and family | {"members": family["members"][:_MEMBERS]},
+    }
+    return model.model_validate(safe(shown | more))
+
+
+def answer_rows(answer: Answer, most_rows: int) -> Rows:
     """The first rows of a query's result."""
     shown = plain_rows(answer.rows.slice(0, most_rows))
     cells = zip(*(column.to_pylist() for column in shown.columns), strict=True)
-    return RowsView(
-        columns=[one_line(name) for name in answer.columns],
+    return Rows(
+        columns=safe(answer.columns),
         rows=[[_cell(value) for value in row] for row in cells],
         truncated=answer.truncated or len(answer.rows) > most_rows,
-        warnings=[one_line(warning) for warning in answer.warnings],
+        warnings=safe(answer.warnings),
     )
 
 
-def sample_view(table: Table, limit: int) -> RowsView:
+def sampled_rows(shown: Table, limit: int) -> Rows:
     """Sampled rows of a table, as the catalog keeps them: no source is read."""
-    rows: Sequence[Sequence[object]] = list(islice(table.sample, limit))
-    return RowsView(
-        columns=[one_line(column.name) for column in table.columns],
-        rows=[[_cell(value) for value in row] for row in rows],
-        truncated=table.rows > len(rows),
-        warnings=[],
-    )
-
-
-def column_view(column: Column) -> ColumnView:
-    """A column with a few of its values."""
-    profile = column.profile
-    return ColumnView(
-        name=one_line(column.name),
-        type=one_line(column.type),
-        kind=profile.kind.value,
-        unique=profile.unique,
-        nulls=profile.nulls,
-        distinct=profile.distinct,
-        examples=[one_line(cut(text, _CELL)) for text in profile.examples[:_EXAMPLES]],
-    )
+    rows = [[_cell(value) for value in row] for row in islice(shown.sample, limit)]
+    columns = [one_line(column.name) for column in shown.columns]
+    return Rows(columns=columns, rows=rows, truncated=shown.rows > len(rows), warnings=[])
 
 
 def _cell(value: object) -> str | None:
     return None if value is None else one_line(cut(str(value), _CELL))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

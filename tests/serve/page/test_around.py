@@ -9,8 +9,7 @@ from urllib.parse import quote
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from dovetail.serve.access import Access, Caller
-from dovetail.serve.guarded import RequestLimits
+from dovetail.serve.guarded import Access, Caller, RequestLimits
 from tests.serve.page.serving import QUESTION, serving
 
 ASKED = f"#/ask?q={quote(QUESTION)}"

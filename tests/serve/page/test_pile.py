@@ -8,9 +8,9 @@ from typing import Any
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, expect
 
-from dovetail.serve.access import Access, Caller
+from dovetail.serve.guarded import Access, Caller
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.serve.rest_app import rest_app
+from dovetail.serve.rest import rest_app
 from tests.serve.page.serving import SETTINGS
 from tests.serve.page.test_around import serious
 

@@ -32,12 +32,10 @@ from playwright.sync_api import Page, sync_playwright
 
 import dovetail
 from dovetail.sample import write_corpus
-from dovetail.serve.access import Access
-from dovetail.serve.guarded import RequestLimits
+from dovetail.serve.guarded import Access, RequestLimits
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.serve.pile import PileGroup, PileView
-from dovetail.serve.pile_layout import groups_of, layout
-from dovetail.serve.rest_app import rest_app
+from dovetail.serve.pile import PileGroup, PileView, groups_of, layout
+from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
 
 SETTINGS = Settings(embedder="none")

@@ -21,7 +21,7 @@ function facts(join) {
     ["names agree", found.name === undefined ? null : found.name.toFixed(2)],
     ["looks like a key", found.key === undefined ? null : found.key.toFixed(2)],
     ["rows per key", found.fan_out > 1 ? found.fan_out.toFixed(1) : null],
-    ["transform", join.transform || "none"],
+    ["transform", join.after || "none"],
   ];
   return rows.filter(([, value]) => value !== null && value !== "");
 }

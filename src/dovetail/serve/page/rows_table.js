@@ -23,6 +23,9 @@ export function rowsTable(result, { paged = false, label = "Rows" } = {}) {
   return h("div", { class: "stack rows" }, scroll, paged ? pager : null);
 }
 
+// The sampled rows of a table, as rows of a query are.
+export const sampleOf = (shown) => ({ columns: shown.columns.map((column) => column.name), rows: shown.sample });
+
 function cell(value) {
   if (value === null) return h("td", { class: "null" }, "null");
   const number = value !== "" && value.length < 20 && Number.isFinite(Number(value));

@@ -6,7 +6,7 @@ import { to, toTable } from "./link.js";
 import { noteActions } from "./note_actions.js";
 import { problemNotice } from "./problem_notice.js";
 import { columnsTable } from "./columns_table.js";
-import { rowsTable } from "./rows_table.js";
+import { rowsTable, sampleOf } from "./rows_table.js";
 
 export function foundSet(found, view) {
   if (found.nothing_fits) return refusal(found, view);
@@ -30,7 +30,7 @@ function confidence(found) {
 }
 
 function copies(found, view) {
-  const ways = [["Copy schema", found.ddl, "Schema"], ["Copy prompt", found.prompt, "Prompt"], ["Copy SQL", found.sql, "SQL"]];
+  const ways = [["Copy schema", found.ddl, "Schema"], ["Copy prompt", found.prompt, "Prompt"], ["Copy SQL", found.skeleton, "SQL"]];
   return h("div", { class: "row" },
     ways.map(([title, text, what]) => h("button", { type: "button", onclick: () => copy(text, what) }, title)),
     h("button", { type: "button", onclick: () => copy(location.href, "Link") }, "Copy link"),
@@ -65,10 +65,10 @@ async function look(id, inside) {
   try {
     const shown = await table(id);
     replace(inside,
-      [shown.comment, shown.purpose, ...shown.remarks].filter(Boolean).map((text) => h("p", { class: "small" }, text)),
+      [shown.comment, shown.purpose, ...shown.notes].filter(Boolean).map((text) => h("p", { class: "small" }, text)),
       columnsTable(shown),
       h("p", { class: "small muted" }, `Sampled rows of ${count(shown.rows, "row")}`),
-      rowsTable(shown.sample, { label: `Sampled rows of ${shown.name}` }));
+      rowsTable(sampleOf(shown), { label: `Sampled rows of ${shown.name}` }));
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     replace(inside, problemNotice(error));

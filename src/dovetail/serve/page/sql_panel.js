@@ -19,8 +19,8 @@ async function runWithin(sql, tables) {
 
 export function sqlPanel(found, about) {
   const tables = found.tables.map((table) => table.id);
-  const text = h("textarea", { class: "code", id: "sql", rows: Math.min(12, found.sql.split("\n").length + 1), spellcheck: "false", autocapitalize: "off" });
-  text.value = found.sql;
+  const text = h("textarea", { class: "code", id: "sql", rows: Math.min(12, found.skeleton.split("\n").length + 1), spellcheck: "false", autocapitalize: "off" });
+  text.value = found.skeleton;
   const out = h("div", { class: "stack", id: "rows" });
   const run = h("button", { class: "strong", type: "button", onclick: () => execute({ sql: text.value }) }, "Run");
   const write = about.language_model

@@ -8,7 +8,7 @@ import { joinGraph } from "./join_graph.js";
 import { to, toTable } from "./link.js";
 import { noteActions } from "./note_actions.js";
 import { problemNotice } from "./problem_notice.js";
-import { rowsTable } from "./rows_table.js";
+import { rowsTable, sampleOf } from "./rows_table.js";
 
 const MOST_NEIGHBOURS = 14;
 
@@ -43,15 +43,15 @@ export class TableView {
           h("a", { class: "button", href: to("pile", { table: shown.id }) }, "Show in the pile"),
           h("a", { class: "button", href: to("pile", { from: shown.id }) }, "Find a path from here"))),
       h("p", { class: "muted" }, `${shown.source} · ${count(shown.rows, "row")} · ${count(shown.columns.length, "column")}${shown.truncated ? " shown" : ""}`),
-      [shown.comment, shown.purpose, ...shown.remarks].filter(Boolean).map((text) => h("p", { class: "notice" }, text)),
+      [shown.comment, shown.purpose, ...shown.notes].filter(Boolean).map((text) => h("p", { class: "notice" }, text)),
       actions.table(shown.id),
       h("div", { class: "columns" },
         h("div", { class: "stack" },
           section("Columns", columnsTable(shown)),
-          section("Sampled rows", shown.sample.rows.length ? rowsTable(shown.sample, { label: "Sampled rows" }) : h("p", { class: "muted" }, "It has no rows."))),
+          section("Sampled rows", shown.sample.length ? rowsTable(sampleOf(shown), { label: "Sampled rows" }) : h("p", { class: "muted" }, "It has no rows."))),
         h("div", { class: "stack" },
           section("Joins", graph, others.length > near.length ? h("p", { class: "small muted" }, `The surest ${near.length} of ${others.length} neighbours are drawn.`) : null, joinList(shown.id, joins)),
-          shown.family.length ? section("Family", family(shown)) : null)));
+          shown.family ? section("Family", family(shown)) : null)));
   }
 }
 
@@ -68,7 +68,7 @@ function joinList(id, joins) {
 }
 
 function family(shown) {
-  return h("ul", { class: "joins" }, shown.family.map((member) => h("li", {},
-    member.table === shown.id ? h("strong", {}, nameOf(member.table)) : h("a", { href: toTable(member.table) }, idText(member.table)), " ",
+  return h("ul", { class: "joins" }, shown.family.members.map((member) => h("li", {},
+    member.id === shown.id ? h("strong", {}, member.name) : h("a", { href: toTable(member.id) }, idText(member.id)), " ",
     h("span", { class: "tag" }, member.role), h("span", { class: "small muted" }, ` ${member.evidence}`))));
 }

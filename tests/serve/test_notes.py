@@ -13,9 +13,9 @@ from fastapi.testclient import TestClient
 
 import dovetail
 from dovetail.notes.file import put_entry, read_entries
-from dovetail.serve.access import Access, Caller, read_access
+from dovetail.serve.guarded import Access, Caller, read_access
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.serve.rest_app import rest_app
+from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
 from tests.support.scripted import write_shop
 
@@ -143,7 +143,7 @@ def test_who_sees_some_tables_notes_those_alone(folder: Path) -> None:
         assert gone.status_code == 404
     own = {"section": "about", "key": "customers", "value": "people"}
     assert asked.post("/api/notes", json=own).status_code == 200
-    assert asked.get("/api/tables/customers").json()["remarks"] == ["people"]
+    assert asked.get("/api/tables/customers").json()["notes"] == ["people"]
     assert len(everybody.get("/api/notes").json()["notes"]) == 5
 
 

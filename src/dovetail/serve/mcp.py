@@ -7,7 +7,6 @@ back with those that are near, SQL that may not run with the reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, TypeVar
 from urllib.parse import unquote
@@ -18,18 +17,18 @@ from dovetail.errors import DovetailError, MissingExtraError, UsageError
 from dovetail.prompts import read_prompt
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.views import (
-    FoundView,
-    JoinView,
-    RankedView,
-    RowsView,
-    TableView,
-    answer_view,
-    found_view,
-    join_view,
-    ranked_view,
-    sample_view,
-    table_view,
+    JoinBrief,
+    RankedTable,
+    Rows,
+    TableBrief,
+    TableSetBrief,
+    answer_rows,
+    found_set,
+    join,
+    ranked,
+    sampled_rows,
 )
+from dovetail.serve.views import table as table_detail
 from dovetail.text import one_line
 
 try:
@@ -37,7 +36,7 @@ try:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ResourceError, ToolError
     from mcp.types import ToolAnnotations
-    from pydantic import Field
+    from pydantic import BaseModel, Field
 except ImportError as missing:
     raise MissingExtraError("the MCP server", "mcp") from missing
 
@@ -54,27 +53,24 @@ TableName = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class Described:
+class Described(BaseModel):
     """Tables with their columns; `truncated` where more were asked for than are told."""
 
-    tables: list[TableView]
+    tables: list[TableBrief]
     truncated: bool
 
 
-@dataclass(frozen=True)
-class Ranked:
+class Ranked(BaseModel):
     """Tables by relevance, the most relevant first."""
 
-    tables: list[RankedView]
+    tables: list[RankedTable]
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(BaseModel):
     """The joins that lead from one table to another, in order; none where `found` is false."""
 
     found: bool
-    joins: list[JoinView]
+    joins: list[JoinBrief]
 
 
 def mcp_server(live: LiveCatalog) -> Server:
@@ -101,11 +97,14 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
             float | None,
             Field(ge=0, le=1, description="0 few tables, 1 all that hang together; 0.6 usually."),
         ] = None,
-    ) -> FoundView:
+    ) -> TableSetBrief:
         """Find the smallest set of tables that answers a question, how they join, and a schema
         slice to write SQL over. Begin here. Where nothing fits, the result says so."""
         return await _on(
-            live, lambda catalog: found_view(catalog, catalog.ask(question, breadth=breadth))
+            live,
+            lambda catalog: found_set(
+                catalog, catalog.ask(question, breadth=breadth), TableSetBrief
+            ),
         )
 
     @server.tool(annotations=_READS)
@@ -115,7 +114,7 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
     ) -> Ranked:
         """Rank single tables by how much they have to do with some words."""
         return await _on(
-            live, lambda catalog: Ranked(list(map(ranked_view, catalog.search(question, limit))))
+            live, lambda catalog: Ranked(tables=list(map(ranked, catalog.search(question, limit))))
         )
 
     @server.tool(annotations=_READS)
@@ -124,7 +123,7 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
 
         def path(catalog: Catalog) -> Path:
             edges = catalog.path(start, end)
-            return Path(bool(edges), [join_view(edge) for edge in edges])
+            return Path(found=bool(edges), joins=[join(edge, JoinBrief) for edge in edges])
 
         return await _on(live, path)
 
@@ -137,8 +136,8 @@ def _add_looking(server: Server, live: LiveCatalog) -> None:
         """Describe tables: columns with types, examples and uniqueness, copies and partitions."""
 
         def described(catalog: Catalog) -> Described:
-            views = [table_view(catalog, catalog[name]) for name in tables[:_MOST_TABLES]]
-            return Described(views, len(tables) > _MOST_TABLES)
+            shown = [table_detail(catalog, name, TableBrief) for name in tables[:_MOST_TABLES]]
+            return Described(tables=shown, truncated=len(tables) > _MOST_TABLES)
 
         return await _on(live, described)
 
@@ -146,9 +145,9 @@ def _add_looking(server: Server, live: LiveCatalog) -> None:
     async def sample_rows(
         table: TableName,
         limit: Annotated[int, Field(ge=1, le=100, description="How many rows.")] = 5,
-    ) -> RowsView:
+    ) -> Rows:
         """Show a few sampled rows of a table."""
-        return await _on(live, lambda catalog: sample_view(catalog[table], limit))
+        return await _on(live, lambda catalog: sampled_rows(catalog[table], limit))
 
 
 def _add_querying(server: Server, live: LiveCatalog) -> None:
@@ -160,10 +159,10 @@ def _add_querying(server: Server, live: LiveCatalog) -> None:
             Field(description="The only tables it may read; all tables without this."),
         ] = None,
         limit: Annotated[int, Field(ge=1, le=_MOST_ROWS, description="Rows to return.")] = 50,
-    ) -> RowsView:
+    ) -> Rows:
         """Run one query that only reads, over tables of any sources; call a table by its name or
         as "source::name" in double quotes."""
-        return await _on(live, lambda catalog: answer_view(catalog.sql(sql, tables), limit))
+        return await _on(live, lambda catalog: answer_rows(catalog.sql(sql, tables), limit))
 
     @server.prompt()
     def answer_question(question: str) -> str:

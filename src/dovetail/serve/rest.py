@@ -1,10 +1,16 @@
-"""The REST interface: the catalog over HTTP, as JSON, with OpenAPI."""
+"""The REST interface: the catalog over HTTP, as JSON, with OpenAPI; and the page that shows it.
+
+The page is plain files, served as they are in the package, to anybody: there is no data in them;
+what it shows it asks the REST interface for, with the token of whoever looks at it. Nothing is
+fetched from elsewhere, and no script runs that is not a file here.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 from dovetail.errors import (
@@ -22,33 +28,45 @@ from dovetail.errors import (
 try:
     from fastapi import FastAPI, Query, Request
     from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import JSONResponse, Response, StreamingResponse
+    from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
     from prometheus_client import generate_latest
+    from pydantic import BaseModel, Field
     from starlette.exceptions import HTTPException
+    from starlette.staticfiles import StaticFiles
 except ImportError as missing:
     raise MissingExtraError("the REST server", "server") from missing
 
 from dovetail.api.catalog import Catalog
-from dovetail.domain import Table
-from dovetail.serve.access import Access, Caller
-from dovetail.serve.details import (
-    FoundDetail,
-    JoinDetail,
-    TableDetail,
-    found_detail,
-    given_set,
-    join_detail,
-    joins_among,
-    table_detail,
+from dovetail.domain import JoinEdge, Table
+from dovetail.names.table_name import unqualified
+from dovetail.names.words import spelled
+from dovetail.serve.guarded import (
+    PAGE_PREFIX,
+    Access,
+    Caller,
+    Guarded,
+    Metrics,
+    RequestLimits,
+    problem,
 )
-from dovetail.serve.examples import examples
-from dovetail.serve.guarded import Guarded, Metrics, RequestLimits, problem
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.serve.notes_paths import add_notes, may_write
-from dovetail.serve.page_files import add_page
+from dovetail.serve.notes import add_notes, may_write
 from dovetail.serve.pile import Piles, PileView
-from dovetail.serve.rest_models import About, Answering, AnswerView, Ask, Given, Listed, Stats
-from dovetail.serve.views import RankedView, answer_view, ranked_view, told_table
+from dovetail.serve.views import (
+    JoinDetail,
+    RankedTable,
+    Rows,
+    TableDetail,
+    TableSetDetail,
+    answer_rows,
+    find_table,
+    found_set,
+    given_set,
+    join,
+    joins_among,
+    ranked,
+)
+from dovetail.serve.views import table as table_detail
 from dovetail.text import one_line
 
 # What an error of ours is over HTTP, the first that fits.
@@ -58,8 +76,75 @@ _STATUS: tuple[tuple[type[DovetailError], int], ...] = (
 )  # fmt: skip
 # Candidates of a search that nobody gave a number for: as many as `graph` looks at.
 _CANDIDATES = 16
+# How many are told, how many joins are looked at, and what a name must be to stand in a sentence.
+_MANY, _LOOKED_AT = 4, 200
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z_]{2,39}")
+_MOST_ROWS = 1_000
+_PAGE = Path(__file__).parent / "page"
 Text = Annotated[str, Query(min_length=1, max_length=4_000)]
 Name = Annotated[str, Query(min_length=1, max_length=1_000)]
+
+
+class Ask(BaseModel):
+    """A question, and how it is asked."""
+
+    question: str = Field(min_length=1, max_length=4_000, examples=["Who ordered what?"])
+    breadth: float | None = Field(None, ge=0, le=1, description="0 few tables, 1 all that join.")
+    selector: str | None = Field(None, max_length=100, description="graph, llm, hybrid, search …")
+    k: int | None = Field(None, ge=1, le=100, description="How many candidates.")
+    explain: bool = Field(default=False, description="Say what decided, where graph chose.")
+    sources: list[str] | None = Field(None, max_length=100, description="These sources alone.")
+
+
+class Given(BaseModel):
+    """Tables that somebody names as the set for a question."""
+
+    question: str = Field("", max_length=4_000)
+    tables: list[str] = Field(min_length=1, max_length=50, examples=[["orders", "customers"]])
+
+
+class Answering(BaseModel):
+    """A query to run, or a question that a language model writes one for."""
+
+    sql: str | None = Field(None, max_length=100_000, examples=["SELECT count(*) FROM orders"])
+    question: str | None = Field(None, max_length=4_000)
+    tables: list[str] | None = Field(None, max_length=100, description="The only tables to read.")
+    limit: int = Field(100, ge=1, le=_MOST_ROWS)
+
+
+class AnswerRows(BaseModel):
+    """The SQL that ran and its rows."""
+
+    sql: str
+    result: Rows
+
+
+class Listed(BaseModel):
+    """Some of the tables, and how many there are."""
+
+    total: int
+    tables: list[str]
+
+
+class About(BaseModel):
+    """What a page needs to know of the server: how questions are asked, and some to begin with."""
+
+    version: str
+    language_model: bool
+    notes_writable: bool
+    breadth: float
+    examples: list[str]
+
+
+class Stats(BaseModel):
+    """What the catalog holds."""
+
+    tables: int
+    sources: int
+    columns: int
+    rows: int
+    families: int
+    generation: int
 
 
 def rest_app(
@@ -110,18 +195,18 @@ def _catalog(live: LiveCatalog, request: Request) -> Catalog:
 
 
 def _tables(catalog: Catalog, names: list[str] | None) -> list[Table] | None:
-    return None if names is None else [told_table(catalog, name) for name in names]
+    return None if names is None else [find_table(catalog, name) for name in names]
 
 
 def _add_asking(app: FastAPI, live: LiveCatalog) -> None:
     @app.post("/api/ask")
-    def ask(request: Request, asked: Ask) -> FoundDetail:
+    def ask(request: Request, asked: Ask) -> TableSetDetail:
         """The smallest set of tables that answers a question, and how they join."""
         catalog = _catalog(live, request)
-        return found_detail(catalog, catalog.ask(**asked.model_dump()))
+        return found_set(catalog, catalog.ask(**asked.model_dump()), TableSetDetail)
 
     @app.post("/api/set")
-    def named(request: Request, given: Given) -> FoundDetail:
+    def named(request: Request, given: Given) -> TableSetDetail:
         """Tables that you name, as a set: how they join, a schema slice, SQL to start from."""
         return given_set(_catalog(live, request), given.question, given.tables)
 
@@ -132,7 +217,7 @@ def _add_asking(app: FastAPI, live: LiveCatalog) -> None:
         return StreamingResponse(_stages(catalog, asked), media_type="text/event-stream")
 
     @app.post("/api/answer")
-    def answer(request: Request, wanted: Answering) -> AnswerView:
+    def answer(request: Request, wanted: Answering) -> AnswerRows:
         """The rows of a query of yours, or of one that a model writes for a question."""
         catalog = _catalog(live, request)
         if (wanted.sql is None) == (wanted.question is None):
@@ -142,14 +227,14 @@ def _add_asking(app: FastAPI, live: LiveCatalog) -> None:
             if wanted.sql is None
             else catalog.sql(wanted.sql, _tables(catalog, wanted.tables))
         )
-        return AnswerView(one_line(done.sql), answer_view(done, wanted.limit))
+        return AnswerRows(sql=one_line(done.sql), result=answer_rows(done, wanted.limit))
 
     @app.get("/api/search")
     def search(
         request: Request, q: Text, limit: Annotated[int, Query(ge=1, le=100)] = 10
-    ) -> list[RankedView]:
+    ) -> list[RankedTable]:
         """Single tables by relevance."""
-        return [ranked_view(one) for one in _catalog(live, request).search(q, limit)]
+        return [ranked(one) for one in _catalog(live, request).search(q, limit)]
 
 
 def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
@@ -164,13 +249,12 @@ def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
         wanted = like.strip().casefold()
         ids = [one_line(str(table)) for table in _catalog(live, request).ids]
         found = [one for one in ids if wanted in one.casefold()]
-        return Listed(len(found), found[offset : offset + limit])
+        return Listed(total=len(found), tables=found[offset : offset + limit])
 
     @app.get("/api/tables/{table:path}")
-    def table(request: Request, table: str) -> TableDetail:
+    def described(request: Request, table: str) -> TableDetail:
         """A table with its columns, copies and partitions."""
-        catalog = _catalog(live, request)
-        return table_detail(catalog, told_table(catalog, table))
+        return table_detail(_catalog(live, request), table, TableDetail)
 
     @app.get("/api/joins")
     def joins(
@@ -181,16 +265,16 @@ def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
     ) -> list[JoinDetail]:
         """The joins above a score, the surest first: of one table, or of all."""
         catalog = _catalog(live, request)
-        at = None if table is None else told_table(catalog, table).id
+        at = None if table is None else find_table(catalog, table).id
         found = catalog.joins(at, least=least)
-        return [join_detail(edge) for edge in found[:limit]]
+        return [join(edge, JoinDetail) for edge in found[:limit]]
 
     @app.get("/api/path")
     def path(request: Request, start: Name, end: Name) -> list[JoinDetail]:
         """The surest chain of joins from one table to another; empty where there is none."""
         catalog = _catalog(live, request)
-        first, last = (told_table(catalog, name).id for name in (start, end))
-        return [join_detail(edge) for edge in catalog.path(first, last)]
+        first, last = (find_table(catalog, name).id for name in (start, end))
+        return [join(edge, JoinDetail) for edge in catalog.path(first, last)]
 
     piles = Piles()
 
@@ -249,10 +333,11 @@ def _stages(catalog: Catalog, asked: Ask) -> Iterator[str]:
     """Candidates, how they join, and the set: each as soon as it is there."""
     try:
         candidates = catalog.search(asked.question, asked.k or _CANDIDATES)
-        yield _event("search", [asdict(ranked_view(one)) for one in candidates])
-        joins = joins_among(catalog, (one.id for one in candidates))
-        yield _event("joins", [asdict(join) for join in joins])
-        yield _event("set", asdict(found_detail(catalog, catalog.ask(**asked.model_dump()))))
+        yield _event("search", [ranked(one).model_dump() for one in candidates])
+        edges = joins_among(catalog, (one.id for one in candidates))
+        yield _event("joins", [join(edge, JoinDetail).model_dump() for edge in edges])
+        found = found_set(catalog, catalog.ask(**asked.model_dump()), TableSetDetail)
+        yield _event("set", found.model_dump())
         yield _event("end", {})
     except DovetailError as error:
         yield _event("problem", problem(_status(error), _told(error, catalog), ""))
@@ -289,3 +374,39 @@ def _status(error: DovetailError) -> int:
 def _told(error: DovetailError, catalog: Catalog | None) -> str:
     text = str(error)
     return one_line(text.replace(str(catalog.folder), "the catalog") if catalog else text)
+
+
+def add_page(app: FastAPI) -> None:
+    """Serve the page at `/` and its files beside it."""
+
+    @app.get("/", include_in_schema=False)
+    def page() -> FileResponse:
+        return FileResponse(_PAGE / "index.html")
+
+    app.mount(PAGE_PREFIX.rstrip("/"), StaticFiles(directory=_PAGE), name="page")
+
+
+def examples(catalog: Catalog) -> list[str]:
+    """A few questions that the tables of a catalog can answer."""
+    recorded = [one_line(one.question) for one in catalog.notes.answered[-_MANY:]]
+    return [*recorded, *_suggested(catalog)][:_MANY]
+
+
+def _suggested(catalog: Catalog) -> list[str]:
+    """Questions over the surest joins, no table in two of them."""
+    found: list[str] = []
+    used: set[str] = set()
+    for edge in catalog.joins()[:_LOOKED_AT]:
+        names = {edge.left.name, edge.right.name}
+        if _fits(edge) and not names & used and len(found) < _MANY:
+            used |= names
+            many, one = spelled(unqualified(edge.left.name)), spelled(unqualified(edge.right.name))
+            found.append(f"Which {one} have the most {many}?")
+    return found
+
+
+def _fits(edge: JoinEdge) -> bool:
+    """Whether a join makes a sentence: many rows to one, both tables called by words."""
+    if edge.cardinality != "n:1" or edge.left == edge.right:
+        return False
+    return all(_PLAIN.fullmatch(unqualified(table.name)) for table in (edge.left, edge.right))

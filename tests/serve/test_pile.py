@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import combinations
 
-from dovetail.serve.pile_layout import groups_of, layout
+from dovetail.serve.pile import groups_of, layout
 
 # Two cliques of sixty that one join connects, a pair, and three tables that join nothing.
 CLIQUES = [(start + a, start + b, 0.9) for start in (0, 60) for a, b in combinations(range(60), 2)]
