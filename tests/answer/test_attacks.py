@@ -22,9 +22,9 @@ from dovetail.answer import in_duckdb, in_sqlite
 from dovetail.answer.execute import Executor
 from dovetail.answer.generate import extract_sql
 from dovetail.answer.guard import guard
-from dovetail.answer.parse import parse
 from dovetail.answer.relations import relations
 from dovetail.answer.results import Limits
+from dovetail.answer.tree import parse
 from dovetail.cli import app
 from dovetail.errors import DovetailError, GuardError, LimitError, QueryError, UsageError
 from tests.answer.test_guard import SET

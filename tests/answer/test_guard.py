@@ -11,10 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dovetail.answer.guard import guard, understand
-from dovetail.answer.parse import DEEPEST, MOST_CHARACTERS
 from dovetail.answer.relations import relations
 from dovetail.answer.scopes import complaints, joins
 from dovetail.answer.sqlite_compat import like_sqlite
+from dovetail.answer.tree import DEEPEST, MOST_CHARACTERS
 from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
 from dovetail.errors import GuardError
 from tests.support.hostile import REFUSED

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.answer.query_tables import tables_of_query
+from dovetail.answer.execute import tables_of_query
 from dovetail.errors import AmbiguousTableError, GuardError, TableNotFoundError
 from dovetail.settings import Settings
 

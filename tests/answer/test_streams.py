@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.answer.streams import ListedSource
+from dovetail.answer.in_duckdb import ListedSource
 from dovetail.errors import SourceError
 from dovetail.ports import Listing, SourceSpec
 from dovetail.sources.sqlite import SqliteSource

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dovetail
-from dovetail.answer.examples import nearest_examples
-from dovetail.answer.generate import prompt
+from dovetail.answer.generate import nearest_examples, prompt
 from dovetail.answer.relations import relations
 from dovetail.catalog.knowledge.usage import NO_USAGE, QueryExample, read_usage
 from dovetail.domain import TableId

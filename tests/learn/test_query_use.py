@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail.answer.parse import parse
+from dovetail.answer.tree import parse
 from dovetail.catalog.knowledge.relations import Relations
 from dovetail.domain import TableId
 from dovetail.learn.query_use import QueryReader

@@ -24,8 +24,7 @@ import sqlglot
 import dovetail
 from dovetail.answer import in_duckdb, in_sqlite
 from dovetail.answer.execute import Executor
-from dovetail.answer.functions import NAMED, SQLITE_FUNCTIONS
-from dovetail.answer.guard import guard
+from dovetail.answer.guard import NAMED, SQLITE_FUNCTIONS, guard
 from dovetail.answer.relations import Relation, relations
 from dovetail.answer.results import Limits
 from dovetail.domain import TableId

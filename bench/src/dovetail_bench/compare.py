@@ -41,7 +41,7 @@ def order_of(sql: str, dialect: str = "sqlite") -> Order:
     """The order that a query asks for; keys that are not in its result stay unknown."""
     from sqlglot import exp
 
-    from dovetail.answer.parse import parse
+    from dovetail.answer.tree import parse
 
     tree = parse(sql, dialect)
     order = tree.args.get("order")

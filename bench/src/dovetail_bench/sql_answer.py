@@ -11,9 +11,8 @@ from sqlglot import exp
 
 from dovetail.answer.execute import Execution, Executor
 from dovetail.answer.generate import Generated, attempt
-from dovetail.answer.names import base_tables
-from dovetail.answer.parse import parse
 from dovetail.answer.relations import Relation, relations
+from dovetail.answer.tree import base_tables, parse
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Chosen
 from dovetail.errors import DovetailError, GuardError, LimitError, QueryError

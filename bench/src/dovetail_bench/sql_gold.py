@@ -9,8 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from dovetail.answer.execute import Executor
-from dovetail.answer.names import base_tables
-from dovetail.answer.parse import parse
+from dovetail.answer.tree import base_tables, parse
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.domain.sql import query_names

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dovetail import notebook
-from dovetail.answer.examples import nearest_examples
 from dovetail.answer.execute import Execution, Executor
-from dovetail.answer.generate import Generated, generate
+from dovetail.answer.generate import Generated, generate, nearest_examples
 from dovetail.answer.relations import Joined, Relation, relations
 from dovetail.answer.results import python_values
 from dovetail.domain import JoinEdge, Table, TableId, TableSet

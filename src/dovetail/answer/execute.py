@@ -8,32 +8,43 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dovetail.answer import check
-from dovetail.answer.identifiers import private_name, reveal
 from dovetail.answer.pool import Cancelled, Pool, never
 from dovetail.answer.relations import (
     Joined,
     Relation,
+    fold,
+    private_name,
     private_places,
     relations,
+    reveal,
     warehouse_places,
 )
 from dovetail.answer.results import Limits, python_values
+from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table, TableId
-from dovetail.errors import DovetailError, GuardError, NotFoundError, QueryError, UsageError
+from dovetail.errors import (
+    AmbiguousTableError,
+    DovetailError,
+    GuardError,
+    NotFoundError,
+    QueryError,
+    UsageError,
+)
 from dovetail.ports import Json, SourceSpec
 from dovetail.sources.resolve import expand
 from dovetail.sources.warehouse_dialects import DIALECTS
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 ENGINES = ("duckdb", "sqlite")
 _MOST_ATTACHED = 10
@@ -239,6 +250,30 @@ class Executor:
             else:
                 raise NotFoundError(f"the source {source} is no longer there; index again")
         return self._specs[source]
+
+
+def tables_of_query(
+    catalog: CatalogReader, names: Iterable[str], tables: Sequence[Table] | None = None
+) -> tuple[Relation, ...]:
+    """The tables that a query may read, under the names that it calls them by.
+
+    A name in the query is looked up like any other (`orders`, `sales.customers`, the quoted
+    `"shop.sqlite::orders"`): among `tables` where they are given, which also go by the names that
+    `relations` gives them, else in the whole catalog. A name that fits no table of the catalog, or
+    several, is an error; one that fits none of the given tables is left for the guard to refuse.
+    """
+    found = {fold(relation.name): relation for relation in relations(tables or ())}
+    known = {table.id: table for table in tables or ()}
+    ids = catalog.ids if tables is None else list(known)
+    for said in names:
+        if fold(said) in found or (tables is not None and not matches(ids, said)):
+            continue
+        try:
+            table = find_table(ids, said, catalog.folder)
+        except AmbiguousTableError as error:
+            raise AmbiguousTableError(f"{error} (in double quotes)") from None
+        found[fold(said)] = Relation(known.get(table) or catalog[table], said, (said,))
+    return tuple(found.values())
 
 
 def _require_engine(name: str) -> None:

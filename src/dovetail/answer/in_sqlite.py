@@ -14,8 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dovetail.answer.functions import SQLITE_FUNCTIONS
-from dovetail.answer.identifiers import fold
+from dovetail.answer.relations import fold
 from dovetail.answer.results import Limits, Ran, collect
 from dovetail.errors import LimitError, QueryError, SourceError
 from dovetail.ports import Json
@@ -85,6 +84,8 @@ def _attach(connection: sqlite3.Connection, files: dict[str, ReadOnlyFile]) -> N
 
 
 def _lock(connection: sqlite3.Connection, relations: list[Json], private: Collection[str]) -> None:
+    from dovetail.answer.guard import SQLITE_FUNCTIONS  # which the process has loaded by then
+
     allowed = {(relation["place"][0], fold(relation["place"][1])) for relation in relations}
     beneath = _beneath(connection, allowed)
     defined = frozenset(private)

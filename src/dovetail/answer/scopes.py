@@ -8,8 +8,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from dovetail.answer.identifiers import fold
-from dovetail.answer.relations import Joined, Relation
+from dovetail.answer.relations import Joined, Relation, fold
 from dovetail.domain import Table, TableId
 
 _ROW_NAMES = {"rowid", "oid", "_rowid_"}

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from dovetail.answer.identifiers import fold
-from dovetail.answer.relations import Relation
+from dovetail.answer.relations import Relation, fold
 from dovetail.answer.scopes import typed_columns, unknown_columns
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")

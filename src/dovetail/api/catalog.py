@@ -231,8 +231,7 @@ class Catalog(CatalogReader):
 
     def write_sql(self, found: TableSet, *, llm: LLM | str | None = None) -> str:
         """SQL that answers the question of a result, in the dialect of DuckDB; it is not run."""
-        from dovetail.answer.examples import nearest_examples
-        from dovetail.answer.generate import generate
+        from dovetail.answer.generate import generate, nearest_examples
         from dovetail.answer.relations import relations
 
         _refuse_empty(found)
@@ -268,7 +267,7 @@ class Catalog(CatalogReader):
         [{'n': 600}]
         """
         from dovetail.answer.answer import execute
-        from dovetail.answer.query_tables import tables_of_query
+        from dovetail.answer.execute import tables_of_query
 
         given = None if tables is None else [self._table(table) for table in tables]
         names = self._executor.table_names(query, engine=engine)

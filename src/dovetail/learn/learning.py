@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from dovetail.answer.parse import parse
+from dovetail.answer.tree import parse
 from dovetail.catalog.knowledge.relations import Relations
 from dovetail.catalog.knowledge.usage import (
     Join,

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from dovetail.answer.names import base_tables
+from dovetail.answer.tree import base_tables
 from dovetail.catalog.knowledge.relations import Relations
 from dovetail.catalog.knowledge.usage import Join
 from dovetail.domain import TableId

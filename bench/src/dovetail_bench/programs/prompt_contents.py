@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dovetail.answer.parse import parse
 from dovetail.answer.relations import relations
 from dovetail.answer.scopes import joins, read_columns
+from dovetail.answer.tree import parse
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import GuardError

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from dovetail.answer.identifiers import quoted
+from dovetail.domain.sql import identifier as quoted
 from dovetail.errors import PendingError
 from dovetail.names.words import spelled
 from dovetail.plugins import open_llm
