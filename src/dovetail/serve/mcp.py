@@ -23,10 +23,10 @@ from dovetail.serve.views import (
     TableBrief,
     TableSetBrief,
     answer_rows,
-    found_set,
     join,
     ranked,
     sampled_rows,
+    set_json,
 )
 from dovetail.serve.views import table as table_detail
 from dovetail.text import one_line
@@ -102,7 +102,7 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
         slice to write SQL over. Begin here. Where nothing fits, the result says so."""
         return await _on(
             live,
-            lambda catalog: found_set(
+            lambda catalog: set_json(
                 catalog, catalog.ask(question, breadth=breadth), TableSetBrief
             ),
         )

@@ -60,11 +60,11 @@ from dovetail.serve.views import (
     TableSetDetail,
     answer_rows,
     find_table,
-    found_set,
     given_set,
     join,
     joins_among,
     ranked,
+    set_json,
 )
 from dovetail.serve.views import table as table_detail
 from dovetail.text import one_line
@@ -203,7 +203,7 @@ def _add_asking(app: FastAPI, live: LiveCatalog) -> None:
     def ask(request: Request, asked: Ask) -> TableSetDetail:
         """The smallest set of tables that answers a question, and how they join."""
         catalog = _catalog(live, request)
-        return found_set(catalog, catalog.ask(**asked.model_dump()), TableSetDetail)
+        return set_json(catalog, catalog.ask(**asked.model_dump()), TableSetDetail)
 
     @app.post("/api/set")
     def named(request: Request, given: Given) -> TableSetDetail:
@@ -336,7 +336,7 @@ def _stages(catalog: Catalog, asked: Ask) -> Iterator[str]:
         yield _event("search", [ranked(one).model_dump() for one in candidates])
         edges = joins_among(catalog, (one.id for one in candidates))
         yield _event("joins", [join(edge, JoinDetail).model_dump() for edge in edges])
-        found = found_set(catalog, catalog.ask(**asked.model_dump()), TableSetDetail)
+        found = set_json(catalog, catalog.ask(**asked.model_dump()), TableSetDetail)
         yield _event("set", found.model_dump())
         yield _event("end", {})
     except DovetailError as error:

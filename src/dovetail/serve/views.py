@@ -236,7 +236,7 @@ def joins_among(catalog: Catalog, tables: Iterable[TableId]) -> list[JoinEdge]:
     return [edges[key] for key in sorted(edges, key=lambda key: (-edges[key].score, key))]
 
 
-def found_set(catalog: Catalog, found: TableSet, model: type[SetModel]) -> SetModel:
+def set_json(catalog: Catalog, found: TableSet, model: type[SetModel]) -> SetModel:
     """A set with as much as the model has of it."""
     schema = found.ddl()
     texts = {
@@ -263,7 +263,7 @@ def given_set(catalog: Catalog, question: str, tables: Iterable[str]) -> TableSe
     surest = {frozenset((edge.left, edge.right)): edge for edge in reversed(edges)}
     joins = tuple(edge for edge in edges if surest[frozenset((edge.left, edge.right))] is edge)
     details = tuple(catalog[table] for table in ids)
-    return found_set(catalog, TableSet(question, chosen, joins, details=details), TableSetDetail)
+    return set_json(catalog, TableSet(question, chosen, joins, details=details), TableSetDetail)
 
 
 def table(catalog: Catalog, name: str, model: type[TableModel]) -> TableModel:

@@ -38,7 +38,7 @@ from pathlib import Path
 import dovetail
 from dovetail.ports import Json
 from dovetail.sample import write_corpus
-from dovetail.serve.views import TableSetBrief, found_set
+from dovetail.serve.views import TableSetBrief, set_json
 from dovetail_bench.datasets import open_dataset
 from dovetail_bench.programs.search_lakes import vocabulary
 
@@ -191,7 +191,7 @@ def in_process(catalog: dovetail.Catalog, texts: Sequence[str], seconds: float) 
     cpu_before, until = time.process_time(), time.perf_counter() + seconds
     while (began := time.perf_counter()) < until:
         question = unseen(texts[len(took) % len(texts)])
-        found_set(catalog, catalog.ask(question, selector="graph"), TableSetBrief).model_dump_json()
+        set_json(catalog, catalog.ask(question, selector="graph"), TableSetBrief).model_dump_json()
         took.append(time.perf_counter() - began)
     spent = 1000 * (time.process_time() - cpu_before) / len(took)
     return len(took), {
