@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dovetail.errors import SourceError
-from dovetail.sources.store_errors import complaint
+from dovetail.sources.store import complaint
 from tests.support.buckets import Bucket, bucket, fill, parquet
 from tests.support.files import GOOD, names, put, random_bytes, update
 

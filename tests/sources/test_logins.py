@@ -12,7 +12,7 @@ from dovetail.errors import DovetailError, SourceError, UsageError
 from dovetail.offline.roots import resolve_roots
 from dovetail.ports import SourceSpec
 from dovetail.settings import Settings
-from dovetail.sources import trust
+from dovetail.sources import logins
 from dovetail.sources.resolve import expand, root
 
 PASSWORD = "Tr0ub4dor"
@@ -22,7 +22,7 @@ PASSWORD = "Tr0ub4dor"
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user who has named no source so far."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(trust, "_named", {})
+    monkeypatch.setattr(logins, "_named", {})
     for name in ("PGUSER", "PGPASSWORD", "MYSQL_USER", "MYSQL_PWD", "DOVETAIL_TRUST"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path / "state"
@@ -133,7 +133,7 @@ def test_naming_a_source_is_remembered_with_its_variables(
     monkeypatch.setenv("ERP_PW", "precious")
     monkeypatch.setenv("OTHER", "precious")
     named = resolve_roots(["erp=postgresql://ann:${ERP_PW}@h/erp"], [], [], Settings()).named[0]
-    monkeypatch.setattr(trust, "_named", {})  # another process, later
+    monkeypatch.setattr(logins, "_named", {})  # another process, later
     assert expand(named) == [named]
     again = SourceSpec.from_json(named.stored())
     assert expand(again) == [again]

@@ -18,7 +18,7 @@ import pytest
 import dovetail
 from dovetail import Skipped, TableId
 from dovetail.domain import Kind
-from dovetail.sources.grouping import part_of
+from dovetail.sources.file_tables import part_of
 from tests.support.contents import contents
 from tests.support.files import GOOD, names, put, put_parquet, random_bytes, update
 

@@ -19,9 +19,8 @@ from dovetail.profile import batch
 from dovetail.sources import server_batches
 from dovetail.sources.mysql import MysqlSource
 from dovetail.sources.postgres import PostgresSource
-from dovetail.sources.read_ahead import ReadAhead, announce
 from dovetail.sources.resolve import root
-from dovetail.sources.server_batches import Wanted
+from dovetail.sources.server_batches import ReadAhead, Wanted, announce
 from tests.sources import test_mysql, test_postgres, test_postgres_types
 from tests.support.round_trips import relay
 from tests.support.servers import (

@@ -13,7 +13,7 @@ import pytest
 
 import dovetail
 from dovetail.errors import SourceError
-from dovetail.sources import trust
+from dovetail.sources import logins
 from dovetail.sources.resolve import root
 from tests.sources.test_object_store import workbook
 from tests.sources.test_secrets import everything_in
@@ -146,7 +146,7 @@ def test_a_catalog_from_someone_else_gets_no_variable(
     with web({"cities.csv": GOOD.encode()}) as url:
         update(f"{url}/cities.csv?${{FILES_SIGNATURE}}", into=tmp_path / "catalog")
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "ours"))
-        monkeypatch.setattr(trust, "_named", {})
+        monkeypatch.setattr(logins, "_named", {})
         (skip,) = update(into=tmp_path / "catalog").skipped
     assert skip.reason.startswith("the catalog would send FILES_SIGNATURE of the environment to")
 

@@ -11,15 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from dovetail.sources.warehouse_declared import DECLARED, Shown
 
 from dovetail.answer.execute import Executor
 from dovetail.answer.results import Limits
 from dovetail.domain import DeclaredKeys, Kind
 from dovetail.errors import GuardError, QueryError, SourceError
 from dovetail.plugins import open_source
-from dovetail.sources import warehouse
 from dovetail.sources.resolve import root
+from dovetail.sources.warehouse_dialects import DIALECTS, Shown
 from dovetail.testing import check_source
 from tests.support.fakesnow import Snowflake, fakesnow
 from tests.support.servers import index
@@ -61,10 +60,11 @@ def without_scope(monkeypatch: pytest.MonkeyPatch) -> None:
     """fakesnow does not know SHOW … KEYS IN DATABASE, but means the same without these words."""
     statements = [
         replace(each, sql=each.sql.removesuffix(" IN DATABASE"))
-        for each in DECLARED["snowflake"]
+        for each in DIALECTS["snowflake"].declared
         if isinstance(each, Shown)
     ]
-    monkeypatch.setattr(warehouse, "DECLARED", {"snowflake": statements})
+    changed = replace(DIALECTS["snowflake"], declared=statements)
+    monkeypatch.setitem(DIALECTS, "snowflake", changed)
 
 
 @pytest.mark.usefixtures("without_scope")

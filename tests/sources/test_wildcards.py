@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dovetail.sources.wildcards import fits
+from dovetail.sources.walk import fits
 
 NAMES = st.sampled_from(["a", "b", "ab", "a.csv", "b.csv", ".h", ".h.csv", "x=1"])
 PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)

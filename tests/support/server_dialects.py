@@ -17,7 +17,8 @@ from dovetail.answer.pool import Pool
 from dovetail.answer.results import Limits
 from dovetail.ports import Json
 from dovetail.sources import mysql as mysql_source
-from dovetail.sources import postgres_sql, warehouse_driver
+from dovetail.sources import postgres as postgres_source
+from dovetail.sources import warehouse_driver
 from dovetail.sources.declarations import LONGEST_COMMENT
 from dovetail.sources.server import Address
 from dovetail.sources.warehouse_dialects import (
@@ -73,7 +74,7 @@ SERVERS = {
         distinct="COUNT(DISTINCT {})",
         declared=(
             Selected(
-                postgres_sql.DECLARED.format(
+                postgres_source.DECLARED.format(
                     kinds="'r', 'p', 'm', 'v', 'f'", most=4 * LONGEST_COMMENT
                 ),
                 keys=True,

@@ -19,7 +19,7 @@ from dovetail.answer.results import Limits, Ran, collect
 from dovetail.errors import LimitError, QueryError, SourceError
 from dovetail.ports import Json
 from dovetail.sources import duck
-from dovetail.sources.sqlite_readonly import ReadOnlyFile
+from dovetail.sources.sqlite import ReadOnlyFile
 
 _BATCH_ROWS = 1 << 10
 _LENGTH = 10 << 20

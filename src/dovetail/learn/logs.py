@@ -16,8 +16,8 @@ from dovetail.learn.learning import Log
 from dovetail.learn.statements import MOST_STATEMENTS, Statement, statements_in
 from dovetail.plugins import open_source
 from dovetail.ports import SourceSpec
+from dovetail.sources.logins import require_named
 from dovetail.sources.resolve import root
-from dovetail.sources.trust import require
 from dovetail.sources.walk import DATABASE_SUFFIXES
 
 # The dialect of each kind of source, in the parser's words.
@@ -40,7 +40,7 @@ def open_log(
     if spec is None:
         spec = root(place, Path.cwd())
     elif spec.kind != "path":
-        require(spec)
+        require_named(spec)
     if spec.kind == "path":
         file = Path(spec.location)
         if not file.is_file():

@@ -11,14 +11,14 @@ from dovetail.offline.previous import EarlierRecords
 from dovetail.plugins import open_source
 from dovetail.ports import Declaration, Listing, Source, SourceSpec
 from dovetail.profile.batch import TableToRead, reason
-from dovetail.sources.descriptions import (
+from dovetail.sources.declarations import (
     described,
     descriptions_file,
     merged,
     read_descriptions,
 )
-from dovetail.sources.read_ahead import announce
 from dovetail.sources.resolve import expand
+from dovetail.sources.server_batches import announce
 
 
 @dataclass(slots=True)

@@ -9,9 +9,8 @@ from pathlib import Path
 from dovetail.errors import UsageError
 from dovetail.ports import SourceSpec
 from dovetail.settings import Settings
-from dovetail.sources.logins import holds_login, without_login
+from dovetail.sources.logins import holds_login, remember, without_login
 from dovetail.sources.resolve import root
-from dovetail.sources.trust import remember
 from dovetail.sources.warehouse_dialects import DIALECTS
 
 

@@ -28,7 +28,7 @@ from dovetail.profile.profiler import (
     TableProfiler,
     with_statistics,
 )
-from dovetail.sources.read_ahead import announce
+from dovetail.sources.server_batches import announce
 
 TASK = "dovetail.profile.batch:profile_batch"
 # Errors of the place we write to: no other table would fare better.

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from dovetail.domain import sql as quoting
+from dovetail.domain import sql
 from dovetail.errors import MissingExtraError, SourceError
 from dovetail.ports import Scan, ScannedColumn
 from dovetail.sources.projection import PLAIN, Columns, Field, fields_of
@@ -48,8 +48,9 @@ _CLASS = re.compile(r"^([A-Z][A-Za-z-]+ (?:[A-Za-z-]+ )*)Error: ")
 # What a caller wraps around the engine's work, so that its errors speak of the caller's object.
 Explain = Callable[[], AbstractContextManager[None]]
 
-identifier, literal = quoting.identifier, quoting.literal
-file_pattern, file_list = quoting.file_pattern, quoting.file_list
+
+identifier, literal = sql.identifier, sql.literal
+file_pattern, file_list = sql.file_pattern, sql.file_list
 
 _aliases = count(1)
 

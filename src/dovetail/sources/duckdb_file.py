@@ -19,7 +19,7 @@ from dovetail.sources.declarations import (
     place_of,
 )
 from dovetail.sources.duck import Explain
-from dovetail.sources.file_fingerprint import fingerprint_files
+from dovetail.sources.walk import fingerprint_files
 
 MAGIC, MAGIC_AT = b"DUCK", 8
 _ALIAS = "file"

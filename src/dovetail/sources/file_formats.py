@@ -13,9 +13,7 @@ import pyarrow.parquet as pq
 
 from dovetail.errors import RescanError, SourceError
 from dovetail.sources import delimited, duck
-from dovetail.sources.arrow_file import write_parquet
-from dovetail.sources.lake_scan import checked_relation
-from dovetail.sources.lake_tables import LAKES, log_files
+from dovetail.sources.lake_tables import LAKES, checked_relation, log_files
 from dovetail.sources.workbook import read_sheet
 
 # Formats whose values are all text, of a kind that is for us to find out.
@@ -23,6 +21,7 @@ UNTYPED = ("csv", "tsv", "excel")
 _DELIMITED = ("csv", "tsv")
 # Formats of which DuckDB reads a file where it is; of others a file elsewhere is brought here.
 _IN_PLACE = ("parquet", "json")
+_FILE_MAGIC, _OLD_FEATHER = b"ARROW1", b"FEA1"
 
 
 class FileReader:
@@ -173,3 +172,29 @@ def size_of(files: Sequence[str]) -> int:
         except OSError:
             continue
     return total
+
+
+def write_parquet(file: str, place: str) -> None:
+    """Write an Arrow file as Parquet, batch by batch."""
+    with open(file, "rb") as opened:
+        head = opened.read(len(_FILE_MAGIC))
+    if head.startswith(_OLD_FEATHER):
+        raise SourceError("is a Feather file of version 1; write it again as version 2")
+    try:
+        with pa.memory_map(file) as source:
+            in_file = head == _FILE_MAGIC
+            reader = pa.ipc.open_file(source) if in_file else pa.ipc.open_stream(source)
+            with pq.ParquetWriter(place, reader.schema) as out:
+                for batch in _batches(reader, in_file=in_file):
+                    out.write_batch(batch)
+    except (pa.ArrowException, NotImplementedError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise SourceError(f"does not read as an Arrow file: {reason}") from None
+
+
+def _batches(reader: pa.RecordBatchReader, *, in_file: bool) -> Iterator[pa.RecordBatch]:
+    if not in_file:
+        yield from reader
+        return
+    for number in range(reader.num_record_batches):
+        yield reader.get_batch(number)

@@ -12,11 +12,11 @@ from functools import partial
 from dovetail.errors import SourceError
 from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
-from dovetail.sources.descriptions import parquet_comments
-from dovetail.sources.file_fingerprint import fingerprint_files
+from dovetail.sources.declarations import parquet_comments
 from dovetail.sources.file_formats import UNTYPED, FileReader, size_of
 from dovetail.sources.file_tables import FileTable, file_tables
-from dovetail.sources.parts_scan import PartsScan
+from dovetail.sources.parts import PartsScan
+from dovetail.sources.walk import fingerprint_files
 
 
 class FilesSource:

@@ -1,7 +1,8 @@
 """Delta Lake and Apache Iceberg tables: a folder with a log that says which files count now.
 
 Only the log tells which Parquet files of the folder are the table: others are old versions. A
-change of the table is a change of the log, so the data need not be looked at to notice one.
+change of the table is a change of the log, so the data need not be looked at to notice one. A table
+is read once every file that its log names is seen to lie in its folder.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from urllib.parse import unquote
 
 from dovetail.domain.sql import literal
 from dovetail.errors import SourceError
+from dovetail.sources import duck
 
 _DELTA_LOG, _ICEBERG_LOG = "_delta_log", "metadata"
 _DELTA_COMMIT = re.compile(r"\d{20}\.(?:json|checkpoint\..*parquet)|_last_checkpoint")
@@ -152,3 +154,34 @@ def _names(folder: str, log: str) -> list[str]:
         return os.listdir(os.path.join(folder, log))
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def checked_relation(
+    kind: str, folder: str, log: Sequence[str], read: Callable[[str], bytes]
+) -> str:
+    """A call of DuckDB that reads the newest version of a table; `read` gives a file's bytes.
+
+    What names files is looked at before it is followed: the version, its lists of manifests, the
+    manifests, and only then the data.
+    """
+    load_lake(kind)
+    place = folder
+    if kind == "iceberg":
+        place = newest_version(log, read)
+        lists = manifest_lists(read(place))
+        require_inside(folder, lists)
+        for file in lists:
+            at = duck.file_pattern(file.removeprefix("file://"))
+            named = duck.fetch(f"SELECT manifest_path FROM read_avro({at})")
+            require_inside(folder, (manifest for (manifest,) in named))
+    require_inside(folder, data_files(kind, place))
+    return lake_relation(kind, place)
+
+
+def load_lake(kind: str) -> None:
+    duck.load_extension("avro")  # which the lists of an Iceberg table's files are in
+    duck.load_extension(kind)
+
+
+def data_files(kind: str, place: str) -> list[str]:
+    return [str(file) for (file,) in duck.fetch(data_files_query(kind, place))]

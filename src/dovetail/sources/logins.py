@@ -1,8 +1,26 @@
-"""Logins in texts that users write: found wherever they stand, so that none is kept or shown."""
+"""Logins: where texts of users hold them, and which servers may be sent those of the environment.
+
+A login in a text is found wherever it stands, so that none is kept or shown.
+
+A catalog names servers and the environment variables that hold their logins. One that somebody
+else made could name a server of theirs and any variable of ours. So naming a source (in a command,
+a call or `dovetail.toml`) is remembered outside of every catalog, in the user's state folder, and a
+login is taken from the environment only for a server and variables that were named so.
+`DOVETAIL_TRUST`, a list of locations with commas between, does the same where no file can be kept.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from dovetail.errors import SourceError
+from dovetail.ports import VARIABLE, SourceSpec
+from dovetail.sources.warehouse_dialects import DIALECTS
 
 # A text that is a server's address with a login, or holds a password, in any of the usual ways:
 # a URL, one with a slash too few or too many, one inside of another (jdbc:), a connection string.
@@ -18,6 +36,23 @@ _LOGIN = re.compile(
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 HIDDEN = "***"
+# Where the clients of a server look for a login that the URL leaves out.
+LOGIN_VARIABLES: Mapping[str, Mapping[str, str]] = {
+    "postgresql": {"user": "PGUSER", "password": "PGPASSWORD"},
+    "mysql": {"user": "MYSQL_USER", "password": "MYSQL_PWD"},
+    "s3": {
+        "key": "AWS_ACCESS_KEY_ID",
+        "secret": "AWS_SECRET_ACCESS_KEY",
+        "token": "AWS_SESSION_TOKEN",
+    },
+    "gs": {"key": "GCS_ACCESS_KEY_ID", "secret": "GCS_SECRET_ACCESS_KEY"},
+    "az": {"login": "AZURE_STORAGE_CONNECTION_STRING", "account": "AZURE_STORAGE_ACCOUNT"},
+    **{kind: dialect.login for kind, dialect in DIALECTS.items()},
+}
+_LIST = "DOVETAIL_TRUST"
+
+# What was named in this process, should the file not be writable.
+_named: dict[str, set[str]] = {}
 
 
 def holds_login(text: str) -> bool:
@@ -38,3 +73,60 @@ def without_login(text: str) -> str:
     ('erp', '***')
     """
     return HIDDEN if holds_login(text) else text
+
+
+def remember(place: SourceSpec) -> None:
+    """Note that the user named a source: it may be sent the variables its URL leaves open."""
+    if place.kind == "path":
+        return
+    variables = _variables(place)
+    _named.setdefault(place.location, set()).update(variables)
+    known = _remembered()
+    if variables <= known.get(place.location, set()):
+        return
+    known.setdefault(place.location, set()).update(variables)
+    text = json.dumps({at: sorted(names) for at, names in sorted(known.items())}, indent=1)
+    file = _file()
+    with suppress(OSError):  # then it holds for this process
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        beside = file.with_suffix(f".{os.getpid()}")
+        beside.write_text(text + "\n", encoding="utf-8")
+        beside.replace(file)
+
+
+def require_named(place: SourceSpec) -> None:
+    """Refuse a source that would be sent the environment's secrets, unless it was named here."""
+    if place.kind == "path":
+        return
+    asked = {name for name in _variables(place) if name in os.environ}
+    if not asked or place.location in os.environ.get(_LIST, "").split(","):
+        return
+    missing = asked - _named.get(place.location, set())
+    missing -= _remembered().get(place.location, set()) if missing else set()
+    if missing:
+        raise SourceError(
+            f"the catalog would send {' and '.join(sorted(missing))} of the environment to "
+            f"{place.location}, which was not named here; if that is meant, name the source again "
+            "with dovetail index"
+        )
+
+
+def _variables(place: SourceSpec) -> set[str]:
+    """The variables that a login comes from: those the URL names, and those it leaves it to."""
+    explicit = {name for text in place.credentials.values() for name in VARIABLE.findall(text)}
+    usual = LOGIN_VARIABLES.get(place.kind, {})
+    return explicit | {name for key, name in usual.items() if key not in place.credentials}
+
+
+def _file() -> Path:
+    state = os.environ.get("XDG_STATE_HOME", "")
+    folder = Path(state) if os.path.isabs(state) else Path("~/.local/state").expanduser()
+    return folder / "dovetail" / "named_sources.json"
+
+
+def _remembered() -> dict[str, set[str]]:
+    try:
+        found = json.loads(_file().read_text(encoding="utf-8"))
+        return {str(at): {str(name) for name in names} for at, names in found.items()}
+    except (OSError, ValueError, AttributeError, TypeError, RecursionError, RuntimeError):
+        return {}

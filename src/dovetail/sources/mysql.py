@@ -11,11 +11,10 @@ from typing import Any
 from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
 from dovetail.sources.declarations import Row, declarations, listing, place_of
+from dovetail.sources.logins import LOGIN_VARIABLES
 from dovetail.sources.projection import DOUBLE_DIGITS
-from dovetail.sources.read_ahead import ReadAhead, fetch_apart
 from dovetail.sources.server import Asked, Server
-from dovetail.sources.server_batches import GiveOut, ServerBatches, Wanted
-from dovetail.sources.trust import LOGIN_VARIABLES
+from dovetail.sources.server_batches import GiveOut, ReadAhead, ServerBatches, Wanted, fetch_apart
 
 _REMEDY = "check host, port, database and login (the URL, or MYSQL_USER and MYSQL_PWD)"
 # Its client would else have the server deflate every row: four times as long as sending it.

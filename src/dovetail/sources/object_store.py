@@ -10,24 +10,38 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from urllib.parse import unquote
 
 from dovetail.errors import SourceError
 from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
-from dovetail.sources.bucket_listing import Objects, State, look
-from dovetail.sources.copies import Copies
 from dovetail.sources.file_formats import UNTYPED, FileReader
 from dovetail.sources.file_tables import FileTable, remote_tables
-from dovetail.sources.lake_scan import checked_relation, copied_delta
-from dovetail.sources.lake_tables import LAKES
-from dovetail.sources.parts_scan import PartsScan
+from dovetail.sources.lake_tables import (
+    LAKES,
+    checked_relation,
+    data_files,
+    lake_relation,
+    load_lake,
+    require_inside,
+)
+from dovetail.sources.parts import PartsScan
 from dovetail.sources.server import expand_variables
-from dovetail.sources.store_errors import complaint
-from dovetail.sources.store_login import STORES, Store, make_secret
+from dovetail.sources.store import (
+    STORES,
+    Copies,
+    Objects,
+    State,
+    Store,
+    complaint,
+    look,
+    make_secret,
+)
 from dovetail.sources.walk import Found, table_format, table_suffix
 
 # Times of objects are whole seconds: a change within the last ones may hide behind the same time.
@@ -129,7 +143,7 @@ class ObjectStoreSource:
         if table.format == "delta" and self._store and not self._store.kernel:
             objects = Objects(table.root, self._store)
             objects.found()
-            return copied_delta(table.root, objects.inside.get(table.root, []), self._copies)
+            return _copied_delta(table.root, objects.inside.get(table.root, []), self._copies)
         return checked_relation(table.format, table.root, table.files(), self._read)
 
     def _read(self, url: str) -> bytes:
@@ -165,3 +179,24 @@ def _placed(table: Listing) -> tuple[str, FileTable]:
     """The state in which a table was listed, and where it is."""
     token, place = json.loads(table.place)
     return str(token), FileTable.at(str(place))
+
+
+def _copied_delta(folder: str, files: Sequence[str], copies: Copies) -> str:
+    """A call of DuckDB for a Delta table in a store that its reader of them does not find.
+
+    `files` is all that the folder holds. The log is copied here, then the files that it names.
+    """
+    load_lake("delta")
+    here = copies.folder(folder)
+    by_path = {file.removeprefix(f"{folder}/"): file for file in files}
+    kept = (path for path in by_path if path.startswith("_delta_log/") or path.endswith(".bin"))
+    copies.fill(here, {path: by_path[path] for path in kept})
+    named = data_files("delta", here)
+    require_inside(here, named)
+    for file in named:
+        path = os.path.relpath(file.removeprefix("file://"), here)
+        own = next((each for each in (path, unquote(path)) if each in by_path), "")
+        if not own:
+            raise SourceError(f"its log names {path}, which is not there; index again")
+        copies.fill(here, {own: by_path[own]})
+    return lake_relation("delta", here)

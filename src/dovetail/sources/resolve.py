@@ -9,10 +9,10 @@ from pathlib import Path
 
 from dovetail.errors import SourceError, UsageError
 from dovetail.ports import SourceSpec
-from dovetail.sources import duckdb_file, sqlite, trust
-from dovetail.sources.logins import holds_login
+from dovetail.sources import duckdb_file, sqlite
+from dovetail.sources.logins import holds_login, require_named
 from dovetail.sources.server import without_credentials
-from dovetail.sources.store_login import STORES
+from dovetail.sources.store import STORES
 from dovetail.sources.walk import (
     DATABASE_SUFFIXES,
     Found,
@@ -101,7 +101,7 @@ def _shown(path: Path, here: Path) -> str:
 def expand(place: SourceSpec) -> list[SourceSpec]:
     """The sources a root stands for now: one per database file, and one for its table files."""
     if place.kind != "path":
-        trust.require(place)
+        require_named(place)
         return [place]
     found = walk(place.location)
     if _is_single(place.location):

@@ -1,18 +1,25 @@
-"""Which files a path, folder or glob stands for, found in one pass."""
+"""Which files a path, folder or glob stands for, found in one pass, and whether they changed."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import stat
-from collections.abc import Container
+import time
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
 from glob import glob
 from pathlib import Path
 
 from dovetail.errors import SourceError
+from dovetail.ports import Fingerprint
 from dovetail.sources.lake_tables import lake_format
-from dovetail.sources.wildcards import WILD
 
+WILD = frozenset("*?[")
+_ANY_DEPTH = "**"
 DATABASE_SUFFIXES = (".db", ".db3", ".sqlite", ".sqlite3", ".duckdb", ".ddb")
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".json", ".jsonl", ".ndjson")
 _PACKED_SUFFIXES = ("", ".gz", ".zst")
@@ -37,6 +44,45 @@ _CATALOG = frozenset(("lock", "segments", "generations", "staging"))
 _RECORDS = frozenset(
     ("_delta_log", "_temporary", "_spark_metadata", "_symlink_format_manifest", "_change_data")
 )
+_SECOND = 1_000_000_000
+# A file system's clock ticks about this often; one that keeps whole seconds is given two.
+_TICK, _COARSE_TICK = _SECOND // 50, 2 * _SECOND
+
+
+def fits(path: str, pattern: str) -> bool:
+    """Whether a pattern stands for a path; `**` is any number of folders, none of them hidden.
+
+    >>> [fits(path, "in/*.csv") for path in ("in/a.csv", "in/b/a.csv", "in/.a.csv")]
+    [True, False, False]
+    >>> [fits(path, "in/**/*.csv") for path in ("in/a.csv", "in/b/a.csv", "in/.b/a.csv")]
+    [True, True, False]
+    """
+    wanted = pattern.split("/")
+    places = _ahead({0}, wanted)
+    for name in path.split("/"):
+        places = _ahead({then for at in places for then in _after(name, at, wanted)}, wanted)
+    return len(wanted) in places
+
+
+def _after(name: str, at: int, wanted: Sequence[str]) -> Iterable[int]:
+    """Where in a pattern a name leads from one place."""
+    if at == len(wanted):
+        return ()
+    hidden = name.startswith(".")
+    if wanted[at] == _ANY_DEPTH:
+        last = at == len(wanted) - 1
+        return () if hidden else (at, at + 1) if last else (at,)
+    fit = fnmatchcase(name, wanted[at]) and (not hidden or wanted[at].startswith("."))
+    return (at + 1,) if fit else ()
+
+
+def _ahead(places: set[int], wanted: Sequence[str]) -> set[int]:
+    """The places that are reached without a name: `**` before others may be no folder at all."""
+    reached = set(places)
+    for at in range(len(wanted) - 1):
+        if at in reached and wanted[at] == _ANY_DEPTH:
+            reached.add(at + 1)
+    return reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,3 +254,46 @@ def table_format(path: str) -> str:
     """The format of a table file: csv, tsv, parquet, json, excel, arrow or avro."""
     suffix = table_suffix(path).lower().lstrip(".").split(".")[0]
     return _FORMATS.get(suffix, suffix)
+
+
+def fingerprint_files(files: Sequence[str], previous: str | None) -> Fingerprint:
+    """Fingerprint files that stand for one table or database; those that are gone are left out."""
+    stats = _stats(files)
+    before = json.loads(previous) if previous else {}
+    if before and before.get("files") == stats:
+        return Fingerprint(previous or "", unchanged=True)
+    sha256 = _sha256(tuple((str(path), *state) for path, *state in stats))
+    token = json.dumps({"files": stats, "sha256": sha256}, separators=(",", ":"))
+    return Fingerprint(token, unchanged=before.get("sha256") == sha256)
+
+
+def _stats(files: Sequence[str]) -> list[list[object]]:
+    found: list[list[object]] = []
+    for file in files:
+        try:
+            state = os.stat(file)
+        except FileNotFoundError:
+            continue
+        if not stat.S_ISREG(state.st_mode):  # reading a pipe might never end
+            raise SourceError(f"{file} is no regular file")
+        _outlast(state.st_mtime_ns)
+        found.append([file, state.st_size, state.st_mtime_ns])
+    return found
+
+
+def _outlast(changed: int) -> None:
+    """Wait until a further change of the file could no longer get the same time stamp."""
+    tick = _TICK if changed % _SECOND else _COARSE_TICK
+    left = changed + tick - time.time_ns()
+    if 0 < left <= _COARSE_TICK:
+        time.sleep(left / _SECOND)
+
+
+@lru_cache(maxsize=256)
+def _sha256(stats: tuple[tuple[object, ...], ...]) -> str:
+    digest = hashlib.sha256()
+    for path, *_ in stats:
+        with open(str(path), "rb") as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+    return digest.hexdigest()

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from dovetail.sources.warehouse_declared import Selected
 
 import dovetail
 from dovetail.domain import JoinEdge
 from dovetail.domain.schema import ddl
 from dovetail.joins.cache import work_out
-from dovetail.sources import warehouse
+from dovetail.sources.warehouse_dialects import DIALECTS, Selected
 from tests.support.servers import Run, index
 from tests.support.warehouses import flight_sql
 
@@ -53,7 +53,8 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def declaring(
     url: str, into: Path, monkeypatch: pytest.MonkeyPatch, *keys: str, sample: int = 0
 ) -> Run:
-    monkeypatch.setattr(warehouse, "DECLARED", {"flightsql": said(*keys) if keys else []})
+    changed = replace(DIALECTS["flightsql"], declared=said(*keys) if keys else ())
+    monkeypatch.setitem(DIALECTS, "flightsql", changed)
     return index(url, into=into, sample=sample)
 
 

@@ -1,26 +1,32 @@
 """Reads a table part by part: parts may differ in columns, types and dialect, or be broken.
 
 Columns are held against each other by name. A part that cannot be read, or has nothing in common
-with the others, is left out, and the scan says so.
+with the others, is left out, and the scan says so. What folders say of the rows in them
+(`year=2024/month=03`) are columns too.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date, datetime
 from functools import partial
 
 import pyarrow as pa
 
+from dovetail.domain.sql import literal
 from dovetail.errors import RescanError, SourceError
 from dovetail.ports import Scan, ScannedColumn
 from dovetail.sources import duck
 from dovetail.sources.file_formats import UNTYPED, FileReader
-from dovetail.sources.file_tables import FileTable
-from dovetail.sources.partition import Values, partition_fields, partition_types
+from dovetail.sources.file_tables import FileTable, Values
 from dovetail.sources.projection import Columns, Field, common_type, fields_of, plain_type
+
+_WHOLE = re.compile(r"-?\d{1,18}")
+_DECIMAL = re.compile(r"-?\d{1,15}\.\d{1,15}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +204,48 @@ def _field(chunk: _Chunk, column: ScannedColumn) -> Field:
     if plain_type(found.type) == kind:
         return found
     return Field(column.name, kind, f"CAST({found.expression} AS {kind})")
+
+
+def partition_types(parts: Iterable[Values]) -> dict[str, str]:
+    """The partition columns of a table with the type that all their values fit."""
+    values: dict[str, list[str]] = {}
+    for part in parts:
+        for name, value in part.items():
+            values.setdefault(name, []).extend([value] if value is not None else [])
+    return {name: _type(found) for name, found in values.items()}
+
+
+def partition_fields(values: Values, types: dict[str, str]) -> list[Field]:
+    """The partition columns of a part, as constants."""
+    return [
+        Field(name, kind, f"CAST({_constant(values.get(name))} AS {kind})")
+        for name, kind in types.items()
+    ]
+
+
+def _constant(value: str | None) -> str:
+    return "NULL" if value is None else literal(value)
+
+
+def _type(values: list[str]) -> str:
+    if not values:
+        return "VARCHAR"
+    if all(_WHOLE.fullmatch(value) for value in values):
+        return "BIGINT"
+    if all(_WHOLE.fullmatch(value) or _DECIMAL.fullmatch(value) for value in values):
+        return "DOUBLE"
+    if all(_reads_as(date, value) and len(value) == 10 for value in values):
+        return "DATE"
+    return "TIMESTAMP" if all(_is_moment(value) for value in values) else "VARCHAR"
+
+
+def _is_moment(value: str) -> bool:
+    return len(value) >= 16 and not value.endswith("Z") and _reads_as(datetime, value)
+
+
+def _reads_as(kind: type[date], value: str) -> bool:
+    try:
+        kind.fromisoformat(value)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,372 @@
+"""Object stores: their logins, what lies in a bucket, what they refuse, and copies of files here.
+
+A login comes from the environment, for one bucket alone. A bucket is listed by one request for a
+thousand objects, with their sizes and times, and none of them is asked about by itself (Azure's
+are: DuckDB drops what its listing says of them).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Container, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import count
+from urllib.parse import unquote, urlsplit
+
+import duckdb
+
+from dovetail.errors import SourceError
+from dovetail.ports import SourceSpec
+from dovetail.sources import duck
+from dovetail.sources.lake_tables import lake_around, lakes_below
+from dovetail.sources.logins import HIDDEN
+from dovetail.sources.walk import WILD, Found, fits, is_hidden, table_suffix
+
+# The size of an object, and the second of its last change.
+State = tuple[int, int]
+# What errors of stores say, in the order in which they are looked for, and what it means.
+_SAID = {
+    "NoSuchBucket|ContainerNotFound|specified container does not exist": (
+        "there is no such bucket; check its name"
+    ),
+    "ExpiredToken|TokenExpired|[Tt]oken (?:has |is )?expired": (
+        "its session token has expired; get a new login and set {variables} again"
+    ),
+    "InvalidAccessKeyId|SignatureDoesNotMatch|AuthenticationFailed|InvalidToken|NoAuthentication": (
+        "the store does not accept the login; check {variables}"
+    ),
+    "AccessDenied|AuthorizationPermissionMismatch|HTTP 40[13]|40[13] Forbidden": (
+        "the login may not read it; allow it to list and to read, or set another in {variables}"
+    ),
+    "HTTP 301|PermanentRedirect|AuthorizationHeaderMalformed|configured region": (
+        "the bucket is in another region; set AWS_REGION"
+    ),
+    "SlowDown|HTTP 503|503 Service Unavailable|ServerBusy": (
+        "the store has too much to do; index again later"
+    ),
+}
+_GONE = re.compile("NoSuchKey|BlobNotFound|HTTP 404|404 Not Found|FileNotFound|No such file")
+_FILE = re.compile(r"(?:reading|on|file:?|for path) '?([^\s']+)'?")
+_STATUS = re.compile(r"HTTP (\d{3})")
+# Everything after the ? of a URL may be a signature.
+_QUERY = re.compile(r"(https?://[^\s'\"?]*)\?[^\s'\"]*")
+_SIGNED = (
+    "if its URL is signed, name it again as ?${NAME}, with what follows the ? in that variable: "
+    "it is not kept"
+)
+# Small files that are fetched side by side: most of the time each takes is waiting.
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A kind of store: DuckDB's extension and word for it, and the variables of a login.
+
+    `endpoint` are variables that name a store of another provider with the same interface.
+    `schemes` are other words for the same store, by which the writers of tables name files in it.
+    Of `listed` stores DuckDB keeps the size and time of an object as the listing says them; of
+    `kernel` stores its reader of Delta Lake finds one that is not the vendor's own.
+    """
+
+    extension: str
+    secret: str
+    login: Mapping[str, str]
+    endpoint: tuple[str, ...] = ()
+    schemes: tuple[str, ...] = ()
+    listed: bool = True
+    kernel: bool = True
+
+    @property
+    def variables(self) -> str:
+        """The variables of a login, as advice names them."""
+        return " and ".join(list(self.login.values())[:2])
+
+
+STORES = {
+    "s3": Store(
+        "httpfs",
+        "s3",
+        {
+            "KEY_ID": "AWS_ACCESS_KEY_ID",
+            "SECRET": "AWS_SECRET_ACCESS_KEY",
+            "SESSION_TOKEN": "AWS_SESSION_TOKEN",
+        },
+        ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+        ("s3", "s3a", "s3n"),
+    ),
+    "gs": Store(
+        "httpfs",
+        "gcs",
+        {"KEY_ID": "GCS_ACCESS_KEY_ID", "SECRET": "GCS_SECRET_ACCESS_KEY"},
+        ("GCS_ENDPOINT_URL",),
+        ("gs", "gcs"),
+    ),
+    "az": Store(
+        "azure",
+        "azure",
+        {"CONNECTION_STRING": "AZURE_STORAGE_CONNECTION_STRING"},
+        schemes=("az", "azure"),
+        listed=False,
+        kernel=False,
+    ),
+}
+_secrets = count(1)
+
+
+def bucket_of(location: str) -> str:
+    """The bucket or container that a URL is in."""
+    return urlsplit(location).netloc
+
+
+def make_secret(spec: SourceSpec, store: Store) -> str:
+    """Tell DuckDB the login of the environment, for this bucket alone."""
+    parts = [
+        f"{key} {duck.literal(os.environ[name])}"
+        for key, name in store.login.items()
+        if os.environ.get(name)
+    ]
+    if store.secret == "azure":  # noqa: S105 - the word for a kind of store
+        parts = parts or _azure_account()
+    else:
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+        parts.append(f"REGION {duck.literal(region)}")
+    endpoint = next((os.environ[name] for name in store.endpoint if os.environ.get(name)), "")
+    if endpoint:
+        address = urlsplit(endpoint)
+        secure = str(address.scheme != "http").lower()
+        parts += [
+            f"ENDPOINT {duck.literal(address.netloc)}",
+            f"USE_SSL {secure}",
+            "URL_STYLE 'path'",
+        ]
+    name = f"dovetail_bucket_{next(_secrets)}"
+    # With the slash: `s3://lake` alone would be the beginning of `s3://lake-of-others` too.
+    scopes = [duck.literal(f"{each}://{bucket_of(spec.location)}/") for each in store.schemes]
+    scope = f"[{', '.join(scopes)}]"
+    with duck.explained():
+        duck.run(f"CREATE SECRET {name} (TYPE {store.secret}, {', '.join(parts)}, SCOPE {scope})")
+    return name
+
+
+def _azure_account() -> list[str]:
+    """An account by name, logged in to as Azure's own programs are, or open to everybody."""
+    account = os.environ.get("AZURE_STORAGE_ACCOUNT")
+    if not account:
+        raise SourceError(
+            "names a container without its account; set AZURE_STORAGE_CONNECTION_STRING, or "
+            "AZURE_STORAGE_ACCOUNT"
+        )
+    return ["PROVIDER credential_chain", f"ACCOUNT_NAME {duck.literal(account)}"]
+
+
+class Objects:
+    """What lies below a location: a folder, a pattern, one file, or a folder called like one."""
+
+    def __init__(self, location: str, store: Store) -> None:
+        self._listed = store.listed
+        self._states: dict[str, State] = {}
+        self._pattern = ""
+        location = location.rstrip("/")
+        self._base = location
+        if anchor := _anchor(location):
+            urls = self._list(anchor)
+            literal = [url for url in urls if f"{url}/".startswith(location + "/")]
+            if literal:  # its name holds what elsewhere is a wildcard
+                urls = literal
+            else:
+                self._base, self._pattern = anchor, location.removeprefix(anchor + "/")
+        else:
+            urls = self._one(location) if table_suffix(location) else self._list(location)
+        if self._base == location and table_suffix(location):
+            self._base = location.rpartition("/")[0]
+        cut = len(self._base) + 1
+        # The path of each object from the folder that was looked into, and its URL.
+        self._paths = {url[cut:]: url for url in urls if not url.endswith("/")}
+        # The objects of each folder that is a table by its log.
+        self.inside: dict[str, list[str]] = {}
+
+    @property
+    def top(self) -> str:
+        """The name of the folder that was looked into, or of the bucket."""
+        return self._base.rpartition("/")[2]
+
+    def found(self) -> list[Found]:
+        """The table files, and the folders that are a table by their log."""
+        lakes = lakes_below(self._paths)
+        files: list[Found] = []
+        meant: set[str] = set()
+        for path, url in self._paths.items():
+            around = lake_around(path, lakes)
+            if around is not None:
+                self.inside.setdefault(self._url(around), []).append(url)
+            if self._pattern and not _stands_for(self._pattern, path, lakes):
+                continue
+            if around is not None:
+                meant.add(around)
+            elif table_suffix(path) and (self._pattern or not _is_hidden(path)):
+                files.append(Found(url, path))
+        return files + [
+            Found(self._url(folder), folder or self.top, lake=lakes[folder])
+            for folder in sorted(meant)
+            if not _is_hidden(folder)
+        ]
+
+    def states(self, urls: Sequence[str]) -> list[State]:
+        """The size and time of objects; of one that is gone by now, zeros."""
+        missing = [url for url in urls if url not in self._states]
+        if missing:
+            try:
+                self._states |= look(duck.file_list(missing))
+            except duckdb.Error:  # one of them is gone
+                self._states |= {url: _state_or_zeros(url) for url in missing}
+        return [self._states[url] for url in urls]
+
+    def _url(self, folder: str) -> str:
+        return f"{self._base}/{folder}" if folder else self._base
+
+    def _list(self, folder: str) -> list[str]:
+        pattern = duck.file_pattern(folder)[:-1] + "/**'"
+        if self._listed:
+            found = look(pattern)
+            self._states |= found
+            return list(found)
+        return [str(file) for (file,) in duck.fetch(f"SELECT file FROM glob({pattern})")]
+
+    def _one(self, location: str) -> list[str]:
+        """The file of that name, or what is in the folder of that name."""
+        try:
+            self._states |= look(duck.file_pattern(location))
+        except duckdb.Error:
+            inside = self._list(location)
+            if not inside:
+                raise
+            return inside
+        return [location]
+
+
+def _anchor(location: str) -> str:
+    """The folder before the first wildcard; '' without one."""
+    names = location.split("/")
+    wild = next((at for at, name in enumerate(names) if not WILD.isdisjoint(name)), 0)
+    return "/".join(names[:wild]) if wild > 2 else ""  # behind the scheme and the bucket
+
+
+def _stands_for(pattern: str, path: str, lakes: Container[str]) -> bool:
+    """Whether a pattern means a file, or a folder around it that is a table."""
+    above = [path[:at] for at, char in enumerate(path) if char == "/"]
+    tables = [folder for folder in above if table_suffix(folder) or folder in lakes]
+    return any(fits(each, pattern) for each in (path, *tables))
+
+
+def _is_hidden(path: str) -> bool:
+    return any(map(is_hidden, path.split("/")))
+
+
+def look(pattern: str) -> dict[str, State]:
+    """The files that a pattern stands for, with their states."""
+    rows = duck.fetch(
+        f"SELECT filename, size, CAST(epoch(last_modified) AS BIGINT) FROM read_blob({pattern})"
+    )
+    return {str(url): (int(size), int(changed or 0)) for url, size, changed in rows}
+
+
+def _state_or_zeros(url: str) -> State:
+    try:
+        return look(duck.file_pattern(url)).get(url, (0, 0))
+    except duckdb.Error:
+        return 0, 0
+
+
+def complaint(kind: str, message: str, *, secret: str = "") -> str:
+    """One line of what the engine says of files in a store, or behind a URL with a `secret`."""
+    store = STORES.get(kind)
+    shown = _QUERY.sub(r"\1", message)
+    for written in filter(None, (secret, unquote(secret))):
+        shown = shown.replace(written, HIDDEN)
+    if store is None:
+        return _of_a_server(shown)
+    for sign, meaning in _SAID.items():
+        if re.search(sign, shown):
+            return meaning.format(variables=store.variables)
+    if _GONE.search(shown):
+        named = _FILE.search(shown)
+        file = named[1] if named else "a file"
+        return f"{file} is not there; if it was removed meanwhile, index again"
+    return duck.one_line(shown)
+
+
+def _of_a_server(message: str) -> str:
+    if "HTTP" not in message:
+        return duck.one_line(message)
+    status = _STATUS.search(message)
+    code = f" (HTTP {status[1]})" if status else ""
+    if status and status[1] == "404":
+        return f"the server has no such file{code}; check the URL"
+    return f"the server does not let it be read{code}; {_SIGNED}"
+
+
+class Copies:
+    """Files fetched by their URL, each once; `read` gives their bytes."""
+
+    def __init__(self, read: Callable[[str], bytes]) -> None:
+        self.read = read
+        self._folder = tempfile.TemporaryDirectory(prefix="dovetail-")
+        self._places: dict[str, str] = {}
+
+    def fetch(self, url: str) -> str:
+        """Where the copy of a file lies; it keeps the suffix that says what it holds."""
+        if url not in self._places:
+            place = os.path.join(self._folder.name, f"{len(self._places)}{table_suffix(url)}")
+            self._write(url, place)
+            self._places[url] = place
+        return self._places[url]
+
+    def fetch_many(self, urls: Sequence[str]) -> None:
+        """Fetch files several at a time; one that cannot be says so when it is asked for."""
+        missing = [url for url in urls if url not in self._places]
+        places = [
+            os.path.join(self._folder.name, f"many{len(self._places) + at}{table_suffix(url)}")
+            for at, url in enumerate(missing)
+        ]
+        pool = ThreadPoolExecutor(_AT_ONCE)
+        try:
+            for url, place in zip(missing, pool.map(self._try, missing, places), strict=True):
+                if place:
+                    self._places[url] = place
+        finally:
+            pool.shutdown(cancel_futures=True)  # an interrupt waits for those that have begun
+
+    def __contains__(self, url: str) -> bool:
+        return url in self._places
+
+    def folder(self, url: str) -> str:
+        """A folder for copies of what is in a folder elsewhere."""
+        if url not in self._places:
+            self._places[url] = os.path.join(self._folder.name, f"{len(self._places)}")
+        return self._places[url]
+
+    def fill(self, folder: str, files: Mapping[str, str]) -> None:
+        """Copy files into a folder, each to a path in it; what is there already stays."""
+        for path, url in files.items():
+            place = os.path.join(folder, path)
+            if not os.path.exists(place):
+                os.makedirs(os.path.dirname(place), exist_ok=True)
+                self._write(url, place)
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+    def _try(self, url: str, place: str) -> str:
+        try:
+            self._write(url, place)
+        except (SourceError, OSError):
+            return ""
+        return place
+
+    def _write(self, url: str, place: str) -> None:
+        content = self.read(url)
+        with open(place, "wb") as out:
+            out.write(content)
