@@ -119,7 +119,7 @@ def register(*names: str) -> None:
     """Have these retrievers, and no others; without names, the usual ones again."""
     chosen = {name: RETRIEVERS[name] for name in names}
     plugins._BUILT_IN[plugins.RETRIEVERS] = chosen or _BUILT_IN
-    plugins.entry_points = _others if names else entry_points
+    vars(plugins)["entry_points"] = _others if names else entry_points
 
 
 def _others(group: str) -> Iterable[EntryPoint]:
