@@ -251,7 +251,7 @@ GIVEN = {"q": ["customer city", "supplier country"]}
 
 
 def test_jar_connects_what_covers_the_subquestions(shop: Searcher) -> None:
-    retriever = JarRetriever(shop, k=5, subquestions=GIVEN, scoring="keylike")
+    retriever = JarRetriever(shop, k=5, subquestions=GIVEN, scoring="foreign_key")
     found = retriever.retrieve("q")
     assert {"customers", "suppliers"} <= set(names(found))
     decompose, optimise = found.trace

@@ -9,16 +9,15 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from dovetail.domain import JoinEdge
-from dovetail.joins.cache import work_out
 from dovetail.joins.column_arrays import ColumnArrays, Thresholds
 from dovetail.joins.keys.declared import with_declared
-from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 from dovetail.models.vectors import CachedEmbedder
 from dovetail.offline.progress import ProgressCallback
 from dovetail.plugins import open_embedder
 from dovetail.search.embeddings import FOLDER as VECTORS
 from dovetail_bench.datasets import Dataset, database_of
 from dovetail_bench.measures import Pair, joinability
+from dovetail_bench.scorings import FOREIGN_KEY, score_joins
 
 ColumnPairs = frozenset[frozenset[str]]
 
@@ -32,25 +31,24 @@ def bench_joins(
 ) -> dict[str, Any]:
     """Score all pairs of tables with rows, and measure them over the pool and inside databases.
 
-    With an embedder, what headers mean counts as well as how they are written. The pool hides which
-    table is of which source; `by_source` are the figures of `foreign_key` where it may be seen, and
-    `declared` those with the keys that the sources declare themselves, if they do.
+    With an embedder, `paper` and `jar` weigh what headers mean beside how they are written. The
+    pool hides which table is of which source; `by_source` are the figures of `foreign_key` where it
+    may be seen, and `declared` those with the keys that the sources declare themselves, if they do.
     """
     model = open_embedder(embedder)
     told = replace(dataset, declared=True)
     catalog = told.catalog(None, on_progress, search=False)
     started = time.perf_counter()
-    edges = work_out(
-        catalog, name, embedder=model and CachedEmbedder(model, catalog.folder / VECTORS)
-    )
+    embeds = model and CachedEmbedder(model, catalog.folder / VECTORS)
+    edges = score_joins(catalog, name, embedder=embeds)
     seconds = time.perf_counter() - started
     arrays = ColumnArrays.of(catalog)
     gold = declared(dataset, arrays)
     live = int((arrays.rows > 0).sum())
-    ours = scoring(name).name == DEFAULT_SCORING
+    ours = name == FOREIGN_KEY
     shown = {}
     if ours:
-        seen = work_out(catalog, name, Thresholds(sources=True))
+        seen = score_joins(catalog, name, Thresholds(sources=True))
         shown["by_source"] = _measured(arrays, gold, seen)
     if ours and catalog.keys_digest:
         shown["declared"] = _measured(arrays, gold, with_declared(catalog, edges))

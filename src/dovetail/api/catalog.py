@@ -21,7 +21,6 @@ from dovetail.families.family import Families
 from dovetail.families.stored import families_of
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.joins.graph import JOINABLE, JoinGraph
-from dovetail.joins.scoring.registry import DEFAULT_SCORING
 from dovetail.notes.edges import noted_graph
 from dovetail.notes.marks import marked_families
 from dovetail.notes.notes import NO_NOTES, Notes
@@ -313,7 +312,6 @@ class Catalog(CatalogReader):
         table: TableId | str | None = None,
         *,
         least: float = JOINABLE,
-        scoring: str = DEFAULT_SCORING,
     ) -> list[JoinEdge]:
         """The joins that score above `least`, the surest first: of one table, or all of them.
 
@@ -322,7 +320,7 @@ class Catalog(CatalogReader):
         >>> print(catalog.joins("order_items")[0])
         shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)
         """
-        graph = self.join_graph(scoring)
+        graph = self.join_graph()
         if table is not None:
             return graph.joins(self._table(table).id, least=least)
         return [edge for edge in graph.edges if edge.score > least]
@@ -341,11 +339,9 @@ class Catalog(CatalogReader):
         """
         return self._graph.path(self._table(start).id, self._table(end).id, least=least)
 
-    def join_graph(self, scoring: str = DEFAULT_SCORING) -> JoinGraph:
-        """All joins of the catalog as a graph, by some scoring."""
-        if scoring == DEFAULT_SCORING:
-            return self._graph
-        return noted_graph(self._opened, self.notes, scoring, self._thresholds)
+    def join_graph(self) -> JoinGraph:
+        """All joins of the catalog as a graph."""
+        return self._graph
 
     def show(self, table: TableId | str) -> Json:
         """All that is known of a table, as JSON has it: what `dovetail show --json` prints.
@@ -386,9 +382,7 @@ class Catalog(CatalogReader):
 
     @property
     def _graph(self) -> JoinGraph:
-        return self._noted.graph(
-            lambda notes: noted_graph(self._opened, notes, DEFAULT_SCORING, self._thresholds)
-        )
+        return self._noted.graph(lambda notes: noted_graph(self._opened, notes, self._thresholds))
 
     @property
     def _thresholds(self) -> Thresholds:

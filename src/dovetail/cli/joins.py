@@ -9,7 +9,6 @@ import typer
 from dovetail.cli.options import (
     CatalogOption,
     JsonOption,
-    ScoringOption,
     open_catalog,
     settings_for,
 )
@@ -38,7 +37,6 @@ def joins(
     least: Annotated[
         float, typer.Option(metavar="SCORE", help="Joins that score above this.")
     ] = 0.5,
-    scoring: ScoringOption = "foreign_key",
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -54,7 +52,7 @@ def joins(
     noted = read_notes(opened)
     for line in noted.warnings:
         note(line)
-    graph = noted_graph(opened, noted, scoring, thresholds)
+    graph = noted_graph(opened, noted, thresholds)
     notes: list[str] = []
     if path is not None:
         ends = [opened[name].id for name in path]
@@ -68,7 +66,7 @@ def joins(
         edges = [edge for edge in graph.edges if edge.score > least]
     if as_json:
         found = [_json(edge, opened.usage) for edge in edges]
-        about = {"catalog": str(opened.folder), "scoring": scoring, "joins": found}
+        about = {"catalog": str(opened.folder), "joins": found}
         print_json(about if path is None else {**about, "notes": notes})
         return
     listing = rich_table("score", "join", "kind", "match rate", "why")

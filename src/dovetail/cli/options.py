@@ -56,9 +56,6 @@ EmbedderOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="minilm, st:NAME, openai:NAME or none [minilm]."),
 ]
-ScoringOption = Annotated[
-    str, typer.Option(metavar="NAME", help="How to score: foreign_key, paper or jar.")
-]
 
 
 def settings_for(catalog: Path | None, **given: Any) -> Settings:

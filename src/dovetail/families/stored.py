@@ -21,7 +21,7 @@ from dovetail.errors import CatalogError
 from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.families.lineage import by_lineage
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
-from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
+from dovetail.joins.stored import SCORING_VERSION
 
 FOLDER = "families"
 # Raised whenever the same catalog would give other families.
@@ -75,7 +75,7 @@ def bring_up_to_date(
 
 
 def _file(catalog: CatalogReader, thresholds: Thresholds) -> Path:
-    version = scoring(DEFAULT_SCORING).version
+    version = SCORING_VERSION
     digest = hashlib.sha256(
         f"{_VERSION} {version} {thresholds} {catalog.joins_digest}".encode()
     ).hexdigest()[:8]

@@ -1,6 +1,6 @@
 """Join evidence beside the catalog it was worked out from, found again by what it depends on.
 
-The file's name is a digest of the scoring (with its version) and of every table's id, columns and
+The file's name is a digest of the scoring's version and of every table's id, columns and
 contents: evidence is never stale, an update that changes nothing keeps it, and whoever needs it
 first, `dovetail index` or a reader, works it out: from the last snapshot, where there is one.
 """
@@ -25,13 +25,11 @@ from dovetail.joins.column_arrays import (
 from dovetail.joins.edges import edges_of, in_order
 from dovetail.joins.keys.row_checks import RowQuestions
 from dovetail.joins.keys.structural import structural_edges
-from dovetail.joins.naming.header_embedding import header_similarity
-from dovetail.joins.scoring.registry import DEFAULT_SCORING, SCORINGS, Scoring, scoring
+from dovetail.joins.scoring.foreign_key import foreign_key
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
 from dovetail.joins.snapshot import AS_THEY_ARE, Snapshot, read, table_versions, write
 from dovetail.joins.stored import FOLDER, evidence_file, stored_edges
 from dovetail.joins.transforms import transformed_edges
-from dovetail.ports import Embedder
 
 # What arrays that do not belong together raise when they are worked with.
 _CONFUSED = (IndexError, KeyError, OverflowError, TypeError, ValueError)
@@ -43,50 +41,36 @@ def _ignored(done: int, total: int) -> None:
 
 def join_edges(
     catalog: CatalogReader,
-    name: str = DEFAULT_SCORING,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
-    embedder: Embedder | None = None,
     passes: CatalogPasses | None = None,
 ) -> list[JoinEdge]:
-    """The join evidence of a catalog: an edge for every pair of columns that a scoring scores.
+    """The join evidence of a catalog: an edge for every pair of columns that may join.
 
     Read from the catalog's folder; worked out and written there if it is missing. Sorted by score,
     the surest first; ties by ids and columns. With `passes`, workers pass over the values.
     """
-    chosen = scoring(name)
-    stored = stored_edges(catalog, name, thresholds, embedder)
+    stored = stored_edges(catalog, thresholds)
     if stored is not None:
         return list(stored)
-    path = evidence_file(catalog, chosen, thresholds, embedder)
+    path = evidence_file(catalog, thresholds)
     try:
-        before = _newest(path)
-        found, complete = _work_out(catalog, chosen, thresholds, embedder, before, passes)
+        found, complete = _work_out(catalog, thresholds, _newest(path), passes)
     except _CONFUSED:  # what was stored for next time may be damaged: once more without any of it
-        found, complete = _work_out(catalog, chosen, thresholds, embedder, None, passes)
+        found, complete = _work_out(catalog, thresholds, None, passes)
     if complete:
         with suppress(OSError):  # a catalog that cannot be written to is read all the same
             write(path, found)
     return list(found.edges)
 
 
-def work_out(
-    catalog: CatalogReader,
-    name: str = DEFAULT_SCORING,
-    thresholds: Thresholds = DEFAULT_THRESHOLDS,
-    embedder: Embedder | None = None,
-) -> list[JoinEdge]:
-    """The join evidence of a catalog, not looked up but made.
-
-    `foreign_key` goes beyond single columns: composite keys, self-references, junction tables.
-    """
-    return list(_work_out(catalog, scoring(name), thresholds, embedder, None)[0].edges)
+def work_out(catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> list[JoinEdge]:
+    """The join evidence of a catalog, not looked up but made."""
+    return list(_work_out(catalog, thresholds, None)[0].edges)
 
 
 def _work_out(
     catalog: CatalogReader,
-    chosen: Scoring,
     thresholds: Thresholds,
-    embedder: Embedder | None,
     before: Snapshot | None,
     passes: CatalogPasses | None = None,
 ) -> tuple[Snapshot, bool]:
@@ -96,16 +80,15 @@ def _work_out(
         arrays = ColumnArrays.of(catalog, thresholds, passes)
         now = table_versions(catalog)
         known = before.counted_for(now) if before else {}
-        scored = chosen.score(arrays, header_similarity(arrays, embedder), known.get(AS_THEY_ARE))
+        scored = foreign_key(arrays, known.get(AS_THEY_ARE))
         edges = edges_of(arrays, scored)
-        if chosen.name != DEFAULT_SCORING or scored.counted is None:
-            return Snapshot(now, edges, {}), True
         rows = RowQuestions(passes)
         edges = structural_edges(arrays, edges, rows)
         edges, counted = transformed_edges(
             arrays, passes.values.normalized, edges, DEFAULT_WEIGHTS, scored.unlikely, known
         )
-        counted[AS_THEY_ARE] = scored.counted
+        if scored.counted is not None:
+            counted[AS_THEY_ARE] = scored.counted
         return Snapshot(now, in_order(edges), counted), rows.complete
 
 
@@ -115,27 +98,15 @@ def bring_up_to_date(
     on_progress: Callable[[int, int], None] = _ignored,
     workers: Workers | None = None,
 ) -> Sequence[JoinEdge]:
-    """Have the evidence of a catalog ready before anybody asks: the default's, and that of every
-    scoring that was asked for before. Only the holder of the catalog's lock may do this.
+    """Have the evidence of a catalog ready before anybody asks.
 
-    Returned are the edges of the default scoring.
-
-    `on_progress` is called with the steps done, and how many there are. Given `workers`, they pass
-    over the values.
+    Only the holder of the catalog's lock may do this. `on_progress` is called with the steps done,
+    and how many there are. Given `workers`, they pass over the values.
     """
-    wanted = [
-        known.name
-        for known in SCORINGS
-        if known.name == DEFAULT_SCORING
-        or _newest(evidence_file(catalog, known, thresholds, None)) is not None
-    ]
-    on_progress(0, len(wanted))
-    found: Sequence[JoinEdge] = ()
+    on_progress(0, 1)
     with catalog_passes(catalog, workers) as passes:
-        for done, name in enumerate(wanted, 1):
-            edges = join_edges(catalog, name, thresholds, passes=passes)
-            found = edges if name == DEFAULT_SCORING else found
-            on_progress(done, len(wanted))
+        found = join_edges(catalog, thresholds, passes)
+    on_progress(1, 1)
     _remove_others(catalog)
     return found
 

@@ -12,7 +12,6 @@ from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.known_edges import known_edges
 from dovetail.joins.lazy_edges import LazyEdges, ends_of
 from dovetail.joins.paths import best_path
-from dovetail.joins.scoring.registry import DEFAULT_SCORING
 
 # Above this score the evidence for a join outweighs the evidence against it.
 JOINABLE = 0.5
@@ -40,11 +39,10 @@ class JoinGraph:
     def of(
         cls,
         catalog: CatalogReader,
-        scoring: str = DEFAULT_SCORING,
         thresholds: Thresholds = DEFAULT_THRESHOLDS,
     ) -> JoinGraph:
         """The graph of a catalog; evidence that is not stored yet is worked out."""
-        return cls(catalog.ids, known_edges(catalog, scoring, thresholds))
+        return cls(catalog.ids, known_edges(catalog, thresholds))
 
     def among(self, tables: Iterable[TableId]) -> JoinGraph:
         """The graph of some of the tables, and the edges between them."""

@@ -15,7 +15,6 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge
 from dovetail.engines.passes import Workers
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
-from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
 from dovetail.joins.stored import edges_in, evidence_file, stored_edges
 
 # How declared keys and queries are laid over evidence: edges of another version are made again.
@@ -23,22 +22,20 @@ _VERSION = 2
 
 
 def known_edges(
-    catalog: CatalogReader,
-    name: str = DEFAULT_SCORING,
-    thresholds: Thresholds = DEFAULT_THRESHOLDS,
+    catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHOLDS
 ) -> Sequence[JoinEdge]:
-    """The edges of a catalog by some scoring, the surest first; evidence not yet there is made.
+    """The edges of a catalog, the surest first; evidence not yet there is made.
 
-    The default scoring knows of the keys that the catalog's tables declare, and of the joins that
-    past queries made, where there are any.
+    They know of the keys that the catalog's tables declare, and of the joins that past queries
+    made, where there are any.
     """
-    if scoring(name).name != DEFAULT_SCORING or not catalog.joins_digest:
-        return _evidence(catalog, name, thresholds)
+    if not catalog.joins_digest:
+        return _evidence(catalog, thresholds)
     file = declared_file(catalog, thresholds)
     stored = edges_in(file, catalog)
     if stored is not None:
         return stored
-    return _laid_over(catalog, _evidence(catalog, name, thresholds), file)
+    return _laid_over(catalog, _evidence(catalog, thresholds), file)
 
 
 def _laid_over(
@@ -60,7 +57,7 @@ def _laid_over(
 
 def declared_file(catalog: CatalogReader, thresholds: Thresholds) -> Path:
     """The file of the edges with declared keys and joins of queries, named by all of these."""
-    evidence = evidence_file(catalog, scoring(DEFAULT_SCORING), thresholds, None)
+    evidence = evidence_file(catalog, thresholds)
     return evidence.with_name(f"{evidence.stem}-{_VERSION}-{catalog.joins_digest}.parquet")
 
 
@@ -80,17 +77,17 @@ def bring_up_to_date(
     current = declared_file(catalog, thresholds)
     if catalog.joins_digest and edges_in(current, catalog) is None:
         _laid_over(catalog, edges, current)
-    evidence = evidence_file(catalog, scoring(DEFAULT_SCORING), thresholds, None)
+    evidence = evidence_file(catalog, thresholds)
     with suppress(OSError):
         for file in evidence.parent.glob(f"{evidence.stem}-*.parquet"):
             if file != current:
                 file.unlink(missing_ok=True)
 
 
-def _evidence(catalog: CatalogReader, name: str, thresholds: Thresholds) -> Sequence[JoinEdge]:
-    stored = stored_edges(catalog, name, thresholds)
+def _evidence(catalog: CatalogReader, thresholds: Thresholds) -> Sequence[JoinEdge]:
+    stored = stored_edges(catalog, thresholds)
     if stored is not None:
         return stored
     from dovetail.joins.cache import join_edges
 
-    return join_edges(catalog, name, thresholds)
+    return join_edges(catalog, thresholds)

@@ -18,10 +18,10 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.lazy_edges import LazyEdges
-from dovetail.joins.scoring.registry import DEFAULT_SCORING, Scoring, scoring
-from dovetail.ports import Embedder
 
 FOLDER = "joins"
+# How joins are scored: evidence of another version is made again.
+SCORING_VERSION = 10
 SCHEMA = pa.schema(
     [
         ("left_source", pa.string()),
@@ -39,13 +39,10 @@ SCHEMA = pa.schema(
 
 
 def stored_edges(
-    catalog: CatalogReader,
-    name: str = DEFAULT_SCORING,
-    thresholds: Thresholds = DEFAULT_THRESHOLDS,
-    embedder: Embedder | None = None,
+    catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHOLDS
 ) -> StoredEdges | None:
     """The join evidence that is stored with a catalog; None where it is missing or damaged."""
-    return edges_in(evidence_file(catalog, scoring(name), thresholds, embedder), catalog)
+    return edges_in(evidence_file(catalog, thresholds), catalog)
 
 
 def edges_in(file: Path, catalog: CatalogReader) -> StoredEdges | None:
@@ -58,14 +55,11 @@ def edges_in(file: Path, catalog: CatalogReader) -> StoredEdges | None:
     return None
 
 
-def evidence_file(
-    catalog: CatalogReader, chosen: Scoring, thresholds: Thresholds, embedder: Embedder | None
-) -> Path:
+def evidence_file(catalog: CatalogReader, thresholds: Thresholds) -> Path:
     """The file that evidence stands in, named by the catalog's contents and all that is chosen."""
-    model = embedder.model_id if embedder else ""
-    dependent = f"{chosen.version} {thresholds.resolved(catalog)} {model}"
+    dependent = f"{SCORING_VERSION} {thresholds.resolved(catalog)}"
     digest = hashlib.sha256(dependent.encode()).hexdigest()[:8]
-    return catalog.folder / FOLDER / f"{catalog.contents}-{chosen.name}-{digest}.parquet"
+    return catalog.folder / FOLDER / f"{catalog.contents}-foreign_key-{digest}.parquet"
 
 
 def read_rows(path: Path) -> pa.Table:

@@ -198,7 +198,7 @@ class TransformSearch:
         information = value_information(arrays, self.weights)
         update = Update.since(before, information.rarity, children)
         features = PairFeatures.of_columns(
-            arrays, information, None, update.rarity_bound, self.conventions
+            arrays, information, update.rarity_bound, self.conventions
         )
         sparsity = information.sparsity
         bounds = TransformBounds(

@@ -11,7 +11,6 @@ from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.known_edges import known_edges
 from dovetail.joins.lazy_edges import EditedEdges, ends_of
-from dovetail.joins.scoring.registry import DEFAULT_SCORING
 from dovetail.notes.notes import PINNED, Notes
 
 Pairs = frozenset[frozenset[tuple[TableId, str]]]
@@ -20,11 +19,10 @@ Pairs = frozenset[frozenset[tuple[TableId, str]]]
 def noted_graph(
     catalog: CatalogReader,
     notes: Notes,
-    scoring: str = DEFAULT_SCORING,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
 ) -> JoinGraph:
     """The join graph of a catalog with what notes pin and ban."""
-    edges = known_edges(catalog, scoring, thresholds)
+    edges = known_edges(catalog, thresholds)
     return JoinGraph(catalog.ids, noted_edges(edges, notes))
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import cast
 
 from dovetail.domain import NOTHING_FITS, Candidate, Chosen, JoinEdge, TableId, TableSet
 from dovetail.errors import ModelError, PendingError
 from dovetail.joins.graph import JoinGraph
+from dovetail.plugins import resolve
 from dovetail.ports import LLM
 from dovetail.retrieve.adjust import Addition, AdjustOptions, adjust
 from dovetail.retrieve.connectors import CONNECTOR, connectors, weakness
@@ -72,7 +74,8 @@ class CoreTRetriever:
     def _joins(self) -> JoinGraph:
         """The joins that the model is shown and that adjustment goes by."""
         if self.options.compatibility == EQUATIONS:
-            return self.searcher.joins_by("paper")
+            joins_by = resolve("dovetail_bench.scorings:joins_by")
+            return cast(JoinGraph, joins_by(self.searcher, "paper"))
         return self.searcher.joins
 
     @cached_property

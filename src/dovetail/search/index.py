@@ -25,7 +25,7 @@ from dovetail.domain import TableId
 from dovetail.engines.passes import Workers
 from dovetail.errors import ModelError
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
-from dovetail.joins.scoring.registry import DEFAULT_SCORING, scoring
+from dovetail.joins.stored import SCORING_VERSION
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder, Json
 from dovetail.search.dense import HEADER_VECTORS, Dense, HeaderVectors
@@ -64,7 +64,7 @@ class IndexInputs:
     @property
     def key(self) -> str:
         """A digest of the inputs: part of the folder's name."""
-        model, joins = self.model["embedder"], scoring(DEFAULT_SCORING).version
+        model, joins = self.model["embedder"], SCORING_VERSION
         chosen = f"{_VERSION} {model} {joins} {self.thresholds}"
         digest = hashlib.sha256(chosen.encode())
         for table in sorted(self.purposes):

@@ -14,7 +14,7 @@ from dovetail.arrays import Float32s, Ints, Vectors
 from dovetail.arrays import spans as ranges
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.table_ids import SortedPlaces, TableIds
-from dovetail.domain import Candidate, Table, TableId
+from dovetail.domain import Candidate, JoinEdge, Table, TableId
 from dovetail.errors import ModelError
 from dovetail.families.family import Families
 from dovetail.families.joins import LogicalJoinGraph
@@ -169,11 +169,8 @@ class Searcher:
         graph = noted_graph(self.catalog, self.notes, thresholds=self._thresholds)
         return self._narrowed(graph)
 
-    def joins_by(self, scoring: str) -> JoinGraph:
-        """The join graph by another scoring; headers are compared by the embedder, if any."""
-        from dovetail.joins.cache import join_edges
-
-        edges = join_edges(self.catalog, scoring, self._thresholds, self.embedder)
+    def graph_of(self, edges: Sequence[JoinEdge]) -> JoinGraph:
+        """The join graph by other edges than the catalog's, of the tables that may be found."""
         return self._of_logical(self._narrowed(JoinGraph(self.catalog.ids, edges)))
 
     def _narrowed(self, graph: JoinGraph) -> JoinGraph:

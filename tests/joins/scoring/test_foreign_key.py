@@ -63,7 +63,7 @@ def test_the_bound_of_two_groups_is_no_lower_than_that_of_any_pair_they_stand_fo
     catalog = dovetail.build(tmp_path / "days.sqlite", into=tmp_path / "c", settings=settings)
     arrays = ColumnArrays.of(catalog)
     values = value_information(arrays, DEFAULT_WEIGHTS)
-    weighed = PairFeatures.of_columns(arrays, values, None, values.rarity + 0.05)
+    weighed = PairFeatures.of_columns(arrays, values, values.rarity + 0.05)
     every = np.ones(len(arrays), dtype=np.bool_), arrays.key
     equal, everywhere = group_equal_sets(arrays.values), SourceOnly.of_none(len(arrays))
     search = prepare_search(arrays, equal, values.distinctive, every, everywhere)

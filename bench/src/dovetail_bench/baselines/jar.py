@@ -38,6 +38,7 @@ from dovetail.search.searcher import Searcher
 from dovetail_bench.baselines.connected import Pair, Problem, Weights
 from dovetail_bench.baselines.mip import Limits, Solution, solve
 from dovetail_bench.baselines.prompting import strings_in
+from dovetail_bench.scorings import joins_by
 
 _MOST_SUBQUESTIONS = 8
 # Join partners that a table is expanded by, at most.
@@ -92,7 +93,7 @@ class Compatibility:
 
     @cached_property
     def _scores(self) -> dict[frozenset[TableId], float]:
-        graph = self._searcher.joins_by(self._scoring)
+        graph = joins_by(self._searcher, self._scoring)
         scores: dict[frozenset[TableId], float] = {}
         for edge in graph.edges:  # the surest first
             scores.setdefault(frozenset((edge.left, edge.right)), edge.score)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.options import JsonOption, ScoringOption
+from dovetail.cli.options import JsonOption
 from dovetail.cli.output import console, print_json, rich_table
 from dovetail.cli.progress import progress_bar
 from dovetail.errors import UsageError
@@ -51,7 +51,9 @@ bench = typer.Typer(
 @bench.command("joins")
 def bench_joins(
     data: DataArgument,
-    scoring: ScoringOption = "foreign_key",
+    scoring: Annotated[
+        str, typer.Option(metavar="NAME", help="How to score: foreign_key, paper or jar.")
+    ] = "foreign_key",
     embedder: Annotated[
         str, typer.Option(metavar="NAME", help="For what headers mean: minilm, none, …")
     ] = "none",

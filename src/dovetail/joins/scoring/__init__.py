@@ -1,1 +1,1 @@
-"""How likely a pair of columns is a foreign key and its key: scorings by name."""
+"""How likely a pair of columns is a foreign key and its key."""

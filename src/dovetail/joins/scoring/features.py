@@ -9,7 +9,6 @@ import numpy as np
 from dovetail.arrays import Encoded, Flags, Floats, Ints, once
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.naming.header_embedding import HeaderSimilarity
 from dovetail.joins.scoring.column_facts import ColumnFacts
 from dovetail.joins.scoring.value_information import ValueInformation
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
@@ -84,14 +83,12 @@ class PairFeatures:
     copies: CopyMarks
     sources: Ints
     sources_count: bool
-    similarity: HeaderSimilarity | None
 
     @classmethod
     def of_columns(
         cls,
         arrays: ColumnArrays,
         information: ValueInformation,
-        similarity: HeaderSimilarity | None = None,
         rarity_bound: Floats | None = None,
         conventions: Floats | None = None,
     ) -> PairFeatures:
@@ -113,7 +110,6 @@ class PairFeatures:
             copies=CopyMarks.of(arrays.table_names),
             sources=Encoded.of([table.source for table in arrays.ids]).codes,
             sources_count=bool(arrays.thresholds.sources),
-            similarity=similarity,
         )
 
     def of(self, found: Candidates) -> Features:
@@ -161,8 +157,6 @@ class PairFeatures:
         to_table = self.references.to_table_or_people(child, tables[1])
         to_column = self.references.to_column(child, parent)
         name = np.maximum(to_table, to_column * facts.own_key[parent])
-        if self.similarity is not None:
-            name = np.maximum(name, self.similarity(child, parent))
         value = self._value(facts, child, parent)
         # A key inside a key, no word in common, values beyond chance: a table of a subtype.
         subtype = value * facts.own_name[parent] * (to_column == 0)

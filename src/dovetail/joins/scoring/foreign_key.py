@@ -28,7 +28,6 @@ from dovetail.joins.candidates import (
     own_source_only,
 )
 from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.naming.header_embedding import HeaderSimilarity
 from dovetail.joins.scoring.competition import ScoredEdges, score_jointly
 from dovetail.joins.scoring.features import PairFeatures, local_logits
 from dovetail.joins.scoring.scored_pairs import ScoredPairs, Unlikely
@@ -40,13 +39,9 @@ from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
 _LEAST_SCORE = 0.001
 
 
-def foreign_key(
-    arrays: ColumnArrays,
-    similarity: HeaderSimilarity | None = None,
-    before: CountedPairs | None = None,
-) -> ScoredPairs:
-    """The scoring as the registry has it: pairs with their score, and features as evidence."""
-    edges, counted = score_foreign_keys(arrays, DEFAULT_WEIGHTS, similarity, before)
+def foreign_key(arrays: ColumnArrays, before: CountedPairs | None = None) -> ScoredPairs:
+    """Pairs of columns with their score, and their features as evidence."""
+    edges, counted = score_foreign_keys(arrays, DEFAULT_WEIGHTS, before)
     evidence = {f.name: getattr(edges.features, f.name) for f in fields(edges.features)}
     evidence |= {
         "logit": edges.logit,
@@ -68,7 +63,6 @@ def foreign_key(
 def score_foreign_keys(
     arrays: ColumnArrays,
     weights: Weights = DEFAULT_WEIGHTS,
-    similarity: HeaderSimilarity | None = None,
     before: CountedPairs | None = None,
 ) -> tuple[ScoredEdges, CountedPairs]:
     """Score every pair of columns that may be a foreign key and its key.
@@ -79,7 +73,7 @@ def score_foreign_keys(
     information = value_information(arrays, weights)
     source_only = own_source_only(arrays, information.common)
     update = Update.since(before, information.rarity, ~source_only.flags)
-    features = PairFeatures.of_columns(arrays, information, similarity, update.rarity_bound)
+    features = PairFeatures.of_columns(arrays, information, update.rarity_bound)
     chosen = update.chosen([(np.ones(len(arrays), dtype=np.bool_), arrays.key)])
     changed = find_candidates(
         arrays, information.distinctive, UpperBounds(features, weights), chosen, source_only

@@ -1,14 +1,11 @@
-"""What every scoring gives: scored pairs of columns."""
+"""What scoring gives: scored pairs of columns."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from dovetail.arrays import Floats
 from dovetail.joins.candidates import Candidates, CountedPairs
-from dovetail.joins.naming.header_embedding import HeaderSimilarity
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +30,3 @@ class ScoredPairs:
     evidence: dict[str, Floats]
     counted: CountedPairs | None = None
     unlikely: Unlikely | None = None
-
-
-def no_pairs() -> ScoredPairs:
-    """The result where nothing can be scored."""
-    none = np.empty(0, dtype=np.int64)
-    empty = np.empty(0, dtype=np.float64)
-    return ScoredPairs(Candidates(none, none, none, none), empty, empty, {})
-
-
-def header_evidence(found: Candidates, similarity: HeaderSimilarity | None) -> dict[str, Floats]:
-    """The cosine of the headers; or that names were compared by their words alone."""
-    if similarity is None:
-        return {"lexical_only": np.ones(len(found))}
-    return {"semantic": similarity(found.child, found.parent)}

@@ -29,8 +29,8 @@ class UpperBounds:
 
     def of_groups(self, children: Groups, parents: Groups) -> UpperBounds:
         """The same, told the groups, where bounds of groups hold."""
-        # Names that are more alike must never make a pair less likely, nor may headers count.
-        if self.features.similarity is not None or self.weights.name < self.weights.value:
+        # Names that are more alike must never make a pair less likely.
+        if self.weights.name < self.weights.value:
             return self
         return replace(self, best=self.features.at_best.best(children, parents))
 

@@ -1,1 +1,0 @@
-"""Exact inclusion dependencies: which columns' values all occur in another column."""

@@ -1,1 +1,0 @@
-"""What the names of tables and columns say about joins."""
