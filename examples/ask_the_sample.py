@@ -7,13 +7,13 @@ import tempfile
 from pathlib import Path
 
 import dovetail
-from dovetail.sample import write_corpus
+from dovetail.sample import write_company
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        sources = write_corpus(folder / "corpus")
+        sources = write_company(folder / "corpus")
         with dovetail.build(*sources, into=folder / "catalog") as catalog:
             print(f"{len(catalog)} tables")
             found = catalog.ask("Which suppliers delivered late to schools in Riverside?")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 import dovetail
-from dovetail.sample import write_corpus
+from dovetail_bench.corpora import write_corpus
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("dovetail", deadline=None)

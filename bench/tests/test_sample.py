@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from dovetail.errors import DatasetError
-from dovetail.sample.questions import DOMAINS, foreign_keys, questions
+from dovetail_bench.corpora.questions import DOMAINS, foreign_keys, questions
 from dovetail_bench.dataset_stats import dataset_stats
 from dovetail_bench.datasets import Dataset, open_dataset
 from dovetail_bench.joins import bench_joins

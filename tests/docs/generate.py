@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import dovetail
 from dovetail.cli import app
 from dovetail.joins.graph import JoinGraph
-from dovetail.sample import write_corpus
+from dovetail_bench.corpora import write_corpus
 from tests.docs.join_graph import join_graph
 from tests.docs.two_lines import two_lines
 

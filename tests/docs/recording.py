@@ -17,7 +17,7 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from dovetail.cli import app
-from dovetail.sample import write_corpus
+from dovetail_bench.corpora import write_corpus
 
 FILE = Path(__file__).parents[2] / "docs" / "terminal.svg"
 WIDTH = 112

@@ -139,5 +139,5 @@ def test_examples_run(path: Path, here: Path) -> None:
     done = subprocess.run(
         [sys.executable, path], capture_output=True, text=True, check=True, env=dict(os.environ)
     )
-    assert done.stdout.startswith("77 tables\n")
+    assert done.stdout.startswith("70 tables\n")
     assert done.stderr == ""

@@ -17,9 +17,9 @@ import pytest
 
 import dovetail
 from dovetail.offline.pipeline import update
-from dovetail.sample.questions import questions
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
+from dovetail_bench.corpora.questions import questions
 from tests.support.scripted import HashEmbedder, write_shop
 
 INJECTION = "'; DROP TABLE orders; --"

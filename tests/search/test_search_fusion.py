@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.domain import JoinEdge, TableId
-from dovetail.sample.questions import questions
 from dovetail.search import searcher as searching
 from dovetail.search.embeddings import header_text, table_text
 from dovetail.search.fusion import Coverage, fuse, leading, pooled, relevance, within_reach
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.query import QueryTerm
 from dovetail.search.searcher import Searcher
+from dovetail_bench.corpora.questions import questions
 from tests.support.scripted import HashEmbedder
 
 COUNT = 9

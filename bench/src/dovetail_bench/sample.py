@@ -12,8 +12,8 @@ from pathlib import Path
 
 from dovetail.errors import DatasetError
 from dovetail.ports import Json
-from dovetail.sample import write_corpus
-from dovetail.sample.questions import foreign_keys, questions
+from dovetail_bench.corpora import write_corpus
+from dovetail_bench.corpora.questions import foreign_keys, questions
 from dovetail_bench.corpus_folder import ABOUT, FOREIGN_KEYS, QUESTIONS
 
 
@@ -58,7 +58,11 @@ def _cache() -> Path:
 
 def _digest() -> str:
     digest = hashlib.sha256()
-    for package in ("dovetail.sample", "dovetail.sample.questions"):
+    for package in (
+        "dovetail.sample",
+        "dovetail_bench.corpora",
+        "dovetail_bench.corpora.questions",
+    ):
         for file in sorted(files(package).iterdir(), key=lambda file: file.name):
             if file.is_file() and file.name.endswith((".py", ".toml")):
                 digest.update(file.read_bytes())

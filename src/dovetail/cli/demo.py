@@ -1,10 +1,9 @@
-"""The command that shows what dovetail does, on two bundled corpora."""
+"""The command that shows what dovetail does, on a bundled sample."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,9 +16,9 @@ from dovetail.cli.progress import progress_bar
 if TYPE_CHECKING:
     from dovetail.api.update_summary import UpdateSummary
 
-_QUESTION = "Which suppliers delivered late to schools in Riverside?"
-# Of a company's pile: parts of one table, tables that two systems have, and what nobody recorded.
-_PILE_QUESTIONS = (
+# Tables of three sources; parts of one table; tables that two systems have; what nobody recorded.
+_QUESTIONS = (
+    "Which suppliers delivered late to schools in Riverside?",
     "How did the order total develop from 2021 to 2023?",
     "How many open orders does each customer of the segment festival have?",
     "Which employees have a forklift licence?",
@@ -28,31 +27,27 @@ _PILE_QUESTIONS = (
 
 def demo(
     into: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the sample corpora and catalogs go.")
+        Path, typer.Option(metavar="FOLDER", help="Where the sample and its catalog go.")
     ] = Path("dovetail-demo"),
     quiet: QuietOption = False,
 ) -> None:
-    """Index two bundled sample corpora and ask them a few questions.
+    """Index a bundled sample, a company's pile of tables, and ask it a few questions.
 
-    One is 77 tables of nine domains; the other a company's pile, most of it copies, parts and
-    versions. This needs no key and no network.
+    Many of its tables are copies, parts and versions of others. This needs no key and no network.
     """
-    from dovetail.sample import write_corpus
-    from dovetail.sample.brewery import write_brewery
+    from dovetail.cli.ask import print_set
 
-    first = _indexed(into, "corpus", "catalog", write_corpus, quiet)
-    _ask(first, (_QUESTION,))
-    console().print("\nA company's pile:", highlight=False)
-    second = _indexed(into, "brewery", "pile", write_brewery, quiet)
-    families = second.catalog.families()
+    summary = _indexed(into, quiet)
+    folder, program, families = into / "catalog", _program(), summary.catalog.families()
     many = sum(len(family.tables) for family in families)
     console().print(
         f"{many} of its tables are copies, parts and versions of {len(families)}: "
-        f"{_program()} families -C {into / 'pile'}",
+        f"{program} families -C {folder}",
         highlight=False,
     )
-    _ask(second, _PILE_QUESTIONS)
-    folder, program = into / "catalog", _program()
+    for question in _QUESTIONS:
+        console().print(f"\n{question}", highlight=False)
+        print_set(summary.catalog.ask(question, selector="graph"))
     console().print(
         f"\nLook closer:  {program} ask '…' -C {folder}\n"
         f"              {program} show order_items -C {folder}\n"
@@ -69,29 +64,21 @@ def _program() -> str:
     return "dovetail" if shutil.which("dovetail") else sys.argv[0]
 
 
-def _indexed(
-    into: Path, corpus: str, catalog: str, write: Callable[[Path], object], quiet: bool
-) -> UpdateSummary:
-    """Write a corpus, unless it is there, and index it."""
+def _indexed(into: Path, quiet: bool) -> UpdateSummary:
+    """Write the sample, unless it is there, and index it."""
     from dovetail.api.building import update
     from dovetail.cli.catalog import print_overview
+    from dovetail.sample import write_company
     from dovetail.settings import Settings
 
-    place = into / corpus
-    if not place.exists():
-        unfinished = into / f"{corpus}.new"
-        write(unfinished)
-        unfinished.rename(place)
+    sample = into / "company"
+    if not sample.exists():
+        unfinished = into / "company.new"
+        write_company(unfinished)
+        unfinished.rename(sample)
     with progress_bar(show=not quiet) as on_progress:
-        sources = [f"{path.name}={path}" for path in sorted(place.iterdir())]
-        summary = update(sources, into=into / catalog, settings=Settings(), on_progress=on_progress)
+        sources = [f"{path.name}={path}" for path in sorted(sample.iterdir())]
+        settings = Settings()
+        summary = update(sources, into=into / "catalog", settings=settings, on_progress=on_progress)
     print_overview(summary)
     return summary
-
-
-def _ask(summary: UpdateSummary, questions: tuple[str, ...]) -> None:
-    from dovetail.cli.ask import print_set
-
-    for question in questions:
-        console().print(f"\n{question}", highlight=False)
-        print_set(summary.catalog.ask(question, selector="graph"))

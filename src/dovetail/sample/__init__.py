@@ -1,50 +1,29 @@
-"""The bundled sample corpus: 77 tables of nine domains in eight sources, drawn from a seed.
+"""The bundled sample: a company's pile in seven sources, drawn from a seed.
 
-The content is ours and dedicated to the public domain (CC0): persons, firms and places are made
-up, and any likeness is chance. Keys are real in the data and declared nowhere.
+The content is ours and dedicated to the public domain (CC0): persons, firms and places are made up,
+and any likeness is chance. Keys are real in the data and declared nowhere.
 
 ======================  =======================================================================
 source                  tables
 ======================  =======================================================================
-civic.sqlite            schools: districts schools buildings test_scores meal_programs staff
-                        events school_profile closure_orders
-                        railway: stations lines stops RollingStock runs status ticket_sales
-                        störungen
-hospital.db             wards patients people admissions diagnoses xref lab_tests lab_results
-                        allergies_reported
+brewery.sqlite          the brewery's own system: masters, orders and deliveries by year, backups,
+                        loading tables, price history, brewing and quality
+taprooms.duckdb         a chain of taprooms that the brewery bought: customers, orders and order
+                        lines of the same shape and of other people
+exports/                what people saved: contacts three times, a survey in two versions, budgets
+                        by year, the tanks' readings in folders by year and month; shop_customers
 shop.sqlite             accounts group products orders order_items status
 warehouse.duckdb        items suppliers map_07 warehouses stock shipments shipment_lines orders
                         recalls
-city.duckdb             estate: buildings units people r_17 leases listings `value "as is"`
-                        `owners' meetings`
-                        utilities: customers tariffs feeders meters invoices 2024_outages
-                        system_settings, and the loss statement with the very long name
-exports/ (CSV, TSV)     library: authors titles lnk branches copies members loans events
-                        `fines waived`; the shop's shop_customers
-lake/ (Parquet)         university: departments people courses offerings students enrolments
-                        group t_rel_2; the utility's meter_readings
+civic.sqlite            districts schools buildings test_scores meal_programs staff events
+                        school_profile closure_orders
 events.jsonl            the shop's events, with nested values
 ======================  =======================================================================
 
-What is odd on purpose:
-
-- One name, several tables: buildings, events, group, orders, people, status.
-- Junction tables whose names say nothing: xref, lnk, map_07, r_17, t_rel_2 (all a_id, b_id).
-- Noisy keys: admissions.patient_id has 3% orphans, lab_results.admission_id 8% nulls,
-  shipment_lines.sku 6% blanks or lower case, meal_programs.school_code is text for an integer,
-  estate people.person_ref holds six keys twice.
-- Composite keys: runs (train_no, run_date), offerings (term, course_no), stock (wh_code, sku).
-- Hierarchies: staff.manager_id, people.supervisor_no, people.mentor_no, the shop's
-  group.parent_id; one to one: school_profile.
-- Nothing there: closure_orders, allergies_reported, recalls and `fines waived` have no rows,
-  accounts.fax and estate buildings.demolished_on no values, system_settings one row.
-- Awkward names: straße, 型号, geo.lat, `loss %`, `size "net"`, `owner's ref`, `reason for stay`,
-  order, select, group, carNo.
-- Joins across sources: shop_customers.crm_code to accounts, orders.customer_ref to
-  shop_customers, meter_readings.meter_id to meters, warehouse orders.school_id to schools,
-  products.sku to items, shop orders.shipment_no to shipments, members.student_no to students.
+Joins lead from one source to another: the warehouse's orders to schools, the shop's products to
+items and its orders to shipments, shop_customers to accounts.
 """
 
-from dovetail.sample.corpus import write_corpus
+from dovetail.sample.company import write_company
 
-__all__ = ["write_corpus"]
+__all__ = ["write_company"]

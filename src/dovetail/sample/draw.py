@@ -1,12 +1,100 @@
-"""Seeded draws the domains share: names, dates, amounts, skewed references and planted noise."""
+"""What sample tables are made of: the table itself, invented words, and seeded draws."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from enum import StrEnum
 from random import Random
 from typing import Any, TypeVar
 
-from dovetail.sample.vocabulary import FAMILY_NAMES, GIVEN_NAMES, STREETS
+Row = tuple[Any, ...]
+
+
+class Kind(StrEnum):
+    """What a column holds; each file format has its own type for it."""
+
+    TEXT = "text"
+    INT = "int"
+    REAL = "real"
+    MONEY = "money"
+    BOOL = "bool"
+    DATE = "date"
+    TIME = "time"
+    BLOB = "blob"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTable:
+    """A named table: column names with their kinds, and the rows in order."""
+
+    name: str
+    columns: dict[str, Kind]
+    rows: tuple[Row, ...]
+
+    def column(self, name: str) -> list[Any]:
+        """The values of one column, in row order."""
+        position = list(self.columns).index(name)
+        return [row[position] for row in self.rows]
+
+    def mapping(self, key: str, value: str) -> dict[Any, Any]:
+        """Column `key` to column `value`; of equal keys the last row counts."""
+        return dict(zip(self.column(key), self.column(value), strict=True))
+
+
+Tables = dict[str, SampleTable]
+
+
+def table(name: str, columns: str, rows: Iterable[Row] = ()) -> SampleTable:
+    """A table whose columns are written `name kind | name kind`; a name may hold blanks."""
+    split = (column.rsplit(" ", 1) for column in columns.split(" | "))
+    return SampleTable(name, {column: Kind(kind) for column, kind in split}, tuple(rows))
+
+
+def by_name(*tables: SampleTable) -> Tables:
+    """The tables of one domain, found by their names."""
+    return {each.name: each for each in tables}
+
+
+COUNTIES: dict[str, tuple[str, ...]] = {
+    "Riverside": ("Riverside", "Millbrook", "Fernhollow"),
+    "Lakeshore": ("Port Alder", "Saltmere", "Heron Bay"),
+    "Stonefield": ("Stonefield", "Quarry Hill", "Greywall"),
+    "Northmoor": ("Northmoor", "Elkridge", "Windle"),
+    "Cedar Valley": ("Cedar Cross", "Oakhurst", "Thornby"),
+}
+
+CITIES: tuple[str, ...] = tuple(city for cities in COUNTIES.values() for city in cities)
+
+STREETS: tuple[str, ...] = (
+    "Mill Lane", "Harbour Road", "Station Street", "Orchard Way", "Bridge Street", "Kiln Row",
+    "Chapel Hill", "Willow Avenue", "Market Square", "Lantern Court", "Foundry Road", "Heath Drive",
+    "Saddler's Walk", "Beacon Street", "Weir Lane", "Juniper Close", "Tannery Yard", "Long Acre",
+)  # fmt: skip
+
+GIVEN_NAMES: tuple[str, ...] = (
+    "Adela", "Anselm", "Beatrix", "Bram", "Calla", "Casimir", "Delphine", "Dorian", "Edda", "Emrys",
+    "Fenna", "Florian", "Greta", "Gideon", "Hadley", "Henrik", "Imogen", "Ivo", "Jorun", "Jasper",
+    "Kerstin", "Kaspar", "Linnea", "Lorcan", "Maren", "Milo", "Nerys", "Nils", "Odile", "Oswin",
+    "Petra", "Piers", "Quilla", "Quentin", "Rosalind", "Rufus", "Saskia", "Silas", "Tamsin",
+    "Tobias", "Ulla", "Ulric", "Verena", "Viggo", "Wilma", "Wendell", "Yara", "Yorick", "Zelda",
+    "Zeno",
+)  # fmt: skip
+
+FAMILY_NAMES: tuple[str, ...] = (
+    "Alderbrook", "Ambersley", "Barrowmead", "Birchell", "Bramblecote", "Carrowick", "Cindermoor",
+    "Clayhanger", "Copperthwaite", "Dapplegrey", "Dunmarrow", "Eddowater", "Elmstrand", "Fallowell",
+    "Farthingdale", "Fennimoor", "Gallowglen", "Gorsefield", "Greenhythe", "Harrowgate",
+    "Hathersedge", "Hollinbeck", "Inglebright", "Ironwell", "Kestrelwood", "Kettlewick",
+    "Lambswold", "Larkendale", "Lindenmere", "Maplethorn", "Marrowby", "Merriwold", "Nettlefold",
+    "Netherwick", "Oakenholt", "Otterbourne", "Pebblestone", "Pennyfeather", "Pinderwick",
+    "Quarrendon", "Quillfeather", "Ravensmoor", "Redfallow", "Rookhurst", "Rushmere", "Saltonby",
+    "Sedgeworth", "Silverlock", "Starlingway", "Tanglewood", "Thistledown", "Thornquist",
+    "Underhay", "Vellacombe", "Warblington", "Wetherell", "Whinfield", "Willowbank", "Wrenfield",
+    "Yarrowdale",
+)  # fmt: skip
+
 
 T = TypeVar("T")
 
@@ -64,3 +152,8 @@ def spoil(rng: Random, values: list[T], share: float, change: Callable[[T], Any]
     """The values with exactly `share` of them, rounded to whole rows, put through `change`."""
     places = set(rng.sample(range(len(values)), round(share * len(values))))
     return [change(value) if place in places else value for place, value in enumerate(values)]
+
+
+def generator(seed: int, part: str) -> Random:
+    """The random numbers of one part of a corpus, so that no part disturbs another."""
+    return Random(f"{seed}/{part}")  # noqa: S311  a seeded corpus, no secret

@@ -3,15 +3,15 @@
 import csv
 import json
 import sqlite3
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail.domain.sql import identifier
-from dovetail.sample.table import Kind, SampleTable
+from dovetail.sample.draw import Kind, SampleTable
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
@@ -34,7 +34,7 @@ _SQLITE_TYPES = {**_SQL_TYPES, Kind.TEXT: "TEXT", Kind.INT: "INTEGER", Kind.JSON
 def write_sqlite(path: Path, tables: Iterable[SampleTable]) -> None:
     """A SQLite file with one table each and no declared keys."""
     path.unlink(missing_ok=True)
-    with closing(sqlite3.connect(path)) as connection, connection:
+    with _as_os_error(path), closing(sqlite3.connect(path)) as connection, connection:
         for each in tables:
             connection.execute(_create(each, _SQLITE_TYPES))
             marks = ", ".join("?" * len(each.columns))
@@ -49,7 +49,7 @@ def write_duckdb(path: Path, tables: Iterable[SampleTable]) -> None:
     import duckdb
 
     path.unlink(missing_ok=True)
-    with duckdb.connect(path) as connection:
+    with _as_os_error(path), duckdb.connect(path) as connection:
         for each in tables:
             connection.execute(_create(each, _SQL_TYPES))
             connection.register("drawn_rows", _arrow(each))
@@ -79,6 +79,20 @@ def write_json_lines(path: Path, table: SampleTable) -> None:
         for row in table.rows:
             record = dict(zip(table.columns, row, strict=True))
             file.write(json.dumps(record, ensure_ascii=False, default=str) + "\n")
+
+
+@contextmanager
+def _as_os_error(path: Path) -> Iterator[None]:
+    """A database that cannot be written, over a full disk above all, is an OSError like any file.
+
+    DuckDB's error is known by its module: nothing here loads it.
+    """
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in ("sqlite3", "duckdb", "_duckdb"):
+            raise
+        raise OSError(0, str(error).splitlines()[0], str(path)) from None
 
 
 def _create(table: SampleTable, types: dict[Kind, str]) -> str:

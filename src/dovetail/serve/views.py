@@ -279,9 +279,7 @@ def table(catalog: Catalog, name: str, model: type[TableModel]) -> TableModel:
         "columns": columns,
         "truncated": len(shown["columns"]) > MOST_COLUMNS,
         "also": [one["id"] for one in members if one["id"] != shown["id"]] if stands else [],
-        "sample": [
-            [cell and cut(cell, _CELL) for cell in row] for row in shown["sample"][:_ROWS]
-        ],
+        "sample": [[cell and cut(cell, _CELL) for cell in row] for row in shown["sample"][:_ROWS]],
         "family": family and family | {"members": family["members"][:_MEMBERS]},
     }
     return model.model_validate(safe(shown | more))

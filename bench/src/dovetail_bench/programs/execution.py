@@ -23,7 +23,7 @@ import dovetail
 from dovetail.answer.execute import Executor
 from dovetail.answer.results import Limits
 from dovetail.errors import LimitError
-from dovetail.sample import write_corpus
+from dovetail_bench.corpora import write_corpus
 
 QUERY = "SELECT status, count(*) AS n FROM orders GROUP BY status ORDER BY n"
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r"

@@ -31,12 +31,12 @@ import uvicorn
 from playwright.sync_api import Page, sync_playwright
 
 import dovetail
-from dovetail.sample import write_corpus
 from dovetail.serve.guarded import Access, RequestLimits
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.pile import PileGroup, PileView, groups_of, layout
 from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
+from dovetail_bench.corpora import write_corpus
 
 SETTINGS = Settings(embedder="none")
 # One drag: so many moves of the pointer, each of so many pixels.

@@ -18,8 +18,8 @@ from statistics import mean
 from typing import Any
 
 import dovetail
-from dovetail.sample.brewery.corpus import write_brewery
-from dovetail.sample.brewery.questions import brewery_questions
+from dovetail.sample.company import write_brewery
+from dovetail_bench.corpora.questions import brewery_questions
 from dovetail_bench.measures import Score, score
 from dovetail_bench.programs.insurer_pile import make_pile, write_pile
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dovetail.sample.utilities import LOSS_STATEMENT
+from dovetail_bench.corpora.utilities import LOSS_STATEMENT
 
 # By domain: the columns that were drawn from another table's key (dovetail/sample/*.py).
 PLANTED = {

@@ -17,9 +17,9 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import dovetail
-from dovetail.sample import write_corpus
-from dovetail.sample.brewery import write_brewery
+from dovetail.sample.company import write_brewery
 from dovetail.settings import Settings
+from dovetail_bench.corpora import write_corpus
 from dovetail_bench.programs.page import served
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"

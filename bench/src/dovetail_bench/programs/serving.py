@@ -37,8 +37,8 @@ from pathlib import Path
 
 import dovetail
 from dovetail.ports import Json
-from dovetail.sample import write_corpus
 from dovetail.serve.views import TableSetBrief, set_json
+from dovetail_bench.corpora import write_corpus
 from dovetail_bench.datasets import open_dataset
 from dovetail_bench.programs.search_lakes import vocabulary
 

@@ -56,3 +56,20 @@ def foreign_keys() -> Entries:
 
 def _read(name: str) -> dict[str, Any]:
     return tomllib.loads(files(__name__).joinpath(f"{name}.toml").read_text("utf-8"))
+
+
+def brewery_questions() -> Entries:
+    """Questions over the brewery's pile, each with its gold tables and other accepted sets.
+
+    No table answers those whose gold tables are none.
+    """
+    return [
+        {
+            "question_id": f"brewery-{number:02}",
+            "question": row["question"],
+            "gold_tables": row["tables"],
+            "accepted": row.get("accepted", []),
+            "difficulty": row["kind"],
+        }
+        for number, row in enumerate(_read("brewery")["questions"], start=1)
+    ]

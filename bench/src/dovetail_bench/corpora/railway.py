@@ -3,9 +3,17 @@
 from datetime import date, timedelta
 from random import Random
 
-from dovetail.sample.draw import day, full_names, moment, money
-from dovetail.sample.table import SampleTable, Tables, by_name, table
-from dovetail.sample.vocabulary import CITIES
+from dovetail.sample.draw import (
+    CITIES,
+    SampleTable,
+    Tables,
+    by_name,
+    day,
+    full_names,
+    moment,
+    money,
+    table,
+)
 
 _SECOND_STATIONS = {
     "RIH": ("Riverside Harbour", "Riverside"),

@@ -3,9 +3,20 @@
 from datetime import date
 from random import Random
 
-from dovetail.sample.draw import day, full_names, money, near, pairs, skewed
-from dovetail.sample.table import Row, SampleTable, Tables, by_name, table
-from dovetail.sample.vocabulary import CITIES
+from dovetail.sample.draw import (
+    CITIES,
+    Row,
+    SampleTable,
+    Tables,
+    by_name,
+    day,
+    full_names,
+    money,
+    near,
+    pairs,
+    skewed,
+    table,
+)
 
 _DEPARTMENTS = {
     "BIO": ("Biology", "Sciences", ("Genetics", "Ecology", "Cell Biology", "Botany")),
