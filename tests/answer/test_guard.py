@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from dovetail.answer.guard import guard, understand
 from dovetail.answer.relations import relations
 from dovetail.answer.scopes import complaints, joins
-from dovetail.answer.sqlite_compat import like_sqlite
 from dovetail.answer.tree import DEEPEST, MOST_CHARACTERS
 from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
 from dovetail.errors import GuardError
@@ -185,28 +184,6 @@ def test_joins_are_found_wherever_they_are_written() -> None:
         assert (join.left, join.right, join.columns) == expected, sql
     (using,) = joins(understand("SELECT 1 FROM orders JOIN customers USING (id)", SET)[0], SET)
     assert using.columns == (("id", "id"),)
-
-
-# What SQLite makes of its leniencies, and DuckDB must too: held against SQLite in test_execute.
-@pytest.mark.parametrize(
-    ("sql", "runs"),
-    [
-        ('SELECT id FROM orders WHERE name = "Ann"', "WHERE name = 'Ann'"),
-        ("SELECT id FROM orders WHERE name LIKE 'a%'", "WHERE name ILIKE 'a%'"),
-        ("SELECT name, count(*) FROM orders GROUP BY customer", 'SELECT FIRST(name) AS "name"'),
-        ("SELECT name, max(id) FROM orders", 'SELECT ARG_MAX(name, id) AS "name"'),
-        ("SELECT name AS n, count(*) FROM orders GROUP BY n", "SELECT name AS n, COUNT(*)"),
-        ("SELECT id FROM orders WHERE name > 3", "WHERE name > '3'"),
-        ("SELECT id / 2, id / 2.0 FROM orders", "SELECT id // 2, id / NULLIF(2.0, 0) FROM"),
-        ("SELECT sum(name) FROM orders", "TRY_CAST(name AS DOUBLE)"),
-        (
-            "SELECT 1 FROM orders WHERE id IN (SELECT city FROM customers)",
-            "IN (SELECT TRY_CAST(city AS DOUBLE) FROM",
-        ),
-    ],
-)
-def test_leniencies_of_sqlite_are_put_in_words(sql: str, runs: str) -> None:
-    assert runs in guard(sql, SET, dialect="sqlite", adapt=like_sqlite).sql
 
 
 def test_sqlite_reads_a_rewritten_query_as_the_original(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 
 from dovetail.answer.pool import Cancelled, Pool, never
 from dovetail.answer.relations import Joined, Relation
@@ -60,11 +61,13 @@ def ask(
     limits: Limits,
     find_joins: bool = False,
     complain: bool = False,
+    adapt: str = "",
     cancelled: Cancelled = never,
 ) -> Checked:
     """Have a query checked. What may not run is a `GuardError`, what takes too long a `LimitError`.
 
-    `joins` and `complaints` are looked for where they are asked for.
+    `joins` and `complaints` are looked for where they are asked for. `adapt` names a function
+    ("module:function") that may change the tree before it is written for the engine.
     """
     request = {
         "task": "check",
@@ -73,6 +76,7 @@ def ask(
         "engine": engine,
         "joins": find_joins,
         "complain": complain,
+        "adapt": adapt,
         "relations": [_sent(relation) for relation in relations],
         "limits": limits.to_json(),
     }
@@ -111,8 +115,7 @@ def answer(request: Json) -> Json:
     """Check a query, in the process; errors are for the caller."""
     # Only here: the caller need not load the parser at all.
     from dovetail.answer.guard import understand, write_out
-    from dovetail.answer.scopes import complaints, joins
-    from dovetail.answer.sqlite_compat import like_sqlite, without_quoted_texts
+    from dovetail.answer.scopes import complaints, joins, without_quoted_texts
 
     began = time.perf_counter()
     relations = [_received(each) for each in request["relations"]]
@@ -122,7 +125,8 @@ def answer(request: Json) -> Json:
     said = []
     if request["complain"]:
         said = complaints(without_quoted_texts(tree) if dialect == "sqlite" else tree, relations)
-    adapt = like_sqlite if (dialect, engine) == ("sqlite", "duckdb") else None
+    module, _, function = request["adapt"].partition(":")
+    adapt = getattr(import_module(module), function) if module else None
     guarded = write_out(tree, relations, tables, engine=engine, adapt=adapt)
     number = {relation.table.id: at for at, relation in enumerate(relations)}
     return {

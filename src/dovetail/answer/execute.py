@@ -111,14 +111,16 @@ class Executor:
         *,
         engine: str = "duckdb",
         dialect: str | None = None,
+        adapt: str = "",
         limits: Limits | None = None,
         find_joins: bool = False,
         cancelled: Cancelled = never,
     ) -> Execution:
-        """Run a query, written in `dialect` (the engine's own unless told), over these tables.
+        """Run a query, written in `dialect` (the engine's own unless given), over these tables.
 
         The query calls them as `relations` names them; a `Relation` has its name already. If they
-        are all in one warehouse the query runs there, unless it cannot be written for it.
+        are all in one warehouse the query runs there, unless it cannot be written for it. `adapt`
+        is as `check.ask` takes it.
         """
         _require_engine(engine)
         chosen = limits or self._limits
@@ -130,6 +132,7 @@ class Executor:
             sql,
             dialect=dialect or engine,
             limits=chosen,
+            adapt=adapt,
             find_joins=find_joins,
             cancelled=cancelled,
         )

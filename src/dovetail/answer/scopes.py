@@ -55,6 +55,16 @@ def joins(tree: exp.Expr, relations: Sequence[Relation]) -> list[Joined]:
     return sorted(dict.fromkeys(edges), key=lambda edge: (edge.left, edge.right, edge.columns))
 
 
+def without_quoted_texts(tree: exp.Expr) -> exp.Expr:
+    """A copy of a query without the quoted names that may be texts to SQLite."""
+
+    def without(node: exp.Expr) -> exp.Expr:
+        name = node.this if isinstance(node, exp.Column) and not node.table else None
+        return exp.null() if isinstance(name, exp.Identifier) and name.quoted else node
+
+    return tree.transform(without)
+
+
 def typed_columns(tree: exp.Expr, relations: Sequence[Relation]) -> list[tuple[exp.Column, str]]:
     """The columns that are read from tables of the set, with their types."""
     return [(column, table.column(name).type) for column, table, name in _read(tree, relations)]

@@ -25,6 +25,7 @@ from dovetail.domain import Table
 from dovetail.errors import DovetailError
 from dovetail_bench.compare import order_of, same_result
 from dovetail_bench.datasets import open_dataset
+from dovetail_bench.sqlite_compat import LIKE_SQLITE
 
 LIMITS = Limits(rows=1_000_000, bytes=256 << 20)
 
@@ -58,7 +59,10 @@ def verdict(
         return "gold fails"
     tables = tables_of(catalog, question)
     try:
-        found = executor.run(sql, tables, engine=engine, dialect="sqlite", limits=LIMITS)
+        adapt = LIKE_SQLITE if engine == "duckdb" else ""
+        found = executor.run(
+            sql, tables, engine=engine, dialect="sqlite", adapt=adapt, limits=LIMITS
+        )
     except DovetailError as error:
         return f"{type(error).__name__}: {error}"
     rows = found.tuples()

@@ -15,6 +15,8 @@ from sqlglot import exp
 from dovetail.answer.relations import Relation, fold
 from dovetail.answer.scopes import typed_columns, unknown_columns
 
+# As `Executor.run` takes it.
+LIKE_SQLITE = "dovetail_bench.sqlite_compat:like_sqlite"
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = (*_WHOLE, "DOUBLE", "FLOAT", "DECIMAL")
 
@@ -39,16 +41,6 @@ def like_sqlite(tree: exp.Expr, relations: Sequence[Relation]) -> exp.Expr:
     for select in list(tree.find_all(exp.Select)):
         _settle_bare_columns(select)
     return tree
-
-
-def without_quoted_texts(tree: exp.Expr) -> exp.Expr:
-    """A copy of a query without the quoted names that may be texts to SQLite."""
-
-    def without(node: exp.Expr) -> exp.Expr:
-        name = node.this if isinstance(node, exp.Column) and not node.table else None
-        return exp.null() if isinstance(name, exp.Identifier) and name.quoted else node
-
-    return tree.transform(without)
 
 
 def _meet_numbers(column: exp.Column) -> None:
