@@ -12,7 +12,7 @@ import dovetail
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.families.assemble import KeptApart
-from dovetail.families.tables import FamilyTable, family_tables
+from dovetail.families.contents import FamilyTable, family_tables
 from dovetail.families.use import Use, use_of
 from dovetail.joins.graph import JoinGraph
 from tests.support.pile import Pile, catalog_of, write_sqlite

@@ -14,8 +14,6 @@ import pytest
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.engines.passes import UNABLE, Workers, run_range
-from dovetail.families import pair_counts
-from dovetail.families.stored import families_of
 from dovetail.joins import candidate_search, candidates, sketches
 from dovetail.joins.candidate_search import SourceOnly, group_equal_sets, prepare_search
 from dovetail.joins.candidates import own_source_only
@@ -89,10 +87,9 @@ def test_transforms_are_the_same_by_workers(written_differently: Path, tmp_path:
     assert {edge.transform for edge in edges if edge.transform}
 
 
-def test_families_and_phrases_are_the_same_by_workers(
+def test_phrases_are_the_same_by_workers(
     written_differently: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pair_counts, "_LARGE", 1)
     monkeypatch.setattr(values, "_FEW", 1)
     trees = []
     engine = CountingEngine()
@@ -103,13 +100,6 @@ def test_families_and_phrases_are_the_same_by_workers(
         trees.append(tree(into))
     assert trees[0] == trees[1] == trees[2]
     assert engine.done["sort_values"] == 1
-    catalog = CatalogReader.open(tmp_path / "1")
-    assert [len(family.members) for family in families_of(catalog)] == [2]
-    counted = engine.done["count_pairs"]
-    (tmp_path / "1" / "families").rename(tmp_path / "before")
-    update(into=tmp_path / "1", engine=engine, settings=Settings(embedder="none"))
-    assert engine.done["count_pairs"] > counted
-    assert tree(tmp_path / "1") == trees[0]
 
 
 def indexed(sources: Path, into: Path, engine: Engine | None = None) -> dict[str, bytes]:

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from dovetail.domain import TableId
-from dovetail.families.contents import Compared, Contents, Verdict
-from dovetail.families.evidence import sentence
+from dovetail.families.contents import Compared, Contents, FamilyTable, Verdict
 from dovetail.families.family import Role
-from dovetail.families.links import Link
-from dovetail.families.tables import FamilyTable
+from dovetail.families.links import Link, sentence
 from dovetail.families.use import Use
 from dovetail.names.table_name import REGIONS, Marker
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from dovetail.components import Components
 from dovetail.domain import TableId
+from dovetail.families.contents import FamilyTable
 from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.families.links import Link
 from dovetail.families.periods import Period, short_years
-from dovetail.families.tables import FamilyTable
 from dovetail.families.use import Use
 from dovetail.names.table_name import MARKERS, Marker
 

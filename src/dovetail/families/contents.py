@@ -1,23 +1,127 @@
-"""What two tables of like columns share, in exact counts of their distinct values."""
+"""Tables as the search for families sees them, and what two of them share.
+
+A table is its name taken apart, its columns by plain name, its rows and its ranges of dates. Two
+tables of like columns are compared by exact counts of the distinct values that they have in common.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import Kind
-from dovetail.families.pair_counts import PairCounts
-from dovetail.families.tables import FamilyTable, plain
-from dovetail.joins.column_arrays import CatalogPasses
+import numpy as np
 
+from dovetail.arrays import found_in
+from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import numbers
+from dovetail.domain import Kind, TableId
+from dovetail.hashing import Hashes
+from dovetail.names.table_name import TableName
+from dovetail.names.words import plain
+
+_TIMES = (Kind.DATE, Kind.TIMESTAMP)
+# How files and SQLite write dates.
+_DATE = re.compile(r"(?:19|20|21)\d\d-[01]\d-[0-3]\d")
+# Dates from here on are placeholders: "valid until further notice".
+_NEVER = "2100"
 # A column says something if it has so many distinct values in both tables; so many are compared.
 _DISTINCT, _COMPARED = 12, 5
 # Shares of the smaller table's values, on average over the columns: nearly all, and enough to tell.
 _ALL, _SOME = 0.8, 0.2
 # Whole numbers that fill at least this share of their range are counted through.
 _DENSE = 0.5
+# Values that are looked up at a time: memory does not grow with the columns.
+_BLOCK = 1 << 18
+# Columns in common: of all of two tables, and of those of the narrower one.
+_SIMILAR, _WITHIN = 0.7, 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyTable:
+    """A table that may be in a family.
+
+    `place` is its number in the catalog and `first` that of its first column, numbered through all
+    tables; `columns` gives the place of each column in it by its plain name; `times` the first and
+    last value of the columns that hold dates.
+    """
+
+    id: TableId
+    place: int
+    first: int
+    parts: TableName
+    rows: int
+    columns: dict[str, int]
+    times: dict[str, tuple[str, str]]
+
+    @property
+    def home(self) -> tuple[object, ...]:
+        """Where the table stands: its source, and the schema or folder in it."""
+        return self.id.source, self.parts.schema
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The plain names of the columns."""
+        return frozenset(self.columns)
+
+    @property
+    def last(self) -> str:
+        """The latest date that the table holds, nothing where it holds none."""
+        return max((high for _, high in self.times.values() if high < _NEVER), default="")
+
+
+def family_tables(catalog: CatalogReader) -> list[FamilyTable]:
+    """All tables of a catalog, in the order of their ids."""
+    columns = catalog.records.columns
+    names = [plain(name) for name in columns["name"].to_pylist()]
+    kinds = columns["kind"].to_pylist()
+    low, high = columns["minimum"].to_pylist(), columns["maximum"].to_pylist()
+    rows = numbers(catalog.records.tables["rows"]).tolist()
+    bounds = np.asarray(catalog.records.bounds).tolist()
+    found = []
+    for place, table in enumerate(catalog.ids):
+        start, end = bounds[place], bounds[place + 1]
+        placed: dict[str, int] = {}
+        for at in range(start, end):
+            placed.setdefault(names[at], at - start)
+        times = {
+            names[at]: (low[at], high[at])
+            for at in range(start, end)
+            if low[at] and high[at] and _is_time(kinds[at], low[at], high[at])
+        }
+        parts = _with_source_marks(TableName.parse(table.name), table.source)
+        found.append(FamilyTable(table, place, start, parts, rows[place], placed, times))
+    return found
+
+
+def _is_time(kind: str, low: str, high: str) -> bool:
+    """Whether a column holds dates: by its kind, or as text from one date to another."""
+    return kind in _TIMES or (
+        kind == Kind.TEXT and _DATE.match(low) is not None and _DATE.match(high) is not None
+    )
+
+
+def _with_source_marks(parts: TableName, source: str) -> TableName:
+    """The parts of a name, marked as its source is: all of `crm_backup.sqlite` is a backup.
+
+    Folders above it say nothing: where somebody keeps a pile is not what it is.
+    """
+    outer = TableName.parse(re.split(r"[/\\]", source.rstrip("/\\"))[-1])
+    if not outer.marks:
+        return parts
+    marks = (*outer.marks, *parts.marks)
+    return replace(parts, marks=marks, markers=parts.markers | outer.markers)
+
+
+def alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two sets of columns are nearly equal, or one is the other with columns added.
+
+    >>> alike(frozenset("abcd"), frozenset("abcde")), alike(frozenset("ab"), frozenset("abcde"))
+    (True, False)
+    """
+    shared, smaller = len(one & other), min(len(one), len(other))
+    return shared >= _SIMILAR * len(one | other) or (smaller > 2 and shared >= _WITHIN * smaller)
 
 
 class Verdict(StrEnum):
@@ -49,18 +153,16 @@ class Compared:
 class Contents:
     """Compares the tables of a catalog by the hashes of their values."""
 
-    def __init__(self, catalog: CatalogReader, passes: CatalogPasses | None = None) -> None:
+    def __init__(self, catalog: CatalogReader) -> None:
         columns = catalog.records.columns
         self._names: list[str] = columns["name"].to_pylist()
         self._kind: list[str] = columns["kind"].to_pylist()
         self._low: list[str] = columns["minimum"].to_pylist()
         self._high: list[str] = columns["maximum"].to_pylist()
-        self._counts = PairCounts(catalog, passes)
-        self._distinct = self._counts.distinct
-
-    def count_noted(self) -> bool:
-        """Have workers count what comparisons needed and lacked; whether there was anything."""
-        return self._counts.count_noted()
+        self._distinct: list[int] = numbers(columns["distinct"]).tolist()
+        self._hashes_at: list[int] = numbers(columns["hashes_at"]).tolist()
+        names = catalog.records.tables["segment"].to_pylist()
+        self._segments = [catalog.segment(name) for name in names]
 
     def compare(self, one: FamilyTable, other: FamilyTable) -> Compared:
         """Compare two tables by the columns that have the same name in both."""
@@ -70,7 +172,7 @@ class Contents:
         shares: list[tuple[bool, float, int, int, str]] = []
         for name in self._worth_comparing(small, large):
             total = self._distinct[_at(small, name)]
-            shared = self._counts.shared(_at(small, name), _at(large, name))
+            shared = self._shared(small, large, name)
             serial, written = self._counted_through(small, name), self._written(small, name)
             shares.append((serial, shared / total, shared, total, written))
         if not shares:
@@ -103,7 +205,8 @@ class Contents:
         """The comparison of two tables whose columns hold equal sets of values; else None."""
         told = self._worth_comparing(one, other)
         for name in told:
-            if not self._counts.equal(_at(one, name), _at(other, name)):
+            count = self._distinct[_at(one, name)]
+            if count != self._distinct[_at(other, name)] or self._shared(one, other, name) != count:
                 return None
         if not told or all(self._counted_through(one, name) for name in told):
             return None
@@ -113,6 +216,16 @@ class Contents:
     def distinct(self, table: FamilyTable) -> tuple[int, ...]:
         """The number of distinct values of each column, by the columns' plain names."""
         return tuple(self._distinct[_at(table, name)] for name in sorted(table.columns))
+
+    def _shared(self, one: FamilyTable, other: FamilyTable, name: str) -> int:
+        """How many distinct values a column has in common in two tables."""
+        few, many = sorted((self._values(one, name), self._values(other, name)), key=len)
+        blocks = (few[at : at + _BLOCK] for at in range(0, len(few), _BLOCK))
+        return sum(int(np.count_nonzero(found_in(block, many))) for block in blocks)
+
+    def _values(self, table: FamilyTable, name: str) -> Hashes:
+        at = _at(table, name)
+        return self._segments[table.place].hashes(self._hashes_at[at], self._distinct[at])
 
     def _worth_comparing(self, one: FamilyTable, other: FamilyTable) -> list[str]:
         """The columns that are worth comparing, those of most distinct values first."""

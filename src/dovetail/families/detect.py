@@ -6,10 +6,12 @@ and counts of distinct values; so the work grows with the number of tables, not 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dovetail.catalog.reader import CatalogReader
+from dovetail.components import Components
 from dovetail.domain import TableId
 from dovetail.families.across import (
     Pair,
@@ -20,31 +22,26 @@ from dovetail.families.across import (
     region_slices,
 )
 from dovetail.families.assemble import assemble
-from dovetail.families.columns import by_columns
-from dovetail.families.contents import Contents
+from dovetail.families.contents import Contents, FamilyTable, alike, family_tables
 from dovetail.families.family import Families
 from dovetail.families.links import Link, home_links, narrow_histories
-from dovetail.families.tables import FamilyTable, family_tables
 from dovetail.families.use import Use, use_of
-from dovetail.joins.column_arrays import CatalogPasses
 from dovetail.joins.graph import JoinGraph
 
+# The share of its columns that a set may lack in one it is like: 1 - 0.7 (see `alike`).
+_LACKING = 0.3
 
-def find_families(
-    catalog: CatalogReader, joins: JoinGraph, passes: CatalogPasses | None = None
-) -> Families:
-    """The families of a catalog's tables; `joins` says which of several copies is in use.
 
-    With `passes`, workers compare large columns.
-    """
+def find_families(catalog: CatalogReader, joins: JoinGraph) -> Families:
+    """The families of a catalog's tables; `joins` says which of several copies is in use."""
     tables = family_tables(catalog)
-    contents = Contents(catalog, passes)
+    contents = Contents(catalog)
     rank = _ranks(tables, use_of(tables, joins))
     blocks = list(_blocks(tables, rank))
-    found = _compared(tables, blocks, contents, rank)
-    while contents.count_noted():
-        found = _compared(tables, blocks, contents, rank)
-    links, pairs, slices = found
+    links = [link for block in blocks for link in _home_links(block, contents)]
+    pairs = [pair for block in blocks for pair in _home_pairs(block, contents, rank)]
+    pairs += equal_tables(tables, contents, rank)
+    slices = region_slices(tables, contents)
     use = use_of(
         tables,
         joins,
@@ -94,19 +91,6 @@ def _head(table: FamilyTable, rank: Mapping[TableId, int]) -> tuple[object, ...]
     return bool(table.parts.markers), bool(table.parts.slots), not table.rows, rank[table.id]
 
 
-def _compared(
-    tables: Sequence[FamilyTable],
-    blocks: Sequence[_Block],
-    contents: Contents,
-    rank: Mapping[TableId, int],
-) -> tuple[list[Link], list[Pair], list[Link]]:
-    """The links within homes, pairs across them, and slices, as far as contents are known."""
-    links = [link for block in blocks for link in _home_links(block, contents)]
-    pairs = [pair for block in blocks for pair in _home_pairs(block, contents, rank)]
-    pairs += equal_tables(tables, contents, rank)
-    return links, pairs, list(region_slices(tables, contents))
-
-
 def _home_links(block: _Block, contents: Contents) -> Iterator[Link]:
     """The links within each home."""
     for group in block.groups:
@@ -121,3 +105,31 @@ def _home_pairs(block: _Block, contents: Contents, rank: Mapping[TableId, int]) 
     for group in by_columns(block.heads):
         for one, other in home_pairs(group):
             yield pair_of(one, other, contents, rank)
+
+
+def by_columns(tables: Iterable[FamilyTable]) -> list[list[FamilyTable]]:
+    """The tables in groups, each connected by sets of columns that are alike.
+
+    Two alike sets share most columns of the smaller one, so among its rarest few at least one is
+    shared: a set is compared only with larger ones that hold one of these.
+    """
+    members: dict[frozenset[str], list[FamilyTable]] = {}
+    for table in tables:
+        members.setdefault(table.names, []).append(table)
+    if len(members) == 1:
+        return list(members.values())
+    often = Counter(name for names in members for name in names)
+    ordered = sorted(members, key=lambda names: (-len(names), sorted(names)))
+    components = Components(range(len(ordered)))
+    holding: dict[str, list[int]] = {}
+    for place, names in enumerate(ordered):
+        rarest = sorted(names, key=lambda name: (often[name], name))
+        probe = rarest[: int(_LACKING * len(names)) + 1]
+        near = sorted({at for name in probe for at in holding.get(name, ())})
+        for at in near:
+            if components.root(at) != components.root(place) and alike(names, ordered[at]):
+                components.unite(at, place)
+        for name in names:
+            holding.setdefault(name, []).append(place)
+    groups = ([t for at in group for t in members[ordered[at]]] for group in components.groups())
+    return [sorted(group, key=lambda table: table.id) for group in groups]

@@ -16,10 +16,8 @@ from typing import Any
 from dovetail.catalog.files import DAMAGE, replace_file
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
-from dovetail.engines.passes import Workers
 from dovetail.errors import CatalogError
-from dovetail.families.family import Families, Family, FamilyMember, Role
-from dovetail.families.lineage import by_lineage
+from dovetail.families.family import Families, Family, FamilyMember, Role, by_lineage
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.stored import SCORING_VERSION
 
@@ -33,24 +31,18 @@ def families_of(catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHO
 
     Which table stands for one, the lineage of a dbt project may decide.
     """
-    return by_lineage(_found(catalog, thresholds, None), catalog.dbt)
+    return by_lineage(_found(catalog, thresholds), catalog.dbt)
 
 
-def _found(catalog: CatalogReader, thresholds: Thresholds, workers: Workers | None) -> Families:
+def _found(catalog: CatalogReader, thresholds: Thresholds) -> Families:
     path = _file(catalog, thresholds)
     with suppress(*DAMAGE):
         return _read(path, catalog)
     # Only who finds families needs what finds them, and the joins that say which one is in use.
     from dovetail.families.detect import find_families
-    from dovetail.joins.column_arrays import catalog_passes
     from dovetail.joins.graph import JoinGraph
 
-    joins = JoinGraph.of(catalog, thresholds=thresholds)
-    if workers is None:
-        found = find_families(catalog, joins)
-    else:
-        with catalog_passes(catalog, workers) as passes:
-            found = find_families(catalog, joins, passes)
+    found = find_families(catalog, JoinGraph.of(catalog, thresholds=thresholds))
     with suppress(
         OSError, CatalogError
     ):  # a catalog that cannot be written to is read all the same
@@ -58,16 +50,12 @@ def _found(catalog: CatalogReader, thresholds: Thresholds, workers: Workers | No
     return found
 
 
-def bring_up_to_date(
-    catalog: CatalogReader,
-    thresholds: Thresholds = DEFAULT_THRESHOLDS,
-    workers: Workers | None = None,
-) -> None:
+def bring_up_to_date(catalog: CatalogReader, thresholds: Thresholds = DEFAULT_THRESHOLDS) -> None:
     """Have the families of a catalog ready, and remove those of other contents.
 
-    Only the holder of the catalog's lock may do this. Given `workers`, they compare large columns.
+    Only the holder of the catalog's lock may do this.
     """
-    _found(catalog, thresholds, workers)
+    _found(catalog, thresholds)
     with suppress(OSError):
         for file in (catalog.folder / FOLDER).iterdir():
             if file.suffix == ".json" and not file.name.startswith(catalog.contents):

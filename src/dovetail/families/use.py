@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, TableId
-from dovetail.families.tables import FamilyTable
+from dovetail.families.contents import FamilyTable
 from dovetail.joins.graph import JOINABLE, JoinGraph
 from dovetail.joins.stored import StoredEdges
 

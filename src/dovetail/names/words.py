@@ -7,7 +7,7 @@ noun), none about what a particular schema calls its things.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 Words = tuple[str, ...]
 
@@ -68,6 +68,16 @@ def split(name: str) -> list[str]:
     ['t', '2', 'nd', 'addr', 'line']
     """
     return _AFTER_NUMBER.sub(" ", spelled(name)).split()
+
+
+@lru_cache(maxsize=1 << 17)
+def plain(name: str) -> str:
+    """A name without regard to case and signs, as columns of several tables are compared.
+
+    >>> plain("Customer ID "), plain("customer_id")
+    ('customerid', 'customerid')
+    """
+    return _SIGNS.sub("", name.casefold()) or name
 
 
 @cache

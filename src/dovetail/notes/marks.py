@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dovetail.domain import TableId
-from dovetail.families.family import Families, Family, FamilyMember, Role
-from dovetail.families.lineage import family_with, stand_for
+from dovetail.families.family import Families, Family, FamilyMember, Role, family_with, stand_for
 from dovetail.notes.notes import CANONICAL, COPY, Notes
 
 _WHY = "your notes say so"

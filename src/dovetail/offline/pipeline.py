@@ -156,7 +156,7 @@ def _joins_and_families(
     if settings.families:
         with clock.stage("families"):
             notify(Progress("family", 0, 1))
-            update_families(catalog, thresholds, workers)
+            update_families(catalog, thresholds)
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from dovetail.catalog.table_ids import SortedPlaces, TableIds
 from dovetail.domain import Candidate, JoinEdge, Table, TableId
 from dovetail.errors import ModelError
 from dovetail.families.family import Families
-from dovetail.families.joins import LogicalJoinGraph
 from dovetail.families.stored import families_of
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.known_edges import known_edges
@@ -43,7 +42,7 @@ from dovetail.search.fusion import (
 )
 from dovetail.search.index import IndexInputs, index_inputs, open_index, refuse_other_models
 from dovetail.search.lexical import Lexical
-from dovetail.search.logical import LogicalTables
+from dovetail.search.logical import LogicalJoinGraph, LogicalTables
 from dovetail.search.noted_terms import NotedTerms
 from dovetail.search.query import Query, spans
 from dovetail.search.reasons import reasons

@@ -91,7 +91,7 @@ def links(*pairs: tuple[TableId, TableId, float]) -> LinkGraph:
 
 def test_components_are_parts_that_do_not_join() -> None:
     joined = links((A, B, 0.9), (B, C, 0.9), (D, E, 0.9), (A, F, 0.2))
-    assert joined.components([C, D, A, B, F, E]) == [[C, B, A], [D, E], [F]]
+    assert joined.components([C, D, A, B, F, E]) == [[C, A, B], [D, E], [F]]
     assert joined.components([C, A]) == [[C], [A]]
     assert joined.components([]) == []
 

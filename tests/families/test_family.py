@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dovetail.catalog.knowledge.dbt_project import NO_PROJECT, DbtProject, DbtTable
 from dovetail.domain import TableId
-from dovetail.families.family import Families, Family, FamilyMember, Role
-from dovetail.families.lineage import by_lineage
+from dovetail.families.family import Families, Family, FamilyMember, Role, by_lineage
 
 RAW, STAGED, MART = (TableId("db", name) for name in ("raw.orders", "stg_orders", "fct_orders"))
 FOUND = Families(

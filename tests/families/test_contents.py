@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.domain import TableId
-from dovetail.families.columns import by_columns
-from dovetail.families.contents import Contents, Verdict
-from dovetail.families.tables import FamilyTable, alike, family_tables
+from dovetail.families.contents import Contents, FamilyTable, Verdict, alike, family_tables
+from dovetail.families.detect import by_columns
 from dovetail.names.table_name import TableName
 from tests.support.pile import EVENTS, PEOPLE, catalog_of, events, people
 
