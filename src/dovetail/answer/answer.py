@@ -110,25 +110,25 @@ def answer(
     executor: Executor,
     catalog: CatalogReader,
     llm: LLM,
-    found: TableSet,
+    chosen: TableSet,
     *,
     engine: str = "duckdb",
     evidence: str = "",
     repair: bool = True,
 ) -> Answer:
     """Write SQL for a question over the tables found for it, and run it."""
-    tables = [catalog[table] for table in found.ids]
+    tables = [catalog[table] for table in chosen.ids]
     written = generate(
         llm,
-        found.question,
+        chosen.question,
         relations(tables),
-        found.joins,
+        chosen.joins,
         dialect=engine,
         evidence=evidence,
-        examples=nearest_examples(catalog.usage.examples, found.question, found.ids),
+        examples=nearest_examples(catalog.usage.examples, chosen.question, chosen.ids),
         repair=repair,
     )
-    ran = execute(executor, written.sql, tables, edges=found.joins, engine=engine)
+    ran = execute(executor, written.sql, tables, edges=chosen.joins, engine=engine)
     return replace(
         ran,
         seconds={"generate": written.seconds, **ran.seconds},
@@ -148,7 +148,7 @@ def execute(
 ) -> Answer:
     """Run a query over tables; `how` is as `Executor.run` takes it."""
     ran = executor.run(sql, tables, find_joins=True, **how)
-    known = relations(tables)
+    given = relations(tables)
     return Answer(
         sql=sql,
         ran=ran.sql,
@@ -157,7 +157,7 @@ def execute(
         tables=ran.tables,
         joins=ran.joins,
         names=ran.names,
-        warnings=(*ran.warnings, *_warnings(ran, ran.joins, known, tuple(edges))),
+        warnings=(*ran.warnings, *_warnings(ran, ran.joins, given, tuple(edges))),
         seconds=ran.seconds,
     )
 
@@ -215,10 +215,10 @@ def _told_apart(names: Iterable[str]) -> list[str]:
 def _warnings(
     ran: Execution,
     joined: Sequence[Joined],
-    known: Sequence[Relation],
+    given: Sequence[Relation],
     edges: Sequence[JoinEdge],
 ) -> Iterable[str]:
-    by_id = {relation.table.id: relation for relation in known}
+    by_id = {relation.table.id: relation for relation in given}
     for join in joined:
         if not _one_side_unique(join, by_id, edges):
             left, right = by_id[join.left].name, by_id[join.right].name

@@ -80,28 +80,28 @@ def ask(
         "relations": [_sent(relation) for relation in relations],
         "limits": limits.to_json(),
     }
-    found, _ = pool.ask(request, seconds=limits.seconds, most=_MOST_BYTES, cancelled=cancelled)
+    reply, _ = pool.ask(request, seconds=limits.seconds, most=_MOST_BYTES, cancelled=cancelled)
     ids = [relation.table.id for relation in relations]
     joins = (
         Joined(ids[left], ids[right], tuple((a, b) for a, b in columns))
-        for left, right, columns in found["joins"]
+        for left, right, columns in reply["joins"]
     )
     return Checked(
-        found["sql"],
-        found["shown"],
-        found["private"],
-        tuple(ids[at] for at in found["tables"]),
+        reply["sql"],
+        reply["shown"],
+        reply["private"],
+        tuple(ids[at] for at in reply["tables"]),
         tuple(joins),
-        tuple(found["complaints"]),
-        found["seconds"],
+        tuple(reply["complaints"]),
+        reply["seconds"],
     )
 
 
 def ask_names(pool: Pool, sql: str, *, dialect: str, limits: Limits) -> tuple[str, ...]:
     """The names of the tables that a query would read; one that may not run is a `GuardError`."""
     request = {"task": "names", "sql": sql, "dialect": dialect, "limits": limits.to_json()}
-    found, _ = pool.ask(request, seconds=limits.seconds, most=_MOST_BYTES, cancelled=never)
-    return tuple(found["names"])
+    reply, _ = pool.ask(request, seconds=limits.seconds, most=_MOST_BYTES, cancelled=never)
+    return tuple(reply["names"])
 
 
 def answer_names(request: Json) -> Json:
@@ -121,10 +121,12 @@ def answer(request: Json) -> Json:
     relations = [_received(each) for each in request["relations"]]
     dialect, engine = request["dialect"], request["engine"]
     tree, tables = understand(request["sql"], relations, dialect)
-    found = joins(tree, relations) if request["joins"] else []
-    said = []
+    joined = joins(tree, relations) if request["joins"] else []
+    complained = []
     if request["complain"]:
-        said = complaints(without_quoted_texts(tree) if dialect == "sqlite" else tree, relations)
+        complained = complaints(
+            without_quoted_texts(tree) if dialect == "sqlite" else tree, relations
+        )
     module, _, function = request["adapt"].partition(":")
     adapt = getattr(import_module(module), function) if module else None
     guarded = write_out(tree, relations, tables, engine=engine, adapt=adapt)
@@ -134,8 +136,8 @@ def answer(request: Json) -> Json:
         "shown": guarded.shown,
         "private": dict(guarded.private),
         "tables": [number[table] for table in tables],
-        "joins": [[number[each.left], number[each.right], each.columns] for each in found],
-        "complaints": said,
+        "joins": [[number[each.left], number[each.right], each.columns] for each in joined],
+        "complaints": complained,
         "seconds": time.perf_counter() - began,
     }
 
@@ -145,7 +147,7 @@ def _sent(relation: Relation) -> Json:
     return {
         "id": [table.id.source, table.id.name],
         "name": relation.name,
-        "place": relation.place,
+        "engine_name": relation.engine_name,
         "columns": [[column.name, column.type] for column in table.columns],
     }
 
@@ -153,4 +155,4 @@ def _sent(relation: Relation) -> Json:
 def _received(data: Json) -> Relation:
     columns = tuple(Column(name, kind, _NO_PROFILE) for name, kind in data["columns"])
     table = Table(TableId(*data["id"]), columns, 0, (), "")
-    return Relation(table, data["name"], tuple(data["place"]))
+    return Relation(table, data["name"], tuple(data["engine_name"]))

@@ -20,11 +20,11 @@ from dovetail.answer.relations import (
     Joined,
     Relation,
     fold,
+    names_in_warehouse,
     private_name,
-    private_places,
+    private_names,
     relations,
     reveal,
-    warehouse_places,
 )
 from dovetail.answer.results import Limits, python_values
 from dovetail.catalog.lookup import find_table, matches
@@ -139,7 +139,7 @@ class Executor:
         engine, placed, checked = self._checked(given, engine, ask)
         let_through = time.perf_counter()
         request = self._request(checked, placed, engine, chosen)
-        originals = {**private_places(placed), **checked.private}
+        originals = {**private_names(placed), **checked.private}
         try:
             header, body = self._pool.ask(
                 request,
@@ -155,7 +155,7 @@ class Executor:
         stages = {"guard": let_through - began, **header["seconds"]}
         stages["process"] = max(total - sum(stages.values()), 0.0)
         names = {relation.table.id: relation.name for relation in placed}
-        said = tuple(header["warnings"])
+        warnings = tuple(header["warnings"])
         return Execution(
             checked.shown,
             checked.tables,
@@ -164,14 +164,14 @@ class Executor:
             header["truncated"],
             stages,
             names,
-            said,
+            warnings,
         )
 
     def _checked(
         self, given: tuple[Relation, ...], engine: str, ask: Callable[..., check.Checked]
     ) -> tuple[str, tuple[Relation, ...], check.Checked]:
         """Where a query runs, where its tables are there, and what the guard made of it."""
-        placed = warehouse_places(given, self._spec) if engine == "duckdb" else None
+        placed = names_in_warehouse(given, self._spec) if engine == "duckdb" else None
         if placed is not None:
             language = DIALECTS[self._spec(placed[0].table.id.source).kind].name
             with suppress(GuardError):
@@ -232,7 +232,7 @@ class Executor:
         return {
             "spec": self._spec(table.id.source).to_json(),
             "table": table.name,
-            "place": list(relation.place),
+            "engine_name": list(relation.engine_name),
             "columns": columns,
             "rows": table.rows,
         }
@@ -265,18 +265,18 @@ def tables_of_query(
     `relations` gives them, else in the whole catalog. A name that fits no table of the catalog, or
     several, is an error; one that fits none of the given tables is left for the guard to refuse.
     """
-    found = {fold(relation.name): relation for relation in relations(tables or ())}
-    known = {table.id: table for table in tables or ()}
-    ids = catalog.ids if tables is None else list(known)
-    for said in names:
-        if fold(said) in found or (tables is not None and not matches(ids, said)):
+    meant = {fold(relation.name): relation for relation in relations(tables or ())}
+    listed = {table.id: table for table in tables or ()}
+    ids = catalog.ids if tables is None else list(listed)
+    for name in names:
+        if fold(name) in meant or (tables is not None and not matches(ids, name)):
             continue
         try:
-            table = find_table(ids, said, catalog.folder)
+            table = find_table(ids, name, catalog.folder)
         except AmbiguousTableError as error:
             raise AmbiguousTableError(f"{error} (in double quotes)") from None
-        found[fold(said)] = Relation(known.get(table) or catalog[table], said, (said,))
-    return tuple(found.values())
+        meant[fold(name)] = Relation(listed.get(table) or catalog[table], name, (name,))
+    return tuple(meant.values())
 
 
 def _require_engine(name: str) -> None:

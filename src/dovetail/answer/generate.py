@@ -159,18 +159,18 @@ def extract_sql(text: str) -> str:
     """
     text = _THOUGHT_LEFT_OPEN.sub("", without_thoughts(text[:LIMIT]))
     blocks = fenced_blocks(text)
-    said = [body for language, body in blocks if language in ("sql", "sqlite", "duckdb")]
-    said = said or [body for _, body in blocks if _BARE.search(body)]
-    said = said or [match[1] for match in _TAGGED.finditer(text)]
-    said = said or [match[1] for match in _INLINE.finditer(text)]
-    if not said:
-        said = _from_json(text) or [
+    candidates = [body for language, body in blocks if language in ("sql", "sqlite", "duckdb")]
+    candidates = candidates or [body for _, body in blocks if _BARE.search(body)]
+    candidates = candidates or [match[1] for match in _TAGGED.finditer(text)]
+    candidates = candidates or [match[1] for match in _INLINE.finditer(text)]
+    if not candidates:
+        candidates = _from_json(text) or [
             text[match.start() :] for match in [_BARE.search(text)] if match
         ]
-        said = [_END.split(body, maxsplit=1)[0] for body in said]
-    found = (_from_json(said[-1]) or said)[-1] if said else ""
-    found = found.encode("utf-8", "replace").decode()  # JSON may hold halves of characters
-    return found.strip().rstrip(";").strip()
+        candidates = [_END.split(body, maxsplit=1)[0] for body in candidates]
+    sql = (_from_json(candidates[-1]) or candidates)[-1] if candidates else ""
+    sql = sql.encode("utf-8", "replace").decode()  # JSON may hold halves of characters
+    return sql.strip().rstrip(";").strip()
 
 
 def check(sql: str, relations: Sequence[Relation], dialect: str) -> str:
@@ -194,19 +194,19 @@ def check(sql: str, relations: Sequence[Relation], dialect: str) -> str:
 
 def _from_json(text: str) -> list[str]:
     try:
-        found = json.loads(text)
+        reply = json.loads(text)
     except (ValueError, RecursionError):
         return []
-    sql = found.get("sql") if isinstance(found, dict) else None
+    sql = reply.get("sql") if isinstance(reply, dict) else None
     return [sql] if isinstance(sql, str) else []
 
 
-def _counted(found: Generated, spent: Sequence[Completion]) -> Generated:
+def _counted(written: Generated, spent: Sequence[Completion]) -> Generated:
     return Generated(
-        found.sql,
-        found.first,
-        found.complaint,
-        found.left,
+        written.sql,
+        written.first,
+        written.complaint,
+        written.left,
         calls=len(spent),
         tokens_in=sum(each.tokens_in for each in spent),
         tokens_out=sum(each.tokens_out for each in spent),
@@ -233,11 +233,11 @@ def nearest_examples(
     rare = {word: math.log(1 + len(examples) / count) for word, count in spread.items()}
     asked = set(query_words(question))
     scored = []
-    for example, said in zip(examples, words, strict=True):
-        shared = sum(rare[word] for word in said & asked)
-        whole = sum(rare[word] for word in said) + sum(rare.get(word, 1.0) for word in asked)
+    for example, spoken in zip(examples, words, strict=True):
+        shared = sum(rare[word] for word in spoken & asked)
+        total = sum(rare[word] for word in spoken) + sum(rare.get(word, 1.0) for word in asked)
         same = bool(set(example.tables) & set(tables))
-        if shared and whole:
-            scored.append((2 * shared / whole * (1 if same else _OTHER_TABLES), example))
+        if shared and total:
+            scored.append((2 * shared / total * (1 if same else _OTHER_TABLES), example))
     scored.sort(key=lambda each: (-each[0], each[1].question))
     return [example for _, example in scored[:_SHOWN]]

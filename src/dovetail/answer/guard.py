@@ -22,7 +22,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from dovetail.answer.relations import Relation, legible, private_places, reveal
+from dovetail.answer.relations import Relation, legible, private_names, reveal
 from dovetail.answer.tree import base_tables, nodes_of, only_ours, parse, rename, resolved
 from dovetail.domain import TableId
 from dovetail.errors import GuardError
@@ -166,10 +166,10 @@ def understand(
     """The tree of a query that may run, and the tables of the set that it reads."""
     tree, _ = _checked(sql, dialect)
     try:
-        found = [meant for _, meant in resolved(tree, relations)]
+        references = [meant for _, meant in resolved(tree, relations)]
     except RecursionError:
         raise _too_deep() from None
-    read = [meant.table.id for meant in found if isinstance(meant, Relation)]
+    read = [meant.table.id for meant in references if isinstance(meant, Relation)]
     return tree, tuple(dict.fromkeys(read))
 
 
@@ -208,7 +208,7 @@ def write_out(
         raise GuardError(f"refused: it cannot be written for {engine} ({why})") from None
     if not only_ours(again, relations, private):
         raise GuardError("refused: it reads what is not a table of the set")
-    shown = reveal(text, {**private_places(relations), **private})
+    shown = reveal(text, {**private_names(relations), **private})
     return Guarded(text, shown, tables, private)
 
 

@@ -141,7 +141,7 @@ def _provide(
     raw = private_name()
     types = [type_for(column) for column in relation["columns"]]
     copied = relation["rows"] * len(types) <= _COPIED
-    name = duck.identifier(relation["place"][-1])
+    name = duck.identifier(relation["engine_name"][-1])
     kind = "TABLE" if copied else "VIEW"
     for _ in range(_ATTEMPTS):
         try:
@@ -190,16 +190,16 @@ def _failure(error: Exception) -> DovetailError:
 
 
 @contextmanager
-def _named(place: str) -> Iterator[None]:
-    """Errors of a source with the place they are about."""
+def _named(about: str) -> Iterator[None]:
+    """Errors of a source, with what they are about."""
     try:
         yield
     except RescanError:
         raise
     except SourceError as error:
-        raise SourceError(f"{place}: {error}") from None
+        raise SourceError(f"{about}: {error}") from None
     except OSError as error:
-        raise SourceError(f"{place}: {error.strerror or error}") from None
+        raise SourceError(f"{about}: {error.strerror or error}") from None
 
 
 class TableStream:
@@ -298,6 +298,6 @@ def type_for(column: Json) -> str:
 
 
 def _numbered(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A batch with columns named by place: names may repeat but for case."""
+    """A batch with columns named by number: names may repeat but for case."""
     names = [f"c{at}" for at in range(batch.num_columns)]
     return pa.RecordBatch.from_arrays(batch.columns, names=names)

@@ -66,7 +66,7 @@ def _files(relations: list[Json]) -> Iterator[dict[str, ReadOnlyFile]]:
     with ExitStack() as opened:
         files: dict[str, ReadOnlyFile] = {}
         for relation in relations:
-            name, path = relation["place"][0], relation["spec"]["location"]
+            name, path = relation["engine_name"][0], relation["spec"]["location"]
             if name in files:
                 continue
             try:
@@ -86,7 +86,9 @@ def _attach(connection: sqlite3.Connection, files: dict[str, ReadOnlyFile]) -> N
 def _lock(connection: sqlite3.Connection, relations: list[Json], private: Collection[str]) -> None:
     from dovetail.answer.guard import SQLITE_FUNCTIONS  # which the process has loaded by then
 
-    allowed = {(relation["place"][0], fold(relation["place"][1])) for relation in relations}
+    allowed = {
+        (relation["engine_name"][0], fold(relation["engine_name"][1])) for relation in relations
+    }
     beneath = _beneath(connection, allowed)
     defined = frozenset(private)
     uncounted = {table for _, _, table in beneath}
@@ -126,23 +128,23 @@ def _beneath(
 
     Each is a view's name, and the database and the table that are read from inside of it.
     """
-    found: set[tuple[str, str | None, str]] = set()
+    underlying: set[tuple[str, str | None, str]] = set()
 
     def note(
         action: int, first: str | None, _: str | None, database: str | None, inside: str | None
     ) -> int:
         if action == _READ and inside is not None:
-            found.add((fold(inside), database, fold(first or "")))
+            underlying.add((fold(inside), database, fold(first or "")))
         return sqlite3.SQLITE_OK
 
     connection.set_authorizer(note)
     for schema, table in allowed:
-        place = f"{duck.identifier(schema)}.{duck.identifier(table)}"
-        connection.execute(f"EXPLAIN SELECT * FROM {place}").fetchall()
-        if found:
-            connection.execute(f"EXPLAIN SELECT count(*) FROM {place}").fetchall()
+        source = f"{duck.identifier(schema)}.{duck.identifier(table)}"
+        connection.execute(f"EXPLAIN SELECT * FROM {source}").fetchall()
+        if underlying:
+            connection.execute(f"EXPLAIN SELECT count(*) FROM {source}").fetchall()
     connection.set_authorizer(None)
-    return found
+    return underlying
 
 
 def _fetch(cursor: sqlite3.Cursor, width: int, limits: Limits) -> tuple[list[list[Any]], bool]:

@@ -55,15 +55,15 @@ def legible(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A table under the name a query gives it; `place` is its name in the engine, part by part."""
+    """A table under the name a query gives it, and its name in the engine, part by part."""
 
     table: Table
     name: str
-    place: tuple[str, ...]
+    engine_name: tuple[str, ...]
 
-    def at(self, *place: str) -> Relation:
-        """The same relation at another place in the engine."""
-        return replace(self, place=place)
+    def at(self, *engine_name: str) -> Relation:
+        """The same relation under another name in the engine."""
+        return replace(self, engine_name=engine_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class Joined:
     columns: tuple[tuple[str, str], ...]
 
 
-def private_places(known: Iterable[Relation]) -> dict[str, str]:
+def private_names(placed: Iterable[Relation]) -> dict[str, str]:
     """The private names that tables have in an engine, with the names that queries give them."""
-    return {each.place[0]: each.name for each in known if len(each.place) == 1}
+    return {each.engine_name[0]: each.name for each in placed if len(each.engine_name) == 1}
 
 
 def relations(tables: Iterable[Table | Relation]) -> tuple[Relation, ...]:
@@ -94,7 +94,7 @@ def relations(tables: Iterable[Table | Relation]) -> tuple[Relation, ...]:
     )
 
 
-def warehouse_places(
+def names_in_warehouse(
     given: Sequence[Relation], spec_of: Callable[[str], SourceSpec]
 ) -> tuple[Relation, ...] | None:
     """Relations where their warehouse has them; None if they are not all in one.
@@ -104,12 +104,12 @@ def warehouse_places(
     sources = {relation.table.id.source for relation in given}
     if len(sources) != 1 or (kind := spec_of(sources.pop()).kind) not in DIALECTS:
         return None
-    home = DIALECTS[kind].home
+    default_schema = DIALECTS[kind].home
     placed = []
     for relation in given:
         schema, dot, name = relation.table.name.rpartition(".")
         if '"' in relation.table.name or "." in schema:
             return None
-        above = (schema,) if dot else (home,) if home else ()
+        above = (schema,) if dot else (default_schema,) if default_schema else ()
         placed.append(relation.at(*above, name))
     return tuple(placed)

@@ -25,21 +25,21 @@ def unknown_columns(tree: exp.Expr, relations: Sequence[Relation]) -> list[exp.C
 
 def complaints(tree: exp.Expr, relations: Sequence[Relation]) -> list[str]:
     """What is wrong with the columns of a query, a sentence each."""
-    said = []
+    sentences = []
     for column in unknown_columns(tree, relations):
         relation = _relation_of(column, relations)
         where = f"table {relation.name}" if relation else "any table of the query"
-        known = ", ".join(each.name for each in relation.table.columns) if relation else ""
-        has = f"; it has: {known}" if known else ""
+        columns = ", ".join(each.name for each in relation.table.columns) if relation else ""
+        has = f"; it has: {columns}" if columns else ""
         others = [each.name for each in relations if each != relation and _has(each, column.name)]
         elsewhere = f"; there is one in {', '.join(others)}" if others else ""
-        said.append(f"there is no column {column.name} in {where}{has}{elsewhere}")
-    return list(dict.fromkeys(said))
+        sentences.append(f"there is no column {column.name} in {where}{has}{elsewhere}")
+    return list(dict.fromkeys(sentences))
 
 
 def joins(tree: exp.Expr, relations: Sequence[Relation]) -> list[Joined]:
     """Which columns of the set's tables a query joins by, one entry for each pair of tables."""
-    found: dict[tuple[str, str], tuple[TableId, TableId, list[tuple[str, str]]]] = {}
+    joined: dict[tuple[str, str], tuple[TableId, TableId, list[tuple[str, str]]]] = {}
     for scope in _scopes(tree):
         for one, other in _equalities(scope):
             ends = []
@@ -49,9 +49,9 @@ def joins(tree: exp.Expr, relations: Sequence[Relation]) -> list[Joined]:
                     ends.append((relation.table.id, alias, _spelled(column, relation)))
             if len(ends) == 2 and ends[0][1] != ends[1][1]:
                 (left, first, a), (right, second, b) = sorted(ends)
-                entry = found.setdefault((first, second), (left, right, []))
+                entry = joined.setdefault((first, second), (left, right, []))
                 entry[2].append((a, b))
-    edges = [Joined(left, right, tuple(dict.fromkeys(on))) for left, right, on in found.values()]
+    edges = [Joined(left, right, tuple(dict.fromkeys(on))) for left, right, on in joined.values()]
     return sorted(dict.fromkeys(edges), key=lambda edge: (edge.left, edge.right, edge.columns))
 
 

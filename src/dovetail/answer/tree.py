@@ -49,12 +49,12 @@ def parse(sql: str, dialect: str) -> exp.Expr:
         raise GuardError(f"refused: the query holds the invisible character U+{ord(odd):04X}")
     try:
         spoken = sqlglot.Dialect.get_or_raise(dialect)
-        found = spoken.tokenize(sql)
-        _look_over(found)
-        steps = _STEPS_AT_LEAST + _STEPS_PER_TOKEN * len(found)
+        tokens = spoken.tokenize(sql)
+        _look_over(tokens)
+        steps = _STEPS_AT_LEAST + _STEPS_PER_TOKEN * len(tokens)
         parser = _counted(spoken.parser_class)(dialect=spoken)
         parser.steps_left = steps
-        statements = parser.parse(found, sql)
+        statements = parser.parse(tokens, sql)
     except SqlglotError as error:
         raise GuardError(f"refused: it does not parse as SQL: {_first_line(error)}") from None
     except RecursionError:
@@ -63,10 +63,10 @@ def parse(sql: str, dialect: str) -> exp.Expr:
         # The parser takes some texts apart in ways that it did not expect itself.
         why = f"{type(error).__name__} in the parser"
         raise GuardError(f"refused: it does not parse as SQL: {why}") from None
-    whole = [each for each in statements if each and not isinstance(each, exp.Semicolon)]
-    if len(whole) != 1:
-        raise GuardError(f"refused: expected one statement, not {len(whole)}")
-    return whole[0]
+    parsed = [each for each in statements if each and not isinstance(each, exp.Semicolon)]
+    if len(parsed) != 1:
+        raise GuardError(f"refused: expected one statement, not {len(parsed)}")
+    return parsed[0]
 
 
 class _Counted(Parser):
@@ -87,20 +87,20 @@ def _counted(parser: type[Parser]) -> type[_Counted]:
     return type("Counted", (_Counted, parser), {})
 
 
-def _look_over(found: Sequence[Token]) -> None:
+def _look_over(tokens: Sequence[Token]) -> None:
     """Refuse by tokens alone what is too much for the parser, or begins like no query."""
-    if not found:
+    if not tokens:
         raise GuardError("refused: there is no statement")
-    if len(found) > MOST_TOKENS:
+    if len(tokens) > MOST_TOKENS:
         raise GuardError(f"refused: the query has more than {MOST_TOKENS:,} words")
-    first = found[0].text.upper()
-    if first not in _BEGINNINGS or found[0].token_type in (
+    first = tokens[0].text.upper()
+    if first not in _BEGINNINGS or tokens[0].token_type in (
         TokenType.STRING,
         TokenType.IDENTIFIER,
     ):
         raise GuardError(f"refused: {legible(first[:40])} is no query; only SELECT may run")
     depth = run = 0
-    for token in found:
+    for token in tokens:
         text = token.text.upper()
         if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
             text = ""
@@ -118,14 +118,14 @@ def _first_line(error: Exception) -> str:
 
 def nodes_of(tree: exp.Expr) -> list[exp.Expr]:
     """Every node of a tree."""
-    found = [tree]
-    for node in found:  # which grows meanwhile
+    nodes = [tree]
+    for node in nodes:  # which grows meanwhile
         for value in node.args.values():
             if isinstance(value, exp.Expr):
-                found.append(value)
+                nodes.append(value)
             elif type(value) is list:
-                found += [each for each in value if isinstance(each, exp.Expr)]
-    return found
+                nodes += [each for each in value if isinstance(each, exp.Expr)]
+    return nodes
 
 
 def references(
@@ -136,20 +136,20 @@ def references(
     With RECURSIVE a clause sees itself only where it is a set operation, as an engine that allows
     recursion nowhere else looks for a table of that name otherwise.
     """
-    known = defined or {}
+    visible = defined or {}
     clause = node.args.get("with_")
     if clause is not None:
-        known = dict(known)
+        visible = dict(visible)
         for cte in clause.expressions:
             own = {fold(cte.alias): cte}
             recursive = clause.recursive and isinstance(cte.this.unnest(), exp.SetOperation)
-            yield from references(cte, {**known, **own} if recursive else known)
-            known |= own
+            yield from references(cte, {**visible, **own} if recursive else visible)
+            visible |= own
     if isinstance(node, exp.Table):
-        yield node, known.get(fold(node.name)) if len(node.parts) == 1 else None
+        yield node, visible.get(fold(node.name)) if len(node.parts) == 1 else None
     for child in node.iter_expressions():
         if child is not clause:
-            yield from references(child, known)
+            yield from references(child, visible)
 
 
 def base_tables(node: exp.Expr) -> Iterator[exp.Table]:
@@ -165,32 +165,32 @@ def resolved(
     A table goes by its name as it is, or as `schema.table`; any other name is refused.
     """
     by_name = {fold(relation.name): relation for relation in relations}
-    found: list[tuple[exp.Table, Relation | exp.CTE]] = []
+    meanings: list[tuple[exp.Table, Relation | exp.CTE]] = []
     for table, cte in references(tree):
-        said = ".".join(part.name for part in table.parts)
-        meant = cte or by_name.get(fold(said))
+        written = ".".join(part.name for part in table.parts)
+        meant = cte or by_name.get(fold(written))
         if meant is None:
-            known = ", ".join(legible(relation.name) for relation in relations) or "none"
+            names = ", ".join(legible(relation.name) for relation in relations) or "none"
             raise GuardError(
-                f"refused: {legible(said)} is not a table of the set, which are: {known}"
+                f"refused: {legible(written)} is not a table of the set, which are: {names}"
             )
-        found.append((table, meant))
-    return found
+        meanings.append((table, meant))
+    return meanings
 
 
 def rename(
     tree: exp.Expr, relations: Sequence[Relation], *, as_written: bool = False
 ) -> dict[str, str]:
-    """Call every table by its place, and every WITH clause by a private name.
+    """Call every table by its name in the engine, and every WITH clause by a private name.
 
     The name that was written stays as an alias, so that columns are found under it. Returned are
     the private names, with what they stand for. The alias has quotes, or with `as_written` those of
     the query: an engine that folds names to upper case folds both, or neither.
     """
-    found = resolved(tree, relations)
+    meanings = resolved(tree, relations)
     private = {}
     drawn: dict[int, str] = {}
-    for clause in (meant for _, meant in found if isinstance(meant, exp.CTE)):
+    for clause in (meant for _, meant in meanings if isinstance(meant, exp.CTE)):
         drawn.setdefault(id(clause), private_name())
     if tree.find(exp.With):
         for clause in tree.find_all(exp.CTE):
@@ -198,20 +198,20 @@ def rename(
             private[name] = clause.alias
             clause.args["alias"].set("this", exp.to_identifier(name, quoted=True))
     qualified = set()
-    for table, meant in found:
+    for table, meant in meanings:
         if isinstance(meant, Relation):
-            place = meant.place
+            engine_name = meant.engine_name
             if table.args.get("db"):
                 qualified.add((fold(table.db), fold(table.name)))
             alias = table.this if as_written else exp.to_identifier(table.name, quoted=True)
         else:
-            place = (drawn[id(meant)],)
+            engine_name = (drawn[id(meant)],)
             alias = table.this
         if not table.alias:
             columns = table.args.get("alias")
-            said = columns.columns if columns else []
-            table.set("alias", exp.TableAlias(this=alias.copy(), columns=said))
-        _put(table, place)
+            listed = columns.columns if columns else []
+            table.set("alias", exp.TableAlias(this=alias.copy(), columns=listed))
+        _put(table, engine_name)
     for column in tree.find_all(exp.Column) if qualified else ():
         if column.args.get("db") and (fold(column.text("db")), fold(column.table)) in qualified:
             column.set("db", None)
@@ -221,23 +221,23 @@ def rename(
 def only_ours(
     nodes: Iterable[exp.Expr], relations: Sequence[Relation], drawn: Iterable[str]
 ) -> bool:
-    """Whether a query names no table but by the places of the set and the private names drawn."""
+    """Whether a query names no table but by names of the set in the engine and names drawn."""
     names = {(name,) for name in drawn}
-    places = names | {relation.place for relation in relations}
+    engine_names = names | {relation.engine_name for relation in relations}
     for node in nodes:
         if isinstance(node, exp.CTE) and (node.alias,) not in names:
             return False
         if isinstance(node, exp.Table):
             parts = node.parts
-            if tuple(part.name for part in parts) not in places or not all(
+            if tuple(part.name for part in parts) not in engine_names or not all(
                 isinstance(part, exp.Identifier) and part.quoted for part in parts
             ):
                 return False
     return True
 
 
-def _put(table: exp.Table, place: tuple[str, ...]) -> None:
-    *above, name = place
+def _put(table: exp.Table, engine_name: tuple[str, ...]) -> None:
+    *above, name = engine_name
     table.set("this", exp.to_identifier(name, quoted=True))
     table.set("db", exp.to_identifier(above[-1], quoted=True) if above else None)
     table.set("catalog", None)
