@@ -12,7 +12,7 @@ from tests.support.endpoint import Play, endpoint, fails, says
 from tests.support.scripted import Said, Script, playing
 
 from dovetail.domain import TableSet
-from dovetail.models.llm_openai import OpenAILLM
+from dovetail.models.openai import OpenAILLM
 from dovetail.ports import Completion, Json
 from dovetail.search.searcher import Searcher
 from dovetail_bench.baselines.alignment import Alignment, Bm25

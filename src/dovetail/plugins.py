@@ -52,12 +52,12 @@ _BUILT_IN = {
     },
     EMBEDDERS: {
         "minilm": "dovetail.models.embed_minilm:open_minilm",
-        "none": "dovetail.models.embed_none:open_none",
-        "openai": "dovetail.models.embed_openai:open_openai",
+        "none": "dovetail.models.vectors:open_none",
+        "openai": "dovetail.models.openai:OpenAIEmbedder",
         "st": "dovetail.models.embed_st:open_st",
     },
     LLMS: {
-        "openai": "dovetail.models.llm_openai:OpenAILLM",
+        "openai": "dovetail.models.openai:OpenAILLM",
         "local": "dovetail.models.llm_local:LocalLLM",
     },
     RETRIEVERS: {

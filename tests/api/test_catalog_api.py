@@ -145,7 +145,7 @@ def test_joins_paths_and_sql(catalog: dovetail.Catalog) -> None:
 
 
 def test_an_answer_by_a_scripted_model(catalog: dovetail.Catalog) -> None:
-    from dovetail.models.llm_openai import OpenAILLM
+    from dovetail.models.openai import OpenAILLM
 
     script = says(json.dumps({"sql": "SELECT count(*) AS n FROM orders"}))
     with endpoint(script) as server:

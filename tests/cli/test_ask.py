@@ -13,7 +13,7 @@ import pytest
 
 import dovetail
 from dovetail.errors import DovetailError, NotFoundError, UsageError
-from dovetail.models.llm_openai import OpenAILLM
+from dovetail.models.openai import OpenAILLM
 from dovetail.retrieve.core_t import CoreTRetriever
 from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.hybrid import HybridRetriever

@@ -17,10 +17,9 @@ import pytest
 
 from dovetail.errors import DovetailError, ModelError
 from dovetail.models.cache import CachedLLM
-from dovetail.models.chat import estimate_tokens, request_key
+from dovetail.models.chat import estimate_tokens, parse_json, request_key
 from dovetail.models.endpoint import Patience, retry_after
-from dovetail.models.llm_openai import OpenAILLM
-from dovetail.models.reply import parse_json
+from dovetail.models.openai import OpenAILLM
 from dovetail.plugins import open_llm
 from dovetail.ports import Completion, Json, Message
 from dovetail.testing import check_llm

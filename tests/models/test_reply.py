@@ -8,7 +8,7 @@ import time
 import pytest
 
 from dovetail.answer.generate import extract_sql
-from dovetail.models.reply import LIMIT, parse_json, without_thoughts
+from dovetail.models.chat import LIMIT, parse_json, without_thoughts
 from dovetail_bench.baselines import react
 
 

@@ -16,8 +16,7 @@ import pytest
 from dovetail.arrays import Vectors
 from dovetail.errors import CatalogError, ModelError
 from dovetail.models import vectors
-from dovetail.models.embed_vectors import unit_vectors
-from dovetail.models.vectors import VectorStore, digest
+from dovetail.models.vectors import VectorStore, digest, unit_vectors
 
 DIMENSION = 16
 

@@ -22,7 +22,7 @@ from dovetail.domain import Column, ColumnProfile, Kind, Skipped, Table, TableId
 from dovetail.domain.schema import markdown
 from dovetail.errors import CatalogError
 from dovetail.models.endpoint import Patience
-from dovetail.models.llm_openai import OpenAILLM
+from dovetail.models.openai import OpenAILLM
 from dovetail.offline import purpose
 from dovetail.offline.progress import Progress
 from dovetail.offline.purpose import Prices, read_purpose, table_content, write_purposes

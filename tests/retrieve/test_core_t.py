@@ -17,7 +17,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableSet
 from dovetail.errors import UsageError
 from dovetail.models.endpoint import Patience
-from dovetail.models.llm_openai import OpenAILLM
+from dovetail.models.openai import OpenAILLM
 from dovetail.ports import LLM, Completion, Json, Retriever
 from dovetail.retrieve.adjust import AdjustOptions
 from dovetail.retrieve.core_t import CoreTRetriever

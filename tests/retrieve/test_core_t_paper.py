@@ -18,7 +18,7 @@ from dovetail.domain import TableSet
 from dovetail.domain.schema import markdown
 from dovetail.errors import ModelError
 from dovetail.models.endpoint import Patience
-from dovetail.models.llm_openai import OpenAILLM
+from dovetail.models.openai import OpenAILLM
 from dovetail.names.words import words
 from dovetail.retrieve.core_t import CoreTRetriever
 from dovetail.retrieve.core_t_options import CoreTOptions, core_t_words, options_of

@@ -14,7 +14,7 @@ import pytest
 
 import dovetail
 from dovetail.errors import DovetailError, SourceError
-from dovetail.models.llm_openai import OpenAILLM
+from dovetail.models.openai import OpenAILLM
 from dovetail.sources import object_store
 from dovetail.sources.lake_tables import lakes_below, newest_version, require_inside
 from tests.support.azure import container

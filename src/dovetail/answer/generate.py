@@ -17,7 +17,7 @@ from dovetail.catalog.knowledge.usage import QueryExample
 from dovetail.domain import JoinEdge, TableId
 from dovetail.domain.schema import ddl
 from dovetail.errors import GuardError, LimitError, ModelError
-from dovetail.models.reply import LIMIT, fenced_blocks, without_thoughts
+from dovetail.models.chat import LIMIT, fenced_blocks, without_thoughts
 from dovetail.ports import LLM, Completion, Message
 from dovetail.search.query import query_words
 from dovetail.text import fenced, one_line

@@ -23,9 +23,8 @@ import numpy as np
 
 from dovetail.arrays import Vectors
 from dovetail.errors import ModelError, UsageError
-from dovetail.models.embed_onnx import Graph
-from dovetail.models.embed_vectors import well_formed
-from dovetail.models.minilm_graph import TOKENS, bert
+from dovetail.models.onnx_graph import TOKENS, Graph, bert
+from dovetail.models.vectors import well_formed
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession

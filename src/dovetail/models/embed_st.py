@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dovetail.arrays import Vectors
 from dovetail.errors import MissingExtraError, ModelError, UsageError
-from dovetail.models.embed_vectors import unit_vectors, well_formed
+from dovetail.models.vectors import unit_vectors, well_formed
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

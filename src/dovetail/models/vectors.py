@@ -1,7 +1,8 @@
-"""Stores the vectors of texts on disk by model and text, so that no text is embedded twice.
+"""Vectors of texts: what every embedder gives, and their store on disk by model and text.
 
-A segment is one .npy file of (digest, vector) pairs, named by its content and never changed. So
-writers need no lock; a segment that does not fit its name is ignored and its texts embedded again.
+No text is embedded twice. A segment is one .npy file of (digest, vector) pairs, named by its
+content and never changed. So writers need no lock; a segment that does not fit its name is ignored
+and its texts embedded again.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Vectors
-from dovetail.errors import CatalogError, ModelError
+from dovetail.errors import CatalogError, ModelError, UsageError
 from dovetail.ports import Embedder, PartsEmbedder
 
 Segment = npt.NDArray[np.void]
@@ -82,6 +83,7 @@ class VectorStore:
         listed = self._listed()
         staying: set[Path] = set()
         moving: list[Segment] = []
+        gone = False
         for path in listed:
             segment = self._read(path)
             keys = _keys(segment)
@@ -90,7 +92,10 @@ class VectorStore:
             if all(stays) and len(segment) == SEGMENT:
                 staying.add(path)
             else:
+                gone = gone or not all(stays) or not stays
                 moving.append(segment[stays])
+        if not gone and len(moving) < 2:  # nothing to forget, nothing to put together
+            return
         moved = np.concatenate([np.empty(0, self._row), *moving])
         for start in range(0, len(moved), SEGMENT):
             staying.add(self._write(moved[start : start + SEGMENT]))
@@ -247,3 +252,40 @@ def _sync(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def well_formed(text: str) -> str:
+    """The text, with halves of characters that stand alone (no file can hold them) replaced.
+
+    >>> well_formed("caf\\u00e9 \\ud83d\\ude00 \\ud800") == "caf\\u00e9 \\U0001f600 \\ufffd"
+    True
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def unit_vectors(vectors: npt.ArrayLike, *, rows: int, dimension: int, model_id: str) -> Vectors:
+    """A model's answer as so many float32 vectors of length one; an error if it is not that."""
+    try:
+        found = np.asarray(vectors, dtype=np.float32).reshape(-1, dimension) if rows else None
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"{model_id}: the vectors are not all of {dimension} numbers; is it the same model?"
+        ) from None
+    if found is None:
+        return np.zeros((0, dimension), dtype=np.float32)
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    if len(found) != rows:
+        raise ModelError(f"{model_id}: {len(found)} vectors of {dimension} for {rows} texts")
+    if not (np.isfinite(lengths).all() and lengths.all()):
+        raise ModelError(f"{model_id}: a vector is not finite or zero, so it has no direction")
+    return np.ascontiguousarray(found / lengths)
+
+
+def open_none(argument: str = "") -> None:
+    """No embedder."""
+    if argument:
+        raise UsageError(f"embedder 'none' takes no argument, not {argument!r}")

@@ -17,8 +17,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Skipped, Table, TableId
 from dovetail.domain.schema import WIDTH, markdown
 from dovetail.errors import CatalogError, ModelError, PendingError
-from dovetail.models.asking import Reply, ask_all
-from dovetail.models.reply import without_thoughts
+from dovetail.models.chat import Reply, ask_all, without_thoughts
 from dovetail.offline.progress import Progress, ProgressCallback
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt

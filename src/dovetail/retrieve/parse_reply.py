@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dovetail.models.reply import parse_json
+from dovetail.models.chat import parse_json
 
 # Digits of a number that can stand for a table or a group.
 _DIGITS = 6

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dovetail.domain import Table
-from dovetail.models.reply import parse_json
+from dovetail.models.chat import parse_json
 from dovetail.text import one_line
 
 _WIDTH = 40

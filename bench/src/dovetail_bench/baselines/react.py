@@ -18,7 +18,7 @@ import re
 from dataclasses import dataclass, field
 
 from dovetail.domain import Candidate, Chosen, TableSet
-from dovetail.models.reply import without_thoughts
+from dovetail.models.chat import without_thoughts
 from dovetail.ports import LLM, Message
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.opening import SelectorContext
