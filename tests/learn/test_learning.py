@@ -19,8 +19,7 @@ from dovetail.answer.relations import relations
 from dovetail.catalog.knowledge.usage import NO_USAGE, QueryExample, read_usage
 from dovetail.domain import TableId
 from dovetail.errors import NotFoundError, SourceError, UsageError
-from dovetail.learn.logs import open_log
-from dovetail.learn.statements import Statement, script, statements_in
+from dovetail.learn.logs import Statement, open_log, script, statements_in
 from dovetail.sources.postgres import PostgresSource
 from dovetail.sources.resolve import root
 from tests.support.servers import postgres

@@ -17,11 +17,8 @@ from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, TableId
 from dovetail.errors import UsageError
 from dovetail.families.family import Families, Family, FamilyMember, Role
 from dovetail.joins.lazy_edges import EditedEdges
-from dovetail.notes.edges import noted_edges
-from dovetail.notes.marks import marked_families
-from dovetail.notes.notes import Mark, Notes
-from dovetail.notes.reading import notes_in, read_notes
-from dovetail.notes.writing import forget, note
+from dovetail.notes.apply import marked_families, noted_edges
+from dovetail.notes.notes import Mark, Notes, forget, note, notes_in, read_notes
 from dovetail.search.proposals import Proposal, proposals
 
 SETTINGS = dovetail.Settings(embedder="none")

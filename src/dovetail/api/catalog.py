@@ -21,8 +21,7 @@ from dovetail.families.family import Families
 from dovetail.families.stored import families_of
 from dovetail.joins.column_arrays import Thresholds
 from dovetail.joins.graph import JOINABLE, JoinGraph
-from dovetail.notes.edges import noted_graph
-from dovetail.notes.marks import marked_families
+from dovetail.notes.apply import marked_families, noted_graph
 from dovetail.notes.notes import NO_NOTES, Notes
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.joins.graph import JoinGraph
-from dovetail.notes.notes import Notes
-from dovetail.notes.reading import read_notes
+from dovetail.notes.notes import Notes, read_notes
 from dovetail.ports import Retriever
 from dovetail.search.searcher import Searcher
 

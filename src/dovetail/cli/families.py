@@ -61,8 +61,8 @@ def opened_families(
     from dovetail.families.family import Families
     from dovetail.families.stored import families_of
     from dovetail.joins.column_arrays import Thresholds
-    from dovetail.notes.marks import marked_families
-    from dovetail.notes.reading import read_notes
+    from dovetail.notes.apply import marked_families
+    from dovetail.notes.notes import read_notes
 
     if not (settings.families or always):
         return Families()

@@ -43,8 +43,8 @@ def joins(
     """Show which tables join, by which columns, how surely and why."""
     from dovetail.joins.column_arrays import Thresholds
     from dovetail.joins.paths import path_notes
-    from dovetail.notes.edges import noted_graph
-    from dovetail.notes.reading import read_notes
+    from dovetail.notes.apply import noted_graph
+    from dovetail.notes.notes import read_notes
 
     settings = settings_for(catalog)
     opened = open_catalog(catalog)

@@ -83,7 +83,7 @@ def remove(
     catalog: CatalogOption = None,
 ) -> None:
     """Take a note back."""
-    from dovetail.notes.writing import forget
+    from dovetail.notes.notes import forget
 
     opened = open_catalog(catalog)
     _say(f"Removed {key!r} from [{'], ['.join(forget(opened, key))}].")
@@ -93,8 +93,7 @@ def remove(
 def list_notes(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
     """List the notes that count, and the lines that cannot be used."""
     from dovetail.notes.file import read_entries
-    from dovetail.notes.reading import read_notes
-    from dovetail.notes.writing import file_of
+    from dovetail.notes.notes import file_of, read_notes
 
     opened = open_catalog(catalog)
     file, known = file_of(opened), read_notes(opened)
@@ -124,7 +123,7 @@ def suggest(
     as_json: JsonOption = False,
 ) -> None:
     """Propose pins and definitions from the questions whose right tables were told."""
-    from dovetail.notes.writing import note as write_note
+    from dovetail.notes.notes import note as write_note
     from dovetail.search.proposals import proposals
     from dovetail.search.searcher import open_searcher
 
@@ -180,7 +179,7 @@ def _as_found(question: str, catalog: Path | None) -> list[str]:
 
 
 def _write(opened: CatalogReader, section: str, key: str, value: str) -> None:
-    from dovetail.notes.writing import note as write_note
+    from dovetail.notes.notes import note as write_note
 
     file = write_note(opened, section, key, value)
     _say(f"Noted in {file}: [{section}] {key} = {value}")

@@ -26,7 +26,7 @@ def show(
     """Show a table: purpose, columns with their profiles, a few rows."""
     from dovetail.catalog.purposes import purposes
     from dovetail.cli.families import family_json, family_notes, opened_families
-    from dovetail.notes.reading import read_notes
+    from dovetail.notes.notes import read_notes
 
     opened = open_catalog(catalog)
     found = opened[table]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
@@ -30,9 +30,8 @@ from dovetail.catalog.knowledge.usage import (
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import GuardError
-from dovetail.learn.query_use import QueryReader
-from dovetail.learn.statements import LONGEST, MOST_STATEMENTS, Statement
-from dovetail.learn.without_literals import literals, masked, without_literals
+from dovetail.learn.logs import LONGEST, MOST_STATEMENTS, Log, Statement
+from dovetail.learn.statements import QueryReader, literals, masked, without_literals
 
 # What is kept of one log, at most: the most frequent first.
 _MOST_JOINS, _MOST_PAIRS, _MOST_EXAMPLES = 20_000, 50_000, 5_000
@@ -43,19 +42,6 @@ _MOST_TABLES = 30
 
 
 _T = TypeVar("_T", Join, tuple[TableId, TableId])
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """A log to be learnt: its name, the dialects it may be in, and its statements.
-
-    `tables` are those that its names can mean; all of the catalog where none are given.
-    """
-
-    name: str
-    dialects: tuple[str, ...]
-    statements: Iterable[Statement]
-    tables: tuple[TableId, ...] = ()
 
 
 @dataclass(slots=True)

@@ -1,19 +1,24 @@
-"""Where logs come from: files by name, and the statistics of statements that a server keeps."""
+"""Query logs and their statements: files of SQL or of rows, and what a server has counted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from sqlglot.dialects import Dialect
 
 from dovetail.catalog.lookup import tables_of_sources
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import SourceError, UsageError
-from dovetail.learn.learning import Log
-from dovetail.learn.statements import MOST_STATEMENTS, Statement, statements_in
 from dovetail.plugins import open_source
 from dovetail.ports import SourceSpec
 from dovetail.sources.logins import require_named
@@ -23,6 +28,51 @@ from dovetail.sources.walk import DATABASE_SUFFIXES
 # The dialect of each kind of source, in the parser's words.
 _DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "sqlite": "sqlite", "duckdb": "duckdb"}
 _USUAL = "duckdb"
+# A log has at most so many bytes, and so many statements of it are read.
+MOST_BYTES = 2 << 30
+MOST_STATEMENTS = 1_000_000
+# A statement that is longer than this is counted as one that cannot be read.
+LONGEST = 50_000
+_SQL = (
+    "sql", "query", "query_text", "sql_text", "statement", "statement_text", "gold_sql",
+    "digest_text",
+)  # fmt: skip
+_QUESTION = ("question", "nl_question", "utterance", "natural_language_question")
+_COUNT = ("calls", "count", "executions", "execution_count", "query_count", "count_star")
+_TIME = (
+    "last_seen", "last_used", "last_executed", "executed_at", "start_time", "started_at",
+    "creation_time", "query_start", "timestamp", "time", "date", "end_time",
+)  # fmt: skip
+_SCRIPTS = (".sql", ".txt", ".log")
+_TABULAR = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
+_ASKED = re.compile(r"(?:question|q)\s*:\s*(.+)", re.IGNORECASE | re.DOTALL)
+# What a script is taken apart by: quoted texts, comments, and the ends of statements.
+_PIECES = re.compile(
+    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|(\$\w*\$).*?\1|--[^\n]*|/\*.*?\*/|;", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement as a log has it: how often it ran, when last, and the question it answers."""
+
+    sql: str
+    count: int = 1
+    last: str = ""
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log to be learnt: its name, the dialects it may be in, and its statements.
+
+    `tables` are those that its names can mean; all of the catalog where none are given.
+    """
+
+    name: str
+    dialects: tuple[str, ...]
+    statements: Iterable[Statement]
+    tables: tuple[TableId, ...] = ()
 
 
 def open_log(
@@ -79,3 +129,98 @@ def _dialects(catalog: CatalogReader, about: Sequence[TableId]) -> tuple[str, ..
             kind = "sqlite" if files and not duck else "duckdb"
         found.append(_DIALECTS.get(kind, _USUAL))
     return tuple(dict.fromkeys([*found, _USUAL]))
+
+
+def statements_in(file: Path) -> Iterator[Statement]:
+    """The statements of a file of SQL, CSV, JSON, JSON lines or Parquet."""
+    suffix = file.suffix.lower()
+    if suffix not in (*_SCRIPTS, *_TABULAR):
+        known = ", ".join((*_SCRIPTS, *_TABULAR))
+        raise UsageError(f"{file.name} is no query log by its name; there are: {known}")
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            raise SourceError(f"{file} has more than {MOST_BYTES >> 30} GB; it is not read")
+        if suffix in _SCRIPTS:
+            yield from script(file.read_text("utf-8", errors="replace"))
+        else:
+            yield from _from_rows(_rows(file, suffix), file)
+    except (OSError, ValueError, csv.Error, RecursionError, pa.ArrowException) as error:
+        said = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+        raise SourceError(f"cannot read {file}: {said}") from None
+
+
+def script(text: str) -> Iterator[Statement]:
+    """The statements of a script; a comment `-- question: …` before one is what it answers."""
+    start, comment, said = 0, "", ""
+    for piece in _PIECES.finditer(text):
+        word = piece[0]
+        if word.startswith(("--", "/*")):
+            comment = word.strip("-/* \n")
+            asked = _ASKED.fullmatch(comment)
+            said = " ".join(asked[1].split()) if asked else said
+        elif word == ";":
+            yield Statement(text[start : piece.start()].strip(), question=said)
+            start, said = piece.end(), ""
+    if text[start:].strip():
+        yield Statement(text[start:].strip(), question=said)
+
+
+def _rows(file: Path, suffix: str) -> Iterator[Mapping[str, Any]]:
+    if suffix == ".parquet":
+        for batch in pq.ParquetFile(file).iter_batches(batch_size=1024):
+            yield from batch.to_pylist()
+    elif suffix in (".csv", ".tsv"):
+        csv.field_size_limit(16 << 20)
+        with file.open(encoding="utf-8", errors="replace", newline="") as stream:
+            yield from csv.DictReader(stream, delimiter="\t" if suffix == ".tsv" else ",")
+    elif suffix == ".json" and _is_array(file):
+        found = json.loads(file.read_bytes())
+        yield from (row for row in found if isinstance(row, dict))
+    else:
+        with file.open(encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                yield _object(line)
+
+
+def _is_array(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(64).lstrip().startswith(b"[")
+
+
+def _object(line: str) -> Mapping[str, Any]:
+    """The object of a line; a line that holds none is a row without SQL."""
+    try:
+        found = json.loads(line)
+    except (RecursionError, ValueError):
+        return {"sql": line if line.strip() else ""}
+    return found if isinstance(found, dict) else {}
+
+
+def _from_rows(rows: Iterator[Mapping[str, Any]], file: Path) -> Iterator[Statement]:
+    named = False
+    for row in rows:
+        folded = {str(key).casefold(): value for key, value in row.items()}
+        named = named or any(name in folded for name in _SQL)
+        sql = _first(folded, _SQL)
+        if isinstance(sql, str) and sql.strip():
+            yield Statement(
+                sql.strip().rstrip(";"),
+                _count(_first(folded, _COUNT)),
+                str(_first(folded, _TIME) or "")[:19],
+                " ".join(str(_first(folded, _QUESTION) or "").split()),
+            )
+    if not named:
+        raise SourceError(
+            f"{file.name} has no column of queries; call it one of: {', '.join(_SQL)}"
+        )
+
+
+def _first(row: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((row[name] for name in names if row.get(name) is not None), None)
+
+
+def _count(value: Any) -> int:
+    try:
+        return min(max(int(value), 1), 1 << 40)
+    except (OverflowError, TypeError, ValueError):
+        return 1

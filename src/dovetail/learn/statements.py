@@ -1,144 +1,233 @@
-"""Statements of a log: from scripts of SQL and from tables of queries, within bounds."""
+"""One statement of a log: the tables of a catalog that it reads, the columns it joins them by.
+
+What is kept of its text has no literals.
+"""
 
 from __future__ import annotations
 
-import csv
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from dovetail.errors import SourceError, UsageError
+from dovetail.answer.tree import base_tables
+from dovetail.catalog.knowledge.relations import Relations
+from dovetail.catalog.knowledge.usage import Join
+from dovetail.domain import TableId
 
-# A log has at most so many bytes, and so many statements of it are read.
-MOST_BYTES = 2 << 30
-MOST_STATEMENTS = 1_000_000
-# A statement that is longer than this is counted as one that cannot be read.
-LONGEST = 50_000
-_SQL = (
-    "sql", "query", "query_text", "sql_text", "statement", "statement_text", "gold_sql",
-    "digest_text",
+# Subqueries that a column is followed through, down to the table it is of.
+_DEEPEST = 20
+
+Place = tuple[str, TableId, str]  # what the query calls a table, which it is, and its column
+Columns = Mapping[TableId, Mapping[str, str]]
+_TEXTS = (
+    exp.Literal, exp.National, exp.HexString, exp.BitString, exp.ByteString, exp.RawString,
 )  # fmt: skip
-_QUESTION = ("question", "nl_question", "utterance", "natural_language_question")
-_COUNT = ("calls", "count", "executions", "execution_count", "query_count", "count_star")
-_TIME = (
-    "last_seen", "last_used", "last_executed", "executed_at", "start_time", "started_at",
-    "creation_time", "query_start", "timestamp", "time", "date", "end_time",
-)  # fmt: skip
-_SCRIPTS = (".sql", ".txt", ".log")
-_TABULAR = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
-_ASKED = re.compile(r"(?:question|q)\s*:\s*(.+)", re.IGNORECASE | re.DOTALL)
-# What a script is taken apart by: quoted texts, comments, and the ends of statements.
-_PIECES = re.compile(
-    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|(\$\w*\$).*?\1|--[^\n]*|/\*.*?\*/|;", re.DOTALL
-)
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """A statement as a log has it: how often it ran, when last, and the question it answers."""
+class QueryUse:
+    """The tables that a query reads, and the joins that it makes, each once.
 
-    sql: str
-    count: int = 1
-    last: str = ""
-    question: str = ""
+    `whole` says whether it reads none but tables of the catalog.
+    """
 
-
-def statements_in(file: Path) -> Iterator[Statement]:
-    """The statements of a file of SQL, CSV, JSON, JSON lines or Parquet."""
-    suffix = file.suffix.lower()
-    if suffix not in (*_SCRIPTS, *_TABULAR):
-        known = ", ".join((*_SCRIPTS, *_TABULAR))
-        raise UsageError(f"{file.name} is no query log by its name; there are: {known}")
-    try:
-        if file.stat().st_size > MOST_BYTES:
-            raise SourceError(f"{file} has more than {MOST_BYTES >> 30} GB; it is not read")
-        if suffix in _SCRIPTS:
-            yield from script(file.read_text("utf-8", errors="replace"))
-        else:
-            yield from _from_rows(_rows(file, suffix), file)
-    except (OSError, ValueError, csv.Error, RecursionError, pa.ArrowException) as error:
-        said = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
-        raise SourceError(f"cannot read {file}: {said}") from None
+    tables: tuple[TableId, ...]
+    joins: tuple[Join, ...]
+    whole: bool = True
 
 
-def script(text: str) -> Iterator[Statement]:
-    """The statements of a script; a comment `-- question: …` before one is what it answers."""
-    start, comment, said = 0, "", ""
-    for piece in _PIECES.finditer(text):
-        word = piece[0]
-        if word.startswith(("--", "/*")):
-            comment = word.strip("-/* \n")
-            asked = _ASKED.fullmatch(comment)
-            said = " ".join(asked[1].split()) if asked else said
-        elif word == ";":
-            yield Statement(text[start : piece.start()].strip(), question=said)
-            start, said = piece.end(), ""
-    if text[start:].strip():
-        yield Statement(text[start:].strip(), question=said)
+class QueryReader:
+    """Reads queries against the tables of one catalog; `columns` are theirs, by folded name."""
+
+    def __init__(self, relations: Relations, columns: Columns) -> None:
+        self._relations, self._columns = relations, columns
+
+    def read(self, tree: exp.Expr) -> QueryUse:
+        """What a query uses, as far as its tables are in the catalog."""
+        said = {_spoken(table): _relation(table) for table in base_tables(tree)}
+        homes = self._homes(list(said.values()))
+        meant = {words: self._meant(relation, homes) for words, relation in said.items()}
+        known = {words: table for words, table in meant.items() if table is not None}
+        try:
+            joins = tuple(sorted(set(_Joins(known, self._columns).of(tree)))) if known else ()
+        except (SqlglotError, RecursionError):  # two tables of one alias, say
+            joins = ()
+        return QueryUse(tuple(sorted(set(known.values()))), joins, len(known) == len(meant))
+
+    def column_names(self, tables: Iterable[TableId]) -> set[str]:
+        """The names of the columns of some tables, folded."""
+        return {name for table in tables for name in self._columns[table]}
+
+    def _homes(self, said: list[tuple[str, str, str]]) -> set[str]:
+        """The sources that have every table of a query, where some name is in several."""
+        having = [{table.source for table in self._relations.named(name)} for _, _, name in said]
+        return set.intersection(*having) if having else set()
+
+    def _meant(self, relation: tuple[str, str, str], homes: set[str]) -> TableId | None:
+        found = self._relations.find(relation)
+        if found is not None or len(homes) != 1:
+            return found
+        own = [table for table in self._relations.named(relation[2]) if table.source in homes]
+        return Relations(own).find(relation)
 
 
-def _rows(file: Path, suffix: str) -> Iterator[Mapping[str, Any]]:
-    if suffix == ".parquet":
-        for batch in pq.ParquetFile(file).iter_batches(batch_size=1024):
-            yield from batch.to_pylist()
-    elif suffix in (".csv", ".tsv"):
-        csv.field_size_limit(16 << 20)
-        with file.open(encoding="utf-8", errors="replace", newline="") as stream:
-            yield from csv.DictReader(stream, delimiter="\t" if suffix == ".tsv" else ",")
-    elif suffix == ".json" and _is_array(file):
-        found = json.loads(file.read_bytes())
-        yield from (row for row in found if isinstance(row, dict))
-    else:
-        with file.open(encoding="utf-8", errors="replace") as stream:
-            for line in stream:
-                yield _object(line)
+class _Joins:
+    """The joins of one query, whose table names stand for `known` tables."""
+
+    def __init__(self, known: Mapping[str, TableId], columns: Columns) -> None:
+        self._known, self._columns = known, columns
+
+    def of(self, tree: exp.Expr) -> Iterator[Join]:
+        found: dict[tuple[tuple[str, TableId], tuple[str, TableId]], set[tuple[str, str]]] = {}
+        for number, scope in enumerate(traverse_scope(tree)):
+            for one, other in self._pairs(scope):
+                places = [self._place(*side) for side in (one, other)]
+                if places[0] is None or places[1] is None or places[0][:2] == places[1][:2]:
+                    continue
+                ends = sorted(
+                    (place[1], place[2], f"{number} {place[0]}") for place in places if place
+                )
+                (left, a, first), (right, b, second) = ends
+                found.setdefault(((first, left), (second, right)), set()).add((a, b))
+        for ((_, left), (_, right)), pairs in found.items():
+            yield left, right, tuple(sorted(pairs))
+
+    def _pairs(self, scope: Scope) -> Iterator[tuple[tuple[exp.Column, Scope], ...]]:
+        """The columns that a query holds equal, each with the query in which it stands."""
+        query = scope.expression
+        if not isinstance(query, exp.Select):
+            return
+        joins = query.args.get("joins") or ()
+        for clause in (query.args.get("where"), *(join.args.get("on") for join in joins)):
+            condition = clause.this if isinstance(clause, exp.Where) else clause
+            for part in condition.flatten() if isinstance(condition, exp.And) else [condition]:
+                part = part.unnest() if isinstance(part, exp.Paren) else part
+                if isinstance(part, exp.EQ):
+                    sides = [_column(part.this), _column(part.expression)]
+                    if sides[0] is not None and sides[1] is not None:
+                        yield (sides[0], scope), (sides[1], scope)
+                elif isinstance(part, exp.In):
+                    yield from _within(part, scope)
+        yield from self._using(scope, joins)
+
+    def _using(
+        self, scope: Scope, joins: list[exp.Join] | tuple[()]
+    ) -> Iterator[tuple[tuple[exp.Column, Scope], ...]]:
+        """The columns of USING: of the joined table, and of the first before it that has one."""
+        later = {join.alias_or_name for join in joins}
+        before = [name for name in scope.selected_sources if name not in later]
+        for join in joins:
+            for name in join.args.get("using") or ():
+                own = exp.column(name.name, table=join.alias_or_name)
+                for alias in before:
+                    other = exp.column(name.name, table=alias)
+                    if self._place(other, scope) is not None:
+                        yield (other, scope), (own, scope)
+                        break
+            before.append(join.alias_or_name)
+
+    def _place(self, column: exp.Column, scope: Scope, deep: int = 0) -> Place | None:
+        """The table that a column is read from, through subqueries and WITH clauses."""
+        name = column.name.casefold()
+        current: Scope | None = scope
+        while current is not None and deep < _DEEPEST:
+            for alias, (_, source) in current.selected_sources.items():
+                if column.table and alias.casefold() != column.table.casefold():
+                    continue
+                if isinstance(source, exp.Table):
+                    table = self._known.get(_spoken(source))
+                    if table is not None and name in self._columns[table]:
+                        return alias, table, self._columns[table][name]
+                else:
+                    inside = self._inside(name, source, deep + 1)
+                    if inside is not None:
+                        return alias, *inside[1:]
+            current = current.parent
+        return None
+
+    def _inside(self, name: str, scope: Scope, deep: int) -> Place | None:
+        """The table that a column of a subquery comes from, where it is that column as it is."""
+        query = scope.expression
+        for chosen in getattr(query, "selects", ()):
+            if isinstance(chosen, exp.Star) or getattr(chosen, "is_star", False):
+                return self._place(exp.column(name), scope, deep)
+            plain = chosen.unalias() if isinstance(chosen, exp.Alias) else chosen
+            if chosen.alias_or_name.casefold() == name:
+                return self._place(plain, scope, deep) if isinstance(plain, exp.Column) else None
+        return None
 
 
-def _is_array(file: Path) -> bool:
-    with file.open("rb") as stream:
-        return stream.read(64).lstrip().startswith(b"[")
+def _within(part: exp.In, scope: Scope) -> Iterator[tuple[tuple[exp.Column, Scope], ...]]:
+    """`a.x IN (SELECT y FROM b)`: the two columns, each with its own query."""
+    own, query = _column(part.this), part.args.get("query")
+    inner = query.unnest() if query is not None else None
+    if own is None or not isinstance(inner, exp.Select) or len(inner.selects) != 1:
+        return
+    chosen = inner.selects[0]
+    other = chosen.unalias() if isinstance(chosen, exp.Alias) else chosen
+    below = next((one for one in scope.subquery_scopes if one.expression is inner), None)
+    if isinstance(other, exp.Column) and below is not None:
+        yield (own, scope), (other, below)
 
 
-def _object(line: str) -> Mapping[str, Any]:
-    """The object of a line; a line that holds none is a row without SQL."""
-    try:
-        found = json.loads(line)
-    except (RecursionError, ValueError):
-        return {"sql": line if line.strip() else ""}
-    return found if isinstance(found, dict) else {}
+def _column(side: exp.Expr) -> exp.Column | None:
+    """The one column of a side, be it inside of functions that change how it is written."""
+    if isinstance(side, exp.Column):
+        return side
+    if not isinstance(side, exp.Func | exp.Cast | exp.Paren) or side.find(exp.Query):
+        return None
+    inside = list(side.find_all(exp.Column))
+    return inside[0] if len(inside) == 1 else None
 
 
-def _from_rows(rows: Iterator[Mapping[str, Any]], file: Path) -> Iterator[Statement]:
-    named = False
-    for row in rows:
-        folded = {str(key).casefold(): value for key, value in row.items()}
-        named = named or any(name in folded for name in _SQL)
-        sql = _first(folded, _SQL)
-        if isinstance(sql, str) and sql.strip():
-            yield Statement(
-                sql.strip().rstrip(";"),
-                _count(_first(folded, _COUNT)),
-                str(_first(folded, _TIME) or "")[:19],
-                " ".join(str(_first(folded, _QUESTION) or "").split()),
-            )
-    if not named:
-        raise SourceError(
-            f"{file.name} has no column of queries; call it one of: {', '.join(_SQL)}"
-        )
+def _relation(table: exp.Table) -> tuple[str, str, str]:
+    return table.catalog, table.db, table.name
 
 
-def _first(row: Mapping[str, Any], names: Sequence[str]) -> Any:
-    return next((row[name] for name in names if row.get(name) is not None), None)
+def _spoken(table: exp.Table) -> str:
+    return ".".join(part.name for part in table.parts).casefold()
 
 
-def _count(value: Any) -> int:
-    try:
-        return min(max(int(value), 1), 1 << 40)
-    except (OverflowError, TypeError, ValueError):
-        return 1
+def without_literals(tree: exp.Expr, dialect: str, columns: Collection[str]) -> str:
+    """A query as SQL in one line, `?` in place of every literal, and without comments.
+
+    A quoted name that is no column of its tables (`columns`, folded) and no alias may be a text in
+    double quotes, as SQLite and MySQL take it: it goes as well.
+    """
+    named = {alias.alias.casefold() for alias in tree.find_all(exp.Alias)}
+    named |= {
+        text.casefold() for each in tree.find_all(exp.CTE) for text in each.alias_column_names
+    }
+
+    def replaced(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, _TEXTS):
+            ordinal = isinstance(node.parent, exp.Group | exp.Ordered) and not node.is_string
+            return node if ordinal else exp.Var(this="?")
+        if isinstance(node, exp.In) and all(isinstance(e, _TEXTS) for e in node.expressions):
+            if node.expressions:
+                node.set("expressions", [exp.Var(this="?")])
+            return node
+        if isinstance(node, exp.Column) and not node.table:
+            quoted = isinstance(node.this, exp.Identifier) and node.this.quoted
+            if quoted and node.name.casefold() not in columns and node.name.casefold() not in named:
+                return exp.Var(this="?")
+        return node
+
+    return " ".join(tree.transform(replaced).sql(dialect=dialect, comments=False).split())
+
+
+def literals(tree: exp.Expr) -> list[str]:
+    """The texts that stand in a query as literals."""
+    return [each.name for each in tree.find_all(*_TEXTS) if each.args.get("is_string", True)]
+
+
+def masked(question: str, texts: Collection[str]) -> str:
+    """A question without what its query has as literals: the same `?` stands for each."""
+    for text in sorted({text.strip("%") for text in texts}, key=len, reverse=True):
+        if len(text) > 1:
+            question = re.sub(re.escape(text), "?", question, flags=re.IGNORECASE)
+    return question

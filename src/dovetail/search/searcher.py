@@ -21,10 +21,8 @@ from dovetail.families.stored import families_of
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.known_edges import known_edges
 from dovetail.method_cache import method_cache
-from dovetail.notes.edges import noted_graph, noted_scores
-from dovetail.notes.marks import marked_families
-from dovetail.notes.notes import NO_NOTES, Notes
-from dovetail.notes.reading import read_notes
+from dovetail.notes.apply import marked_families, noted_graph, noted_scores
+from dovetail.notes.notes import NO_NOTES, Notes, read_notes
 from dovetail.ports import Embedder
 from dovetail.search.dense import Dense
 from dovetail.search.embeddings import EmbedProgress

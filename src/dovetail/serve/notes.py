@@ -16,8 +16,7 @@ from starlette.exceptions import HTTPException
 from dovetail.api.catalog import Catalog
 from dovetail.errors import NotFoundError, UsageError
 from dovetail.notes.file import Entry, read_entries
-from dovetail.notes.reading import notes_of, tables_of_entries
-from dovetail.notes.writing import forget, note
+from dovetail.notes.notes import forget, note, notes_of, tables_of_entries
 from dovetail.serve.guarded import Caller
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.text import one_line

@@ -7,8 +7,7 @@ import pytest
 from dovetail.answer.tree import parse
 from dovetail.catalog.knowledge.relations import Relations
 from dovetail.domain import TableId
-from dovetail.learn.query_use import QueryReader
-from dovetail.learn.without_literals import literals, masked, without_literals
+from dovetail.learn.statements import QueryReader, literals, masked, without_literals
 
 COLUMNS = {
     "sales.orders": ("order_no", "customer_id", "placed", "year"),

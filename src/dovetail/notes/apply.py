@@ -1,4 +1,7 @@
-"""Pinned and banned joins over the edges of a catalog: the edges themselves stay as they are."""
+"""Notes over what was computed: pinned and banned joins, canonical tables and copies.
+
+A person's word counts; the edges and families of the catalog stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ from dataclasses import replace
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
+from dovetail.families.family import Families, Family, FamilyMember, Role, family_with, stand_for
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.known_edges import known_edges
 from dovetail.joins.lazy_edges import EditedEdges, ends_of
-from dovetail.notes.notes import PINNED, Notes
+from dovetail.notes.notes import CANONICAL, COPY, PINNED, Notes
 
+_WHY = "your notes say so"
 Pairs = frozenset[frozenset[tuple[TableId, str]]]
 
 
@@ -77,3 +82,38 @@ def _touched(edges: Sequence[JoinEdge], notes: Notes) -> Iterator[int]:
 
 def _columns(edge: JoinEdge) -> Pairs:
     return frozenset(frozenset(((edge.left, a), (edge.right, b))) for a, b in edge.columns)
+
+
+def marked_families(families: Families, notes: Notes) -> Families:
+    """The families with the tables that notes call canonical, or copies of others.
+
+    A canonical table stands for its family, or alone if it was taken for a copy of a table that
+    is canonical too. A copy joins the family of the table it is a copy of.
+    """
+    marks = [mark for mark in notes.marks if mark.role in (CANONICAL, COPY)]
+    if not marks:
+        return families
+    found = {family.canonical: family for family in families}
+    for mark in marks:
+        if mark.role == CANONICAL:
+            stand_for(found, mark.table, _WHY)
+    for mark in marks:
+        if mark.role == COPY and mark.of is not None and mark.of != mark.table:
+            _copy_of(found, mark.table, mark.of)
+    return Families(found[key] for key in sorted(found))
+
+
+def _copy_of(found: dict[TableId, Family], table: TableId, of: TableId) -> None:
+    old = family_with(found, table)
+    if old is not None:
+        del found[old.canonical]
+        left = tuple(one for one in old.members if one.id != table)
+        if len([one for one in left if one.role is not Role.TWIN]) > 1 and old.canonical != table:
+            found[old.canonical] = replace(old, members=left)
+        elif old.canonical == table and len(left) > 1:
+            found[left[0].id] = Family(old.name, left[0].id, left)
+    family = family_with(found, of)
+    if family is None:
+        family = Family(of.name, of, (FamilyMember(of, Role.TABLE),))
+    member = FamilyMember(table, Role.COPY, evidence=_WHY)
+    found[family.canonical] = replace(family, members=(*family.members, member))
