@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tests.support.scripted import HashEmbedder, playing
+from tests.support.searchers import search_over
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId, TableSet
@@ -64,7 +65,7 @@ def test_contract(name: str, tmp_path: Path) -> None:
 
         def make(catalog: CatalogReader, k: int) -> Retriever:
             return baseline(
-                name, Searcher(catalog, IndexInputs(HashEmbedder())), k=k, llm=endpoint.llm
+                name, search_over(catalog, IndexInputs(HashEmbedder())), k=k, llm=endpoint.llm
             )
 
         check_retriever(make, tmp_path)
@@ -88,7 +89,7 @@ def test_contract_finds_what_breaks_it(wrong: str, told: str, tmp_path: Path) ->
             nonlocal made
             made += 1
             self._searcher, self._k, self._turn = (
-                Searcher(catalog, IndexInputs(HashEmbedder())),
+                search_over(catalog, IndexInputs(HashEmbedder())),
                 k,
                 made,
             )
@@ -300,8 +301,10 @@ def test_jar_counts_what_the_clock_ended(shop: Searcher) -> None:
 def test_jar_falls_back_to_the_ranking_where_nothing_joins(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "apart.sqlite")) as db:
         db.executescript("CREATE TABLE aaa (bbb); CREATE TABLE mno (xyz);")
-    catalog = update([str(tmp_path / "apart.sqlite")], into=tmp_path / "c", search=False).catalog
-    apart = Searcher(catalog, IndexInputs(HashEmbedder(dimension=1 << 16)))
+    catalog = update(
+        [str(tmp_path / "apart.sqlite")], into=tmp_path / "c", settings=Settings(embedder="none")
+    ).catalog
+    apart = search_over(catalog, IndexInputs(HashEmbedder(dimension=1 << 16)))
     found = JarRetriever(apart, k=2).retrieve("aaa and mno")
     assert found.ids == tuple(c.id for c in apart.dense("aaa and mno", 2))
     assert (found.trace[1]["status"], found.trace[1]["fallback"]) == ("infeasible", 1)

@@ -43,7 +43,9 @@ def test_a_repeated_catalog_has_the_families_of_each_part(tmp_path: Path) -> Non
     for kind in ("backup", "years", "history"):
         KINDS[kind](Unit(made, kind, "bank", random.Random(kind)))
     small = dovetail.update(
-        written(made, tmp_path), into=tmp_path / "catalog", settings=SETTINGS, search=False
+        written(made, tmp_path),
+        into=tmp_path / "catalog",
+        settings=SETTINGS,
     ).catalog
     (tmp_path / "lake").mkdir()
     large = tiled(small, 3 * len(small), tmp_path / "lake")

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dovetail.joins.cache import work_out
+from dovetail.joins.evidence import work_out
 from dovetail.offline.pipeline import update
+from dovetail.settings import Settings
 from dovetail_bench.programs.insurer import measure
 from dovetail_bench.programs.insurer_pile import make_pile, write_pile
 
@@ -15,7 +16,7 @@ from dovetail_bench.programs.insurer_pile import make_pile, write_pile
 @pytest.mark.parametrize("seed", [1, 2])
 def test_joins_are_found_where_keys_look_different(tmp_path: Path, seed: int) -> None:
     sources = write_pile(make_pile(seed), tmp_path)
-    catalog = update(sources, into=tmp_path / "catalog", joins=False, search=False).catalog
+    catalog = update(sources, into=tmp_path / "catalog", settings=Settings(embedder="none")).catalog
     edges = work_out(catalog)
     found = measure(edges)
     assert found.precision >= 0.85

@@ -15,7 +15,10 @@ from dovetail.errors import UsageError
 from dovetail.joins.column_arrays import ColumnArrays
 from dovetail.names.words import words
 from dovetail.offline.pipeline import update
+from dovetail.settings import Settings
 from dovetail_bench.scorings import SharedCounts, score_joins
+
+WORDS = Settings(embedder="none")
 
 
 def test_every_scoring_gives_edges_from_zero_to_one(sample: dovetail.Catalog) -> None:
@@ -65,7 +68,9 @@ class Initials:
 def test_headers_are_embedded_in_one_call_and_weigh_half_of_the_name(tmp_path: Path) -> None:
     (tmp_path / "City.csv").write_text("cityId\n1\n2\n3\n4\n")
     (tmp_path / "shop.csv").write_text("town_no,size\n1,9\n1,8\n2,7\n")
-    catalog = update([str(tmp_path)], into=tmp_path / ".catalog", joins=False, search=False).catalog
+    catalog = update(
+        [str(tmp_path)], into=tmp_path / ".catalog", settings=Settings(embedder="none")
+    ).catalog
     (plain,) = score_joins(catalog, "paper")
     assert plain.score == 0.5 * (2 / 4)
     assert plain.evidence["lexical_only"] == 1.0
@@ -76,7 +81,9 @@ def test_headers_are_embedded_in_one_call_and_weigh_half_of_the_name(tmp_path: P
     assert (edge.evidence["semantic"], edge.score) == (0.0, 0.25)
     assert "lexical_only" not in edge.evidence
     (tmp_path / "shop.csv").write_text("cost_idx,size\n1,9\n1,8\n2,7\n")
-    catalog = update([str(tmp_path)], into=tmp_path / ".catalog", joins=False, search=False).catalog
+    catalog = update(
+        [str(tmp_path)], into=tmp_path / ".catalog", settings=Settings(embedder="none")
+    ).catalog
     (edge,) = score_joins(catalog, "paper", embedder=embedder)
     # (2, 0, 1) and (1, 1, 1) of the letters c, s and i.
     cosine = 3 / np.sqrt(5 * 3)
@@ -89,7 +96,9 @@ def test_jar_compares_columns_of_one_type_alone(tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("code\n1\n2\n3\n")
     (tmp_path / "two.csv").write_text("code\nx\ny\nz\n")
     (tmp_path / "three.csv").write_text("code\nx\ny\nw\n")
-    catalog = update([str(tmp_path)], into=tmp_path / ".catalog", joins=False, search=False).catalog
+    catalog = update(
+        [str(tmp_path)], into=tmp_path / ".catalog", settings=Settings(embedder="none")
+    ).catalog
     (edge,) = score_joins(catalog, "jar")
     assert {edge.left.name, edge.right.name} == {"two", "three"}
     # Two values of four in common, one word of two; all values are distinct.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.search.test_search import run
 from tests.support.scripted import HashEmbedder
-from tests.support.searchers import not_yet_searchable
+from tests.support.searchers import search_over
 
 import dovetail
 from dovetail.search.fusion import DEFAULT, Weights
@@ -58,9 +58,8 @@ def test_bench_retrieval_of_dense_and_search(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def searcher(sample: dovetail.Catalog, tmp_path_factory: pytest.TempPathFactory) -> Searcher:
-    catalog = not_yet_searchable(sample, tmp_path_factory.mktemp("parts") / "catalog")
-    return Searcher(catalog, IndexInputs(HashEmbedder()))
+def searcher(sample: dovetail.Catalog) -> Searcher:
+    return search_over(sample, IndexInputs(HashEmbedder()))
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)

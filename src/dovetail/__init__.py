@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dovetail.api.building import build, update
     from dovetail.api.catalog import Catalog, open  # noqa: A004 - dovetail.open reads like open
     from dovetail.api.learning import LearnSummary
-    from dovetail.api.update_summary import UpdateSummary
     from dovetail.domain import (
         Alternative,
         Candidate,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from dovetail.errors import DovetailError
     from dovetail.families.family import Families, Family, FamilyMember, Role
     from dovetail.joins.graph import JoinGraph
-    from dovetail.offline.progress import Progress
+    from dovetail.offline.summary import Progress, UpdateSummary
     from dovetail.settings import Settings, load_settings
 
 __version__ = "0.1.0"
@@ -68,7 +67,6 @@ _HOMES = {
     "dovetail.answer.answer": ("Answer",),
     "dovetail.api.building": ("build", "update"),
     "dovetail.api.catalog": ("Catalog", "open"),
-    "dovetail.api.update_summary": ("UpdateSummary",),
     "dovetail.domain": (
         "Alternative",
         "Candidate",
@@ -86,7 +84,7 @@ _HOMES = {
     "dovetail.families.family": ("Families", "Family", "FamilyMember", "Role"),
     "dovetail.joins.graph": ("JoinGraph",),
     "dovetail.errors": ("DovetailError",),
-    "dovetail.offline.progress": ("Progress",),
+    "dovetail.offline.summary": ("Progress", "UpdateSummary"),
     "dovetail.settings": ("Settings", "load_settings"),
 }
 

@@ -28,6 +28,7 @@ from dovetail.ports import (
     Source,
     Tick,
 )
+from dovetail.settings import Settings
 
 __all__ = ["check_embedder", "check_engine", "check_llm", "check_retriever", "check_source"]
 
@@ -171,13 +172,19 @@ def check_embedder(embedder: Embedder, tolerance: float = 1e-5) -> None:
         _require(distinct > tolerance, f"{name}: two texts have one vector")
 
 
-def check_retriever(make: Callable[[CatalogReader, int], Retriever], into: Path) -> None:
+def check_retriever(
+    make: Callable[[CatalogReader, int], Retriever],
+    into: Path,
+    settings: Settings | None = None,
+) -> None:
     """A retriever finds tables of its corpus, each once, the same ones when asked again.
 
     `make` is given a catalog and how many tables are wanted; catalogs are built below `into`. One
-    of them is empty, the other has four tables; some questions have nothing to do with it.
+    of them is empty, the other has four tables; some questions have nothing to do with it. They are
+    indexed as the `settings` say; without any, nothing is embedded.
     """
-    small = _catalog(into / "small", _CORPUS)
+    chosen = settings or Settings(embedder="none")
+    small = _catalog(into / "small", _CORPUS, chosen)
     for k in (2, 100):
         for question in _QUESTIONS:
             what = f"k={k}, question {question[:30]!r}"
@@ -189,19 +196,18 @@ def check_retriever(make: Callable[[CatalogReader, int], Retriever], into: Path)
             ends = {end for edge in found.joins for end in (edge.left, edge.right)}
             _require(ends <= set(ids), f"{what}: joins with tables outside the set")
             _require(make(small, k).retrieve(question) == found, f"{what}: asked again, different")
-    retriever = make(_catalog(into / "empty", "CREATE TABLE gone (a); DROP TABLE gone;"), 3)
+    retriever = make(_catalog(into / "empty", "CREATE TABLE gone (a); DROP TABLE gone;", chosen), 3)
     for question in _QUESTIONS:
         tables = retriever.retrieve(question).tables
         _require(tables == (), f"tables in an empty corpus: {tables}")
 
 
-def _catalog(folder: Path, statements: str) -> CatalogReader:
+def _catalog(folder: Path, statements: str, settings: Settings) -> CatalogReader:
     folder.mkdir(parents=True)
     with closing(sqlite3.connect(folder / "corpus.sqlite")) as database:
         database.executescript(statements)
     source = str(folder / "corpus.sqlite")
-    # Which embedder its vectors come from is for the retriever to say.
-    return update([source], into=folder / "catalog", search=False).catalog
+    return update([source], into=folder / "catalog", settings=settings).catalog
 
 
 def _require(holds: bool, otherwise: str) -> None:

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 import dovetail
 from dovetail.catalog import writer
-from dovetail.catalog.records import COLUMNS, TABLES, Records
 from dovetail.errors import LockedError, NotFoundError, UsageError
-from dovetail.offline.progress import Progress
+from dovetail.offline.summary import Progress
 from dovetail.settings import Settings
 from tests.support.contents import contents
 
@@ -272,15 +271,6 @@ def test_nothing_named_and_nothing_known_is_an_error(tmp_path: Path) -> None:
         dovetail.build(into=tmp_path / "catalog")
     with pytest.raises(NotFoundError, match="there is no catalog at"):
         dovetail.open(tmp_path / "nowhere")
-
-
-def test_records_that_lack_later_fields_are_read_with_empty_ones() -> None:
-    """A catalog of an earlier version: neither comments nor key views."""
-    tables, columns = TABLES.empty_table(), pa.Table.from_pylist([{"name": "id"}], COLUMNS)
-    older = columns.drop_columns(["comment", "views"])
-    read = Records.read(tables, older)
-    assert read.columns.schema == COLUMNS
-    assert read.columns.select(["comment", "views"]).to_pylist() == [{"comment": "", "views": []}]
 
 
 def test_tables_by_their_names_are_those_of_the_catalog(sample: dovetail.Catalog) -> None:

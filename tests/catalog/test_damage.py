@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.catalog.manifest import VERSION
+from dovetail.catalog.generation import VERSION
 from dovetail.errors import (
     CatalogError,
     DamagedError,
@@ -56,14 +56,17 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     **{
         f"manifest without {key}": (lambda c, key=key: edit_manifest(c, **{key: None}), AGAIN)  # type: ignore[misc]
-        for key in ("generation", "profile", "roots", "skipped", "files", "segments")
+        for key in ("generation", "profile", "roots", "skipped", "parts", "segments")
     },
-    "no files": (lambda c: edit_manifest(c, files={}), AGAIN),
+    "no parts": (lambda c: edit_manifest(c, parts={}), AGAIN),
     "no segments": (lambda c: edit_manifest(c, segments={}), AGAIN),
     "segments of nothing": (lambda c: edit_manifest(c, segments={"x": {}}), AGAIN),
     "roots of nothing": (lambda c: edit_manifest(c, roots=[{}]), AGAIN),
     "roots no roots": (lambda c: edit_manifest(c, roots=[1]), AGAIN),
-    "no rows": (lambda c: shutil.rmtree(c / "generations"), "tables.parquet is missing; " + AGAIN),
+    "no rows": (
+        lambda c: shutil.rmtree(c / "generations"),
+        "tables.arrow is damaged: it is missing or cut off; " + AGAIN,
+    ),
     "no segment": (lambda c: shutil.rmtree(c / "segments"), "hashes.npy is missing; " + AGAIN),
     "no vectors": (lambda c: one(c, "counts.npy").unlink(), "counts.npy is missing; " + AGAIN),
     "vectors cut": (
@@ -71,12 +74,12 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         r"hashes.npy is damaged: it has \d+ bytes, not \d+; " + AGAIN,
     ),
     "rows flipped": (
-        lambda c: rewrite(c / "generations/00000001/tables.parquet", flip),
-        "tables.parquet is damaged: its checksum does not match; " + AGAIN,
+        lambda c: rewrite(c / "generations/00000001/records/tables.arrow", flip),
+        "tables.arrow is damaged: its checksum does not match; " + AGAIN,
     ),
     "rows cut": (
-        lambda c: rewrite(c / "generations/00000001/columns.parquet", lambda b: b[:-1]),
-        "columns.parquet is damaged: its checksum does not match; " + AGAIN,
+        lambda c: rewrite(c / "generations/00000001/records/columns.arrow", lambda b: b[:-1]),
+        "columns.arrow is damaged: it is missing or cut off; " + AGAIN,
     ),
 }  # fmt: skip
 
@@ -114,9 +117,10 @@ def test_flipped_vectors_are_refused_before_the_first_is_given_out(built: Path) 
                 catalog.hashes(table, column)
 
 
-def test_a_newer_catalog_is_refused(built: Path, tmp_path: Path) -> None:
-    edit_manifest(built, version=VERSION + 1)
-    remedy = f"format {VERSION + 1}, .* format {VERSION}; upgrade dovetail, or remove the folder"
+@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
+def test_a_catalog_of_another_format_is_refused(version: int, built: Path, tmp_path: Path) -> None:
+    edit_manifest(built, version=version)
+    remedy = f"format {version}, .* format {VERSION}; remove the folder .* dovetail index"
     with pytest.raises(VersionError, match=remedy):
         dovetail.open(built)
     with pytest.raises(VersionError, match=remedy):

@@ -35,7 +35,9 @@ from dovetail.ports import Engine, Json, Replies, Tick
 from dovetail.search import values
 from dovetail.settings import Settings
 from tests.support.engines import CountingEngine, LosingEngine, counting
-from tests.support.files import tree
+from tests.support.files import forget_derived, parts
+
+WORDS = Settings(embedder="none")
 
 
 @pytest.fixture(autouse=True)
@@ -94,17 +96,18 @@ def test_phrases_are_the_same_by_workers(
     trees = []
     engine = CountingEngine()
     for number, by in enumerate((None, engine, LosingEngine(unable=True))):
-        into, settings = tmp_path / str(number), Settings(embedder="none")
-        update([str(written_differently)], into=into, joins=False, search=False)
+        into, settings = tmp_path / str(number), WORDS
+        update([str(written_differently)], into=into, settings=settings)
+        forget_derived(into)
         update(into=into, engine=by, settings=settings)
-        trees.append(tree(into))
+        trees.append(parts(into))
     assert trees[0] == trees[1] == trees[2]
     assert engine.done["sort_values"] == 1
 
 
 def indexed(sources: Path, into: Path, engine: Engine | None = None) -> dict[str, bytes]:
-    update([str(sources)], into=into, search=False, engine=engine)
-    return tree(into)
+    update([str(sources)], into=into, settings=WORDS, engine=engine)
+    return parts(into)
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +129,8 @@ def test_what_workers_leave_undone_is_done_here(
     unable: bool, hospital: Path, expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     into = tmp_path / "catalog"
-    update([str(hospital)], into=into, joins=False, search=False)
+    update([str(hospital)], into=into, settings=WORDS)
+    forget_derived(into)
     assert indexed(hospital, into, LosingEngine(unable=unable)) == expected
 
 
@@ -143,7 +147,8 @@ def test_confined_columns_are_searched_alike_by_workers(
     assert indexed(hospital, tmp_path / "there", engine) == here
     assert engine.done["likely_pairs"] > 1
     into = tmp_path / "unable"
-    update([str(hospital)], into=into, joins=False, search=False)
+    update([str(hospital)], into=into, settings=WORDS)
+    forget_derived(into)
     assert indexed(hospital, into, LosingEngine(unable=True)) == here
 
 
@@ -151,7 +156,7 @@ def test_a_search_that_was_shared_finds_the_same_pairs_of_each_range(
     hospital: Path, tmp_path: Path
 ) -> None:
     """And a node that does not see what is shared says so."""
-    catalog = update([str(hospital)], into=tmp_path / "c", joins=False, search=False).catalog
+    catalog = update([str(hospital)], into=tmp_path / "c", settings=WORDS).catalog
     arrays = ColumnArrays.of(catalog)
     information = value_information(arrays, DEFAULT_WEIGHTS)
     chosen = np.ones(len(arrays), dtype=np.bool_), arrays.key
@@ -189,7 +194,7 @@ def test_an_update_by_workers_makes_the_same_bytes(hospital: Path, tmp_path: Pat
 
 
 def test_groups_and_counts_are_those_of_one_process(hospital: Path, tmp_path: Path) -> None:
-    catalog = update([str(hospital)], into=tmp_path / "c", joins=False, search=False).catalog
+    catalog = update([str(hospital)], into=tmp_path / "c", settings=WORDS).catalog
     _, workers = counting()
     with catalog_passes(catalog, workers) as passes:
         here, there = ColumnArrays.of(catalog), ColumnArrays.of(catalog, passes=passes)
@@ -204,8 +209,9 @@ def test_groups_and_counts_are_those_of_one_process(hospital: Path, tmp_path: Pa
 
 
 def test_a_node_that_sees_another_catalog_says_so(hospital: Path, tmp_path: Path) -> None:
-    catalog = update([str(hospital)], into=tmp_path / "c", joins=False, search=False).catalog
-    about = {"catalog": str(catalog.folder), "contents": catalog.contents}
+    catalog = update([str(hospital)], into=tmp_path / "c", settings=WORDS).catalog
+    contents = catalog.records.contents
+    about = {"catalog": str(catalog.folder), "manifest": "manifest.json", "contents": contents}
     assert len(open_values(about).distinct) >= len(catalog.records.columns)
     opener = "dovetail.joins.column_arrays:open_values"
     for wrong in ({"contents": "0" * 16}, {"catalog": str(tmp_path / "nowhere")}):
@@ -218,7 +224,7 @@ def test_what_a_worker_cannot_read_is_read_here(hospital: Path, tmp_path: Path) 
     """The source is gone for workers, as where a node has no credentials."""
     source = tmp_path / "corpus"
     shutil.copytree(hospital, source)
-    catalog = update([str(source)], into=tmp_path / "c", joins=False, search=False).catalog
+    catalog = update([str(source)], into=tmp_path / "c", settings=WORDS).catalog
     tables = sorted(catalog, key=lambda each: -each.rows)[:2]
     asked = [{"table": [t.id.source, t.id.name], "columns": [0, 1]} for t in tables]
     with catalog_passes(catalog) as passes:
@@ -255,7 +261,7 @@ class Away(CountingEngine):
 def test_an_empty_catalog_has_no_passes(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "empty.sqlite")) as database:
         database.execute("CREATE TABLE empty (a)")
-    catalog = update([str(tmp_path / "empty.sqlite")], into=tmp_path / "c", search=False).catalog
+    catalog = update([str(tmp_path / "empty.sqlite")], into=tmp_path / "c", settings=WORDS).catalog
     with catalog_passes(catalog, Workers(LosingEngine())) as passes:
         groups = group_equal_sets(ColumnArrays.of(catalog, passes=passes).values)
     assert len(groups) == 0

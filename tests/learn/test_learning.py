@@ -16,9 +16,9 @@ import pytest
 import dovetail
 from dovetail.answer.generate import nearest_examples, prompt
 from dovetail.answer.relations import relations
-from dovetail.catalog.knowledge.usage import NO_USAGE, QueryExample, read_usage
+from dovetail.catalog.knowledge.usage import NO_USAGE, QueryExample
 from dovetail.domain import TableId
-from dovetail.errors import NotFoundError, SourceError, UsageError
+from dovetail.errors import DamagedError, NotFoundError, SourceError, UsageError
 from dovetail.learn.logs import Statement, open_log, script, statements_in
 from dovetail.sources.postgres import PostgresSource
 from dovetail.sources.resolve import root
@@ -92,7 +92,8 @@ def test_a_script_is_learnt_once_and_changes_joins_reasons_and_search(
         "queried together with invoice (1)",
     ]
     assert books.usage.lines(id_of(books, "scratch")) == ["never queried, while 3 other tables are"]
-    stored = (books.folder / "knowledge" / "queries.json").read_text("utf-8")
+    (file,) = books.folder.glob("generations/*/queries/queries.json")
+    stored = file.read_text("utf-8")
     assert "Ann Lee" not in stored
     assert "i.due = ?" in stored
     assert books.learn("log.sql").unchanged == ("log.sql",)
@@ -101,7 +102,9 @@ def test_a_script_is_learnt_once_and_changes_joins_reasons_and_search(
     (here / "log.sql").write_text(SCRIPT + JOIN, "utf-8")
     assert books.learn("log.sql").learnt[0].queries == 3
     assert [log.queries for log in books.usage.logs] == [3]  # it took its older self's place
-    assert dovetail.open(books.folder, PLAIN.but(use_queries=False)).usage == NO_USAGE
+    off = dovetail.build(into=books.folder, settings=PLAIN.but(use_queries=False))
+    assert off.usage == NO_USAGE
+    assert dovetail.build(into=books.folder, settings=PLAIN).usage == books.usage
     assert books.forget_queries().forgotten == ("log.sql",)
     assert {edge.columns: edge.score for edge in books.joins(least=-1)} == before
     with pytest.raises(NotFoundError, match=r"no log 'log.sql' was learnt"):
@@ -238,14 +241,20 @@ def test_what_is_no_log_by_its_name_is_refused(books: dovetail.Catalog, here: Pa
         dovetail.open(books.folder, PLAIN.but(use_queries=False)).learn("log.sql")
 
 
-def test_damaged_knowledge_is_nothing_known(books: dovetail.Catalog, here: Path) -> None:
+def test_damaged_knowledge_is_an_error_and_an_update_says_that_it_is_lost(
+    books: dovetail.Catalog, here: Path
+) -> None:
     (here / "log.sql").write_text(SCRIPT, "utf-8")
     books.learn("log.sql")
-    stored = (books.folder / "knowledge" / "queries.json").read_bytes()
-    (here / "knowledge").mkdir()
-    for content in (b"", stored[:-9], b"0\n{}", stored.replace(b"ledger", b"lodger")):
-        (here / "knowledge" / "queries.json").write_bytes(content)
-        assert read_usage(here) == NO_USAGE
+    (file,) = books.folder.glob("generations/*/queries/queries.json")
+    content = file.read_bytes()
+    file.unlink()
+    file.write_bytes(content.replace(b"ledger", b"lodger"))
+    with pytest.raises(DamagedError, match=r"queries\.json is damaged: its checksum"):
+        _ = dovetail.open(books.folder, PLAIN).usage
+    done = dovetail.update(into=books.folder, settings=PLAIN)
+    assert any(line.startswith("queries: what was known is lost") for line in done.notices)
+    assert done.catalog.usage == NO_USAGE
 
 
 def test_statements_that_postgresql_counts_are_read(books: dovetail.Catalog) -> None:

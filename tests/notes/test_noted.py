@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.catalog.manifest import Manifest
+from dovetail.catalog.generation import Manifest
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import ColumnRecord, TableRecord, to_records
 from dovetail.domain import Column, ColumnProfile, JoinEdge, Kind, TableId
 from dovetail.errors import UsageError
 from dovetail.families.family import Families, Family, FamilyMember, Role
-from dovetail.joins.lazy_edges import EditedEdges
+from dovetail.joins.edges import EditedEdges
 from dovetail.notes.apply import marked_families, noted_edges
 from dovetail.notes.notes import Mark, Notes, forget, note, notes_in, read_notes
 from dovetail.search.proposals import Proposal, proposals

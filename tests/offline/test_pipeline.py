@@ -14,7 +14,7 @@ from tests.cli.test_cli import run
 from tests.offline.test_purposes import about, make
 from tests.support.endpoint import endpoint
 
-STAGES = ["profile", "joins", "families", "purposes", "embeddings", "search_index"]
+STAGES = ["profile", "joins", "families", "embeddings", "search_index", "purposes"]
 
 
 @pytest.fixture
@@ -38,13 +38,13 @@ def test_every_stage_is_told_of_and_timed(
     assert all(stage.seconds >= 0 and stage.cpu_seconds >= 0 for stage in summary.stages)
     assert summary.seconds == sum(stage.seconds for stage in summary.stages)
     phases = list(dict.fromkeys(progress.phase for progress in seen))
-    assert phases == ["list", "read", "write", "join", "family", "describe", "embed", "index"]
+    assert phases == ["list", "read", "write", "join", "family", "embed", "index", "describe"]
     assert summary.purposes is not None
     assert summary.purposes.written == 2
     texts = {table.name: found.text for table, found in purposes(summary.catalog).items()}
     assert texts == {"items": "All about items.", "orders": "All about orders."}
     # Nothing changed, so nothing is embedded or indexed again, and no purpose is asked for.
-    assert [stage.stage for stage in again.stages] == STAGES[:4]
+    assert [stage.stage for stage in again.stages] == [*STAGES[:3], "purposes"]
     assert again.purposes is not None
     assert (again.purposes.written, again.purposes.reused, len(server.asked)) == (0, 2, 2)
 
@@ -64,7 +64,7 @@ def test_python_and_the_command_line_build_the_same(
     assert told["purposes"]["reused"] == 0
     indexed = dovetail.open(tmp_path / "indexed")
     assert purposes(built) == purposes(indexed)
-    assert built.contents == indexed.contents
+    assert built.records.contents == indexed.records.contents
 
 
 def test_no_model_is_asked_unless_one_is_set(shop: str, tmp_path: Path) -> None:

@@ -17,15 +17,16 @@ from typing import Any
 import pytest
 
 import dovetail
-from dovetail.catalog.purposes import Purpose, purposes
+from dovetail.catalog.purposes import Purpose
+from dovetail.catalog.purposes import written_purposes as purposes
 from dovetail.domain import Column, ColumnProfile, Kind, Skipped, Table, TableId
 from dovetail.domain.schema import markdown
 from dovetail.errors import CatalogError
 from dovetail.models.endpoint import Patience
 from dovetail.models.openai import OpenAILLM
 from dovetail.offline import purpose
-from dovetail.offline.progress import Progress
 from dovetail.offline.purpose import Prices, read_purpose, table_content, write_purposes
+from dovetail.offline.summary import Progress, PurposeSummary
 from dovetail.prompts import read_prompt
 from dovetail.text import fenced
 from tests.cli.test_cli import run
@@ -156,7 +157,7 @@ def test_each_table_gets_its_purpose_and_lookalikes_share_one_call(
         )
     assert sorted(map(asked_about, server.asked)) == ["empty_", "items", "items", "orders"]
     assert server.asked[0]["max_tokens"] == 256
-    assert replace(report, seconds=0.0) == purpose.PurposeSummary(
+    assert replace(report, seconds=0.0) == PurposeSummary(
         "openai:tiny", written=5, tokens_in=800, tokens_out=40, cost=report.cost
     )
     assert report.cost == pytest.approx((800 * 0.5 + 40 * 2.0) / 1e6)

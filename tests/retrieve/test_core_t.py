@@ -25,12 +25,12 @@ from dovetail.retrieve.core_t_options import CoreTOptions
 from dovetail.retrieve.registry import open_retriever
 from dovetail.retrieve.select_llm import SelectOptions
 from dovetail.search.index import IndexInputs
-from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail.testing import check_retriever
 from tests.support.endpoint import Endpoint, Play, endpoint, says
 from tests.support.ranked import NAMES, Ranked, letters
 from tests.support.scripted import HashEmbedder
+from tests.support.searchers import search_over
 
 QUICK = Patience(attempts=2, attempt_seconds=2.0, deadline=5.0, first_wait=0.01)
 AUTO = CoreTOptions(adjustment="auto")
@@ -355,7 +355,7 @@ def test_contract(prompt: str, index: str, tmp_path: Path) -> None:
 
     def make(server: Endpoint) -> Callable[[CatalogReader, int], Retriever]:
         return lambda catalog, k: CoreTRetriever(
-            Searcher(catalog, IndexInputs(HashEmbedder())),
+            search_over(catalog, IndexInputs(HashEmbedder())),
             model(server),
             CoreTOptions(k, options.index, options.select),
         )

@@ -26,6 +26,7 @@ from dovetail.retrieve.select_llm import FORMS, SelectOptions
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
+from tests.support.searchers import search_over
 
 # A pile without rows, as schemas alone give it: two applications, and one wide table.
 CLINIC = {
@@ -53,7 +54,7 @@ def schemas(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
                 connection.execute(f"CREATE TABLE {table} ({columns})")
     files = [str(folder / f"{name}.sqlite") for name in ("clinic", "depot")]
     catalog = dovetail.build(*files, into=folder / "catalog", settings=WORDS)
-    return Searcher(catalog, IndexInputs(None))
+    return search_over(catalog, IndexInputs(None))
 
 
 def given(
@@ -159,7 +160,9 @@ def test_a_wide_pile_stays_within_the_tokens(tmp_path: Path) -> None:
             return Completion('{"tables": [1]}', 1, 1, 0.0)
 
     options = CoreTOptions(MOST, select=SelectOptions("grouped"))
-    CoreTRetriever(Searcher(catalog, IndexInputs(None)), Model(), options).retrieve("price lists")
+    CoreTRetriever(search_over(catalog, IndexInputs(None)), Model(), options).retrieve(
+        "price lists"
+    )
     assert estimate_tokens(heard[0]) <= TOKENS
     assert heard[0].count("price_list_") >= FEWEST
 

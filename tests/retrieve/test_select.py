@@ -30,6 +30,7 @@ from dovetail.retrieve.select_llm import SelectOptions
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from tests.support.ranked import Ranked, letters
+from tests.support.searchers import search_over
 
 SOUND = [
     '{"thoughts": "a", "groups": [{"group_index": 1, "table_indices": [2, 5]}, {"group_index": 2, '
@@ -290,7 +291,7 @@ def test_hostile_names_and_cells_stay_inside_their_fence(tmp_path: Path, show: A
             connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", [(1, HOSTILE), (2, "b")])
     catalog = dovetail.build(str(tmp_path / "bad.sqlite"), into=tmp_path / "catalog")
     purposes = dict.fromkeys(catalog.ids, HOSTILE)
-    shown = show(prompt_input(Searcher(catalog, IndexInputs(None, purposes)), "x", k=2), 5_000)
+    shown = show(prompt_input(search_over(catalog, IndexInputs(None, purposes)), "x", k=2), 5_000)
     assert shown.count == 2
     for text in (shown.tables, shown.pairs):
         outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", text, flags=re.DOTALL | re.MULTILINE)

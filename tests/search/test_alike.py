@@ -13,11 +13,10 @@ import dovetail
 from dovetail.arrays import Float32s
 from dovetail.search.fusion import DEFAULT, SAMPLES, alike, weights_for
 from dovetail.search.index import IndexInputs
-from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail_bench.ablation import VARIANTS
 from tests.support.scripted import HashEmbedder
-from tests.support.searchers import not_yet_searchable
+from tests.support.searchers import search_over
 
 TOPICS = ("harbour", "clinic", "orchard", "railway", "theatre")
 
@@ -70,8 +69,7 @@ def test_most_tables_of_a_large_catalog_must_be_samples(
 
 
 def test_a_table_among_its_like_goes_before_one_alone(tmp_path: Path) -> None:
-    made = not_yet_searchable(lake(tmp_path / "lake.sqlite", 100, 5), tmp_path / "catalog")
-    searcher = Searcher(made, IndexInputs(HashEmbedder()))
+    searcher = search_over(lake(tmp_path / "lake.sqlite", 100, 5), IndexInputs(HashEmbedder()))
     question = "Which code has the harbour part 7?"
     found = searcher.search(question, 10)
     assert found == searcher.search(question, 30)[:10]

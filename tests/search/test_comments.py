@@ -48,10 +48,11 @@ def test_without_comments_nothing_is_found_and_no_source_is_read(tmp_path: Path)
     source = customers(tmp_path / "erp.duckdb")
     catalog = build(source, tmp_path / "catalog")
     source.unlink()
-    off = dovetail.open(catalog.folder, dovetail.Settings(embedder="none", use_comments=False))
+    without = dovetail.Settings(embedder="none", use_comments=False)
+    off = dovetail.build(into=catalog.folder, settings=without)
     assert off.search(QUESTION) == []
     assert off["kunde"].column("kz_ls").comment == ""
-    on = dovetail.open(catalog.folder, dovetail.Settings(embedder="none"))
+    on = dovetail.build(into=catalog.folder, settings=dovetail.Settings(embedder="none"))
     assert [found.id.name for found in on.search(QUESTION)] == ["kunde"]
 
 
@@ -60,7 +61,7 @@ def test_a_comment_that_changes_is_searched_by_its_new_words(tmp_path: Path) -> 
     before = build(source, tmp_path / "catalog")
     source.unlink()
     after = build(customers(source, "credit rating"), tmp_path / "catalog")
-    assert after.contents == before.contents
+    assert after.records.contents == before.records.contents
     assert after.search(QUESTION) == []
     assert [found.id.name for found in after.search("rating?")] == ["kunde"]
     assert list(after) == list(build(source, tmp_path / "rebuilt"))

@@ -17,9 +17,11 @@ from dovetail.ports import Embedder
 from dovetail.search.dense import HeaderVectors
 from dovetail.search.embeddings import FOLDER, DistributedEmbedder, embed_catalog, like_tables
 from dovetail.search.index import IndexInputs
+from dovetail.settings import Settings
 from tests.models.test_vectors import Counting, expected, numbered
 from tests.search.test_lexical import table
 from tests.support.engines import LosingEngine, counting
+from tests.support.searchers import part_of
 
 TEXTS = [*numbered(2_500), "\ud800", ""]
 
@@ -76,7 +78,7 @@ def write(folder: Path, name: str, header: str) -> None:
 
 def embedded(folder: Path, into: Path, embedder: Counting) -> list[str]:
     """The texts that an update has embedded anew."""
-    catalog = update([str(folder)], into=into, search=False).catalog
+    catalog = update([str(folder)], into=into, settings=Settings(embedder="none")).catalog
     before = len(embedder.seen)
     embeddings = embed_catalog(catalog, IndexInputs(embedder))
     assert embeddings is not None
@@ -116,7 +118,9 @@ def test_a_column_has_the_vector_of_its_header_after_its_table_or_one_like_it(
     folder, embedder = tmp_path / "files", Counting()
     write(folder, "sales_2019", "id,Amount")
     write(folder, "sales_2020", "Amount,id")
-    catalog = update([str(folder)], into=tmp_path / "catalog", search=False).catalog
+    catalog = update(
+        [str(folder)], into=tmp_path / "catalog", settings=Settings(embedder="none")
+    ).catalog
     embeddings = embed_catalog(catalog, IndexInputs(embedder))
     assert embeddings is not None
     line, headers = "sales 2020: amount, id", ["sales 2020 id", "sales 2020 amount"]
@@ -142,10 +146,10 @@ def test_columns_of_one_header_share_its_vector(tmp_path: Path) -> None:
     vectors = np.eye(3, dtype=np.float16)
     headers = HeaderVectors(vectors, np.array([2, 0, 2, 1], dtype=np.int32))
     headers.save(tmp_path)
-    loaded = HeaderVectors.load(tmp_path)
+    loaded = HeaderVectors.load(part_of(tmp_path))
     assert len(loaded) == 4
     assert loaded.of(slice(1, 3)).tolist() == [[1, 0, 0], [0, 0, 1]]
     assert (loaded.of(np.array([3, 0])) == headers.of(np.array([3, 0]))).all()
     np.save(tmp_path / "header_of.npy", np.array([3], dtype=np.int32))
     with pytest.raises(ValueError, match=str(tmp_path)):
-        HeaderVectors.load(tmp_path)
+        HeaderVectors.load(part_of(tmp_path))

@@ -17,6 +17,7 @@ from dovetail.search.languages import language_of, language_of_names, languages
 from dovetail.search.searcher import Searcher
 from dovetail.search.word_forms import LINKS, WordForms, split
 from dovetail.settings import Settings
+from tests.support.searchers import search_over
 
 # Umlauts written out or not, plurals, compounds, and tables that share the words of others.
 GERMAN = {
@@ -74,7 +75,7 @@ def pile(folder: Path, tables: Mapping[str, str]) -> Searcher:
             connection.execute(f"CREATE TABLE {name} ({columns})")
     file = str(folder / "pile.sqlite")
     catalog = dovetail.build(file, into=folder / "catalog", settings=Settings(embedder="none"))
-    return Searcher(catalog, IndexInputs(None))
+    return search_over(catalog, IndexInputs(None))
 
 
 @pytest.fixture(scope="module")

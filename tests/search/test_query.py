@@ -25,6 +25,7 @@ from dovetail.search.index import IndexInputs
 from dovetail.search.query import query_words, spans
 from dovetail.search.searcher import Searcher
 from tests.support.scripted import HashEmbedder, playing, shop_searcher
+from tests.support.searchers import search_over
 
 QUESTION = "Which customers in Turin ordered product 7003?"
 REPLY = '{"tables": [1, 2]}'
@@ -48,7 +49,7 @@ class CountingEmbedder:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Searcher:
-    return Searcher(shop_searcher(tmp_path).catalog, IndexInputs(CountingEmbedder()))
+    return search_over(shop_searcher(tmp_path).catalog, IndexInputs(CountingEmbedder()))
 
 
 @pytest.mark.parametrize("name", ["search", "graph", "llm", "hybrid"])
@@ -131,4 +132,4 @@ def test_no_question_is_a_blank_query(shop: Searcher, question: str) -> None:
 
 
 def test_without_an_embedder_a_query_has_no_vector(shop: Searcher) -> None:
-    assert Searcher(shop.catalog, IndexInputs(None)).analyse(QUESTION).vector is None
+    assert search_over(shop.catalog, IndexInputs(None)).analyse(QUESTION).vector is None

@@ -1,9 +1,8 @@
-"""What search keeps beside a catalog: found again, made again, never out of date."""
+"""The search index as a part of a generation: never out of date, refused where it is damaged."""
 
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -13,15 +12,16 @@ import pytest
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
-from dovetail.errors import ModelError
+from dovetail.errors import DamagedError, ModelError
 from dovetail.offline.pipeline import update
 from dovetail.search import index
-from dovetail.search.index import FOLDER, IndexInputs
+from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher, open_searcher
 from dovetail.settings import Settings
 from tests.support.scripted import HashEmbedder, write_shop
-from tests.support.searchers import bring_up_to_date
+from tests.support.searchers import indexed, search_over
 
+WORDS = Settings(embedder="none")
 QUESTIONS = (
     "Which customers in Oslo ordered product 7001?",
     "rainfall per station",
@@ -40,17 +40,12 @@ def results(searcher: Searcher) -> Found:
 
 def build(folder: Path, into: Path) -> CatalogReader:
     """A catalog that no embedder has seen yet."""
-    return update([str(folder)], into=into, search=False).catalog
+    return update([str(folder)], into=into, settings=WORDS).catalog
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> CatalogReader:
     return build(write_shop(tmp_path / "shop.sqlite"), tmp_path / "catalog")
-
-
-def kept(catalog: CatalogReader) -> Path:
-    (path,) = (catalog.folder / FOLDER).iterdir()
-    return path
 
 
 class Refusing(HashEmbedder):
@@ -64,50 +59,38 @@ class Refusing(HashEmbedder):
 
 
 def test_what_is_kept_gives_the_same_and_is_not_embedded_again(shop: CatalogReader) -> None:
-    first = results(Searcher(shop, IndexInputs(HashEmbedder())))
+    first = results(search_over(shop, IndexInputs(HashEmbedder())))
     assert [found[0][0].name for found in first[:2]] == ["customers", "weather"]
-    assert results(Searcher(shop, IndexInputs(Refusing()))) == first
+    assert results(search_over(shop, IndexInputs(Refusing()))) == first
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "index.json",
-        "dense.npy",
-        "headers.npy",
-        "header_of.npy",
-        "words.txt",
-        "table.npy",
-        "joined.npy",
-    ],
-)
+@pytest.mark.parametrize("file", ["words.txt", "table.npy", "joined.npy"])
 @pytest.mark.parametrize(
     "harm", [lambda content: content[: len(content) // 2], lambda _: b"", None]
 )
-def test_what_is_damaged_is_made_again(
+def test_what_is_damaged_is_an_error_until_the_next_update(
     shop: CatalogReader, file: str, harm: Callable[[bytes], bytes] | None
 ) -> None:
-    first = results(Searcher(shop, IndexInputs(HashEmbedder())))
-    path = kept(shop) / file
+    first = results(open_searcher(shop, WORDS))
+    (path,) = shop.folder.glob(f"generations/*/search/{file}")
     sound = path.read_bytes()
+    path.unlink()
     if harm:
         path.write_bytes(harm(sound))
-    else:
-        path.unlink()
-    # The vectors of texts are kept apart, so that none is embedded again.
-    assert results(Searcher(shop, IndexInputs(Refusing()))) == first
+    with pytest.raises(DamagedError, match=rf"{file} is damaged.* dovetail index -C .* makes it"):
+        open_searcher(CatalogReader.open(shop.folder), WORDS)
+    assert results(open_searcher(shop, WORDS)) == first  # it was open before
+    again = update(into=shop.folder, settings=WORDS).catalog
+    assert results(open_searcher(again, WORDS)) == first
+    (path,) = shop.folder.glob(f"generations/*/search/{file}")
     assert path.read_bytes() == sound
 
 
-def test_a_catalog_that_cannot_be_written_is_searched_all_the_same(
-    shop: CatalogReader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    expected = results(Searcher(shop, IndexInputs(None)))
-    for folder in (FOLDER, "values", "postings", "joins"):
-        shutil.rmtree(shop.folder / folder, ignore_errors=True)
-        (shop.folder / folder).write_text("in the way")
-    assert results(Searcher(CatalogReader.open(shop.folder), IndexInputs(None))) == expected
-    assert (shop.folder / FOLDER).read_text() == "in the way"
+def test_a_reader_writes_nothing(shop: CatalogReader) -> None:
+    before = {path: path.stat().st_mtime_ns for path in shop.folder.rglob("*")}
+    opened = CatalogReader.open(shop.folder)
+    results(open_searcher(opened, WORDS))
+    assert {path: path.stat().st_mtime_ns for path in shop.folder.rglob("*")} == before
 
 
 def test_an_update_gives_what_a_rebuild_gives(tmp_path: Path) -> None:
@@ -125,16 +108,15 @@ def test_an_update_gives_what_a_rebuild_gives(tmp_path: Path) -> None:
         if step > 1:
             drawn.choice(sorted(folder.iterdir())).unlink()
         catalog = build(folder, tmp_path / "updated")
-        bring_up_to_date(catalog, IndexInputs(HashEmbedder()))
         fresh = build(folder, tmp_path / f"fresh{step}")
-        updated = results(Searcher(catalog, IndexInputs(HashEmbedder())))
-        assert updated == results(Searcher(fresh, IndexInputs(HashEmbedder())))
+        updated = results(search_over(catalog, IndexInputs(HashEmbedder())))
+        assert updated == results(search_over(fresh, IndexInputs(HashEmbedder())))
         assert any(updated)
-        assert len(list((catalog.folder / FOLDER).iterdir())) == 1
+        assert len(list(catalog.folder.glob("generations/*/search"))) == 1
 
 
 def test_without_an_embedder_words_values_and_joins_remain(shop: CatalogReader) -> None:
-    searcher = Searcher(shop, IndexInputs(None))
+    searcher = search_over(shop, IndexInputs(None))
     found = searcher.search("customers in 'Oslo' and what they ordered", 3)
     assert [one.id.name for one in found][:2] == ["customers", "orders"]
     assert all(one.signals["dense"] == one.signals["column"] == 0 for one in found)
@@ -163,17 +145,14 @@ def test_without_an_embedder_words_values_and_joins_remain(shop: CatalogReader) 
 def test_another_embedder_is_refused_with_the_remedy(
     shop: CatalogReader, first: HashEmbedder | None, then: HashEmbedder, told: str
 ) -> None:
-    bring_up_to_date(shop, IndexInputs(first))
     with pytest.raises(ModelError, match=told) as raised:
-        Searcher(shop, IndexInputs(then))
+        Searcher(indexed(shop, IndexInputs(first)), then)
     assert "the setting embedder" in str(raised.value)
-    bring_up_to_date(shop, IndexInputs(HashEmbedder("other")))
-    assert len(results(Searcher(shop, IndexInputs(HashEmbedder("other"))))) == len(QUESTIONS)
 
 
 def test_going_without_vectors_is_allowed(shop: CatalogReader) -> None:
-    bring_up_to_date(shop, IndexInputs(HashEmbedder()))
-    assert Searcher(shop, IndexInputs(None)).search("orders", 1)[0].signals["dense"] == 0
+    without = Searcher(indexed(shop, IndexInputs(HashEmbedder())))
+    assert without.search("orders", 1)[0].signals["dense"] == 0
 
 
 def _no_weights(name: str) -> None:
@@ -199,28 +178,22 @@ def test_without_weights_search_goes_by_words_and_says_so(
 def test_where_weights_went_missing_the_remedy_names_them(
     shop: CatalogReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bring_up_to_date(shop, IndexInputs(HashEmbedder()))
+    made = indexed(shop, IndexInputs(HashEmbedder()))
     monkeypatch.setattr(index, "open_embedder", _no_weights)
     with pytest.raises(ModelError, match=r"not with no embedder; .*pip install weights"):
-        open_searcher(shop, Settings())
+        open_searcher(made, Settings())
 
 
 def test_purposes_are_searched(shop: CatalogReader) -> None:
     purposes = {shop["weather"].id: "How much precipitation fell, by meteorological site."}
-    plain = Searcher(shop, IndexInputs(None))
+    plain = search_over(shop, IndexInputs(None))
     assert plain.search("meteorological precipitation", 3) == []
-    told = Searcher(shop, IndexInputs(None, purposes))
+    told = search_over(shop, IndexInputs(None, purposes))
     assert told.search("meteorological precipitation", 1)[0].id.name == "weather"
-    dense = Searcher(build_again(shop), IndexInputs(HashEmbedder(), purposes))
+    dense = search_over(shop, IndexInputs(HashEmbedder(), purposes))
     (before, after) = (
         one.dense("How much precipitation fell, by meteorological site.", 1)[0]
-        for one in (Searcher(build_again(shop), IndexInputs(HashEmbedder())), dense)
+        for one in (search_over(shop, IndexInputs(HashEmbedder())), dense)
     )
     assert after.id.name == "weather"
     assert after.relevance > before.relevance
-
-
-def build_again(catalog: CatalogReader) -> CatalogReader:
-    """The same catalog, as if never searched."""
-    shutil.rmtree(catalog.folder / FOLDER)
-    return CatalogReader.open(catalog.folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +10,11 @@ import pytest
 
 import dovetail
 from dovetail.catalog.reader import CatalogReader
+from dovetail.errors import DamagedError
 from dovetail.hashing import hash_values, text_array
 from dovetail.phrases import cell_phrases
 from dovetail.search import values
-from dovetail.search.values import FOLDER, ValueIndex, forget_others
+from dovetail.search.values import ValueIndex
 
 TOWNS = ["Riverside", "New York", "São Paulo", "Lake Forest", "Oslo", "Bern", "York"]
 
@@ -53,10 +53,8 @@ def test_equal_to_a_look_through_every_column_across_updates(tmp_path: Path) -> 
             next(iter(folder.iterdir())).unlink()
         catalog = dovetail.build(str(folder), into=tmp_path / "catalog")
         check(catalog)
-        forget_others(catalog)
-        kept = {path.name.split("-")[0] for path in (catalog.folder / FOLDER).iterdir()}
-        assert kept <= set(catalog.manifest.segments)
-        check(catalog)
+        kept = {path.name for path in catalog.folder.glob("generations/*/values-*")}
+        assert kept == {f"values-{name}" for name in catalog.manifest.segments}
 
 
 def test_many_pieces_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,23 +63,19 @@ def test_many_pieces_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.Mon
     folder.mkdir()
     for name in "abcdef":
         write(folder, name, drawn)
-    catalog = dovetail.build(str(folder), into=tmp_path / "catalog")
     monkeypatch.setattr(values, "_MOST_SORTED", 7)
-    check(catalog)
+    check(dovetail.build(str(folder), into=tmp_path / "catalog"))
 
 
-def test_damaged_or_unwritable_postings_are_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_damaged_postings_are_an_error_until_the_next_update(tmp_path: Path) -> None:
     write(tmp_path, "a", random.Random(2))
     catalog = dovetail.build(str(tmp_path / "a.csv"), into=tmp_path / "catalog")
     check(catalog)
-    for file in (catalog.folder / FOLDER).rglob("*.npy"):
+    for file in catalog.folder.glob("generations/*/values-*/*.npy"):
         file.write_bytes(file.read_bytes()[:100])
-    check(catalog)
-    shutil.rmtree(catalog.folder / FOLDER)
-    (catalog.folder / FOLDER).write_text("in the way")
-    check(catalog)
+    with pytest.raises(DamagedError, match=r"dovetail index -C .* makes it again"):
+        ValueIndex.of(dovetail.open(catalog.folder))
+    check(dovetail.build(into=catalog.folder))
 
 
 def test_tables_without_text_hold_nothing(tmp_path: Path) -> None:

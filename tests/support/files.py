@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import dovetail
-from dovetail import Settings, UpdateSummary
+from dovetail import Catalog, Settings, UpdateSummary
 
 GOOD = "id,city\n1,Rome\n2,Oslo\n"
 
@@ -23,7 +24,7 @@ GOOD = "id,city\n1,Rome\n2,Oslo\n"
 MEGABYTE = 1_000_000
 
 
-def update(*sources: Path | str, into: Path, **settings: object) -> UpdateSummary:
+def update(*sources: Path | str, into: Path, **settings: object) -> UpdateSummary[Catalog]:
     return dovetail.update([str(source) for source in sources], into=into, settings=_but(settings))
 
 
@@ -78,6 +79,21 @@ def tree(into: Path) -> dict[str, bytes]:
     return {str(path.relative_to(into)): path.read_bytes() for path in found}
 
 
+def parts(into: Path) -> dict[str, bytes]:
+    """All files of a catalog's segments and of the parts of its generation, whichever made them."""
+    return {
+        re.sub(r"generations/\d+/", "", name): content
+        for name, content in tree(into).items()
+        if name.startswith(("generations/", "segments/"))
+    }
+
+
+def forget_derived(into: Path) -> None:
+    """Have a catalog lack all that is derived from its records, as if that had never been made."""
+    records = json.loads((into / "manifest.json").read_text())["parts"]["records"]
+    edit_manifest(into, parts={"records": records})
+
+
 def random_bytes(size: int) -> bytes:
     return bytes((number * 167 + 13) % 251 for number in range(size))
 
@@ -94,6 +110,5 @@ def edit_manifest(catalog: Path, **values: object) -> None:
 
 
 def one(catalog: Path, name: str) -> Path:
-    found = catalog.glob(f"*/*/{name}")
-    (path,) = [path for path in found if path.parts[-3] in ("segments", "generations")]
+    (path,) = catalog.glob(f"segments/*/{name}")
     return path

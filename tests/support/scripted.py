@@ -20,6 +20,8 @@ from dovetail.offline.pipeline import update
 from dovetail.ports import Completion, Json, Message
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
+from dovetail.settings import Settings
+from tests.support.searchers import search_over
 
 CORPUS = """
 CREATE TABLE customers (customer_no INTEGER PRIMARY KEY, name TEXT, city TEXT);
@@ -63,8 +65,8 @@ def write_shop(path: Path) -> Path:
 def shop_searcher(folder: Path) -> Searcher:
     """The shop, indexed and searchable."""
     source = str(write_shop(folder / "shop.sqlite"))
-    report = update([source], into=folder / "catalog", search=False)
-    return Searcher(report.catalog, IndexInputs(HashEmbedder()))
+    report = update([source], into=folder / "catalog", settings=Settings(embedder="none"))
+    return search_over(report.catalog, IndexInputs(HashEmbedder()))
 
 
 @dataclass(frozen=True, slots=True)

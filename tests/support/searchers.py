@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
-import shutil
+import tempfile
 from pathlib import Path
 
-import dovetail
+from dovetail.catalog.generation import PURPOSES, SEARCH, Part, PartEntry
+from dovetail.catalog.purposes import Purpose, purposes_text, write_purposes_part
 from dovetail.catalog.reader import CatalogReader
-from dovetail.search.embeddings import FOLDER as VECTORS
+from dovetail.families.family import Families
+from dovetail.joins.edges import stored_edges
 from dovetail.search.embeddings import embed_catalog
-from dovetail.search.index import (
-    FOLDER,
-    IndexInputs,
-    has_index,
-    make_index,
-    remove_other_indexes,
-    save_index,
-)
+from dovetail.search.index import IndexInputs, make_index
+from dovetail.search.searcher import Searcher
 
 
-def not_yet_searchable(catalog: dovetail.Catalog, into: Path) -> dovetail.Catalog:
-    """A copy of a catalog without what search made of it."""
-    shutil.copytree(catalog.folder, into, ignore=shutil.ignore_patterns(FOLDER, VECTORS))
-    return dovetail.Catalog.open(into)
-
-
-def bring_up_to_date(catalog: CatalogReader, inputs: IndexInputs) -> None:
-    """Make the search index of a catalog as an update does."""
-    if not has_index(catalog, inputs):
+def indexed(catalog: CatalogReader, inputs: IndexInputs) -> CatalogReader:
+    """A catalog with the search index that an update would make of other inputs."""
+    written = {table: Purpose(text, "", "") for table, text in inputs.purposes.items()}
+    parts = dict(catalog.parts)
+    with tempfile.TemporaryDirectory() as scratch:
+        folders = {name: Path(scratch) / name for name in (SEARCH, PURPOSES)}
+        for folder in folders.values():
+            folder.mkdir()
         embeddings = embed_catalog(catalog, inputs)
-        save_index(make_index(catalog, inputs, embeddings), catalog, inputs)
-    remove_other_indexes(catalog, inputs)
+        make_index(catalog, inputs, stored_edges(catalog), embeddings, folders[SEARCH])
+        write_purposes_part(folders[PURPOSES], purposes_text(written))
+        for name, folder in folders.items():
+            parts[name] = part_of(folder)
+    segments = {name: catalog.segment(name) for name in catalog.manifest.segments}
+    other = CatalogReader(catalog.folder, catalog.manifest, catalog.records, segments, parts)
+    other.notes_file = catalog.notes_file
+    return other
+
+
+def part_of(folder: Path) -> Part:
+    """The files in a folder as a part of a generation."""
+    return Part(folder, PartEntry.of(1, "", folder))
+
+
+def search_over(
+    catalog: CatalogReader, inputs: IndexInputs, *, families: Families | None = None
+) -> Searcher:
+    """Search over a catalog with the index of other inputs."""
+    return Searcher(indexed(catalog, inputs), inputs.embedder, families=families)

@@ -18,7 +18,7 @@ import pymysql
 import pytest
 
 import dovetail
-from dovetail.offline.progress import Progress
+from dovetail.offline.summary import Progress
 from dovetail.settings import Settings
 from dovetail.sources.server import Server
 
@@ -165,7 +165,7 @@ def mysql_user(database: MysqlDatabase, *, password: str) -> Iterator[str]:
 class Run:
     """What an update did, how many tables it read, and the names of those that had rows."""
 
-    report: dovetail.UpdateSummary
+    report: dovetail.UpdateSummary[dovetail.Catalog]
     reads: int
     names: set[str]
 

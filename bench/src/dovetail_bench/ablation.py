@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dovetail.domain import TableId
-from dovetail.offline.progress import Progress
+from dovetail.offline.summary import Progress
 from dovetail.ports import Json
 from dovetail.search.fusion import Weights
 from dovetail.search.query import Query, QueryTerm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dovetail.offline.progress import ProgressCallback
+from dovetail.offline.summary import ProgressCallback
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset, database_of
 from dovetail_bench.questions import Problem, disagreements

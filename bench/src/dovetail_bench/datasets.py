@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dovetail.catalog.manifest import read_manifest
+from dovetail.catalog.generation import read_manifest
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import CatalogError, DatasetError, NotFoundError, UsageError, VersionError
 from dovetail.offline.pipeline import update
-from dovetail.offline.progress import ProgressCallback
-from dovetail.offline.summary import UpdateSummary
+from dovetail.offline.summary import ProgressCallback, UpdateSummary
 from dovetail.ports import LLM, Json
 from dovetail.settings import Settings
 from dovetail_bench.corpus_folder import ABOUT, FAMILIES, FOREIGN_KEYS, QUESTIONS
@@ -126,7 +125,7 @@ class Dataset:
         Without `search`, nothing is embedded. A `variant` is a catalog of its own.
         """
         if not self.sources:
-            return CatalogReader.open(self.home).knowing(self._settings(settings))
+            return CatalogReader.open(self.home)
         return self.update(settings, on_progress, search=search, variant=variant).catalog
 
     def update(
@@ -137,16 +136,16 @@ class Dataset:
         search: bool = True,
         variant: str = "",
         llm: LLM | None = None,
-    ) -> UpdateSummary:
+    ) -> UpdateSummary[CatalogReader]:
         """Bring the pooled catalog up to date; with a model, its tables are given purposes."""
         chosen = self._settings(settings)
         sources = [f"{name}={path}" for name, path in self.sources.items()]
         into = self.home / f".dovetail{variant}"
         if _moved(into, self.sources):
             shutil.rmtree(into)  # it came along with a copy of the corpus, or is an older one
-        return update(
-            sources, into=into, settings=chosen, search=search, llm=llm, on_progress=on_progress
-        )
+        if not search:
+            chosen = replace(chosen, embedder="none")
+        return update(sources, into=into, settings=chosen, llm=llm, on_progress=on_progress)
 
     def _settings(self, settings: Settings | None) -> Settings:
         """The settings, but for what a benchmark may know: that is not theirs to say."""

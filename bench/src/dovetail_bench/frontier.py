@@ -15,7 +15,7 @@ from statistics import fmean
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.offline.progress import Progress, ProgressCallback
+from dovetail.offline.summary import Progress, ProgressCallback
 from dovetail.retrieve.graph.scored_candidates import ScoredCandidates
 from dovetail.retrieve.graph.selector import GraphRetriever
 from dovetail.retrieve.graph.set_scorer import SetScorer

@@ -12,7 +12,7 @@ from dovetail.domain import JoinEdge
 from dovetail.joins.column_arrays import ColumnArrays, Thresholds
 from dovetail.joins.keys.declared import with_declared
 from dovetail.models.vectors import CachedEmbedder
-from dovetail.offline.progress import ProgressCallback
+from dovetail.offline.summary import ProgressCallback
 from dovetail.plugins import open_embedder
 from dovetail.search.embeddings import FOLDER as VECTORS
 from dovetail_bench.datasets import Dataset, database_of
@@ -50,7 +50,7 @@ def bench_joins(
     if ours:
         seen = score_joins(catalog, name, Thresholds(sources=True))
         shown["by_source"] = _measured(arrays, gold, seen)
-    if ours and catalog.keys_digest:
+    if ours and catalog.records.keys_digest:
         shown["declared"] = _measured(arrays, gold, with_declared(catalog, edges))
     return {
         "dataset": dataset.name,

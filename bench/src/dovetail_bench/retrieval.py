@@ -137,7 +137,8 @@ class Experiment:
     @property
     def knows(self) -> list[str]:
         """What retrievers know beside the tables: declared keys, comments."""
-        told = {"declared keys": self.catalog.keys_digest, "comments": self.catalog.comments_digest}
+        records = self.catalog.records
+        told = {"declared keys": records.keys_digest, "comments": records.comments_digest}
         return [name for name, digest in told.items() if digest]
 
     def check_subquestions(self, retrievers: Sequence[str]) -> None:

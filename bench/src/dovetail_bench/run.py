@@ -11,7 +11,7 @@ from typing import TypeVar
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableSet
 from dovetail.errors import DatasetError, PendingError
-from dovetail.offline.progress import Progress, ProgressCallback
+from dovetail.offline.summary import Progress, ProgressCallback
 from dovetail.ports import Retriever
 from dovetail_bench.questions import Question
 from dovetail_bench.run_file import Found, Record, RunWriter, Trace, trace_id

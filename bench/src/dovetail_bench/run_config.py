@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dovetail.offline.progress import ProgressCallback
+from dovetail.offline.summary import ProgressCallback
 from dovetail.settings import Settings
 
 

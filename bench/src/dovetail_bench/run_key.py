@@ -114,8 +114,8 @@ def digest(document: object) -> str:
 def _contents_of(catalog: CatalogReader) -> str:
     """A digest of the tables and, where there are any, of their purposes, keys and comments."""
     tables: list[object] = [(str(table.id), table.digest) for table in catalog]
-    if catalog.keys_digest or catalog.comments_digest:
-        tables.append([catalog.keys_digest, catalog.comments_digest])
+    if catalog.records.keys_digest or catalog.records.comments_digest:
+        tables.append([catalog.records.keys_digest, catalog.records.comments_digest])
     told = sorted((str(table), purpose.text) for table, purpose in purposes(catalog).items())
     return digest([tables, told] if told else tables)
 

@@ -28,9 +28,9 @@ from dovetail.arrays import Encoded, Floats, Ints, firsts, spans
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.errors import UsageError
-from dovetail.joins.cache import work_out
 from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, ColumnArrays, Thresholds
 from dovetail.joins.edges import cardinality, in_order
+from dovetail.joins.evidence import work_out
 from dovetail.joins.graph import JoinGraph
 from dovetail.names.words import spelled, words
 from dovetail.ports import Embedder
@@ -58,7 +58,12 @@ def score_joins(
 def joins_by(searcher: Searcher, scoring: str) -> JoinGraph:
     """The join graph of a searcher's tables by a scoring; its embedder compares headers."""
     catalog, embedder = searcher.catalog, searcher.embedder
-    key = (str(catalog.folder), catalog.contents, scoring, embedder.model_id if embedder else "")
+    key = (
+        str(catalog.folder),
+        catalog.records.contents,
+        scoring,
+        embedder.model_id if embedder else "",
+    )
     if key not in _SCORED:
         _SCORED[key] = score_joins(catalog, scoring, embedder=embedder)
     return searcher.graph_of(_SCORED[key])

@@ -9,7 +9,6 @@ from dovetail.answer.execute import ENGINES, Executor
 from dovetail.answer.results import Limits
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import DatasetError, MissingModelError, PendingError, UsageError
-from dovetail.joins.column_arrays import Thresholds
 from dovetail.joins.graph import JoinGraph
 from dovetail.ports import LLM, Json
 from dovetail.retrieve.opening import open_model
@@ -86,8 +85,7 @@ class _Bench:
     ) -> _Bench:
         settings = experiment.config.settings
         usable = tuple(question for question in experiment.questions if not unusable(question))
-        thresholds = Thresholds(settings.join_rows, settings.join_unique)
-        joins = JoinGraph.of(experiment.catalog, thresholds=thresholds)
+        joins = JoinGraph.of(experiment.catalog)
         return cls(
             experiment=replace(experiment, questions=usable),
             author=Author(experiment.catalog, joins, llm, executor, engine, settings.sql_repair),

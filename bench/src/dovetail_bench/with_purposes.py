@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import PendingError, UsageError
-from dovetail.offline.progress import ProgressCallback
+from dovetail.offline.summary import ProgressCallback
 from dovetail.retrieve.opening import needed_model
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from dovetail.api.catalog import Catalog
-from dovetail.api.update_summary import UpdateSummary
 from dovetail.catalog.writer import writing
 from dovetail.errors import MissingModelError, UsageError
 from dovetail.offline import pipeline
-from dovetail.offline.progress import ProgressCallback
+from dovetail.offline.summary import ProgressCallback, UpdateSummary
 from dovetail.ports import LLM
 from dovetail.retrieve.opening import open_model
 from dovetail.settings import Settings, load_settings
@@ -28,8 +27,6 @@ class UpdateOptions(TypedDict, total=False):
 
     forget: Sequence[str]
     check: bool
-    joins: bool
-    search: bool
 
 
 def build(
@@ -76,12 +73,11 @@ def update(
     purposes: bool | None = None,
     on_progress: ProgressCallback | None = None,
     **options: Unpack[UpdateOptions],
-) -> UpdateSummary:
+) -> UpdateSummary[Catalog]:
     """Do what `build` does, and say what it came to.
 
     `forget=[label, …]` drops sources by label; `check=True` reads every table again, whatever its
-    source says. With `joins=False`, join evidence is left to whoever asks for it first; with
-    `search=False`, so are embeddings and search index. The summary tells the seconds of each stage.
+    source says. The summary tells the seconds of each stage.
 
     >>> import dovetail
     >>> first = dovetail.update(["shop.sqlite", "exports"], into="catalog")
@@ -102,7 +98,7 @@ def update(
     )
     if LABEL in options.get("forget", ()):
         shutil.rmtree(folder / LABEL, ignore_errors=True)
-    return UpdateSummary.of(done, Catalog.over(done.catalog, chosen))
+    return done.over(Catalog.over(done.catalog, chosen))
 
 
 def _arguments(sources: Sequence[SourceArgument], catalog: Path) -> Iterator[str]:

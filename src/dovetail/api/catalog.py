@@ -14,12 +14,11 @@ from dovetail.api.models import chosen_model, model_for_sql
 from dovetail.api.noted_views import NotedViews
 from dovetail.catalog.lookup import tables_of_sources
 from dovetail.catalog.purposes import purposes
-from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.reader import CatalogReader, notes_file
 from dovetail.domain import Candidate, JoinEdge, Table, TableId, TableSet
 from dovetail.errors import NotFoundError, UsageError
 from dovetail.families.family import Families
-from dovetail.families.stored import families_of
-from dovetail.joins.column_arrays import Thresholds
+from dovetail.families.stored import read_families
 from dovetail.joins.graph import JOINABLE, JoinGraph
 from dovetail.notes.apply import marked_families, noted_graph
 from dovetail.notes.notes import NO_NOTES, Notes
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
     from dovetail.answer.execute import Executor
     from dovetail.api.learning import LearnSummary
-    from dovetail.api.update_summary import UpdateSummary
+    from dovetail.offline.summary import UpdateSummary
 
 # Tables that a notebook shows of a catalog.
 _SHOWN = 20
@@ -68,28 +67,28 @@ class Catalog(CatalogReader):
     def open(cls, path: str | Path | None = None, settings: Settings | None = None) -> Catalog:
         """Open the catalog in a folder, as `dovetail.open` does."""
         chosen = settings or load_settings()
-        return cls.over(CatalogReader.open(chosen.catalog if path is None else path), chosen)
+        folder = chosen.catalog if path is None else path
+        return cls(CatalogReader.open(folder, chosen), chosen)
 
     @classmethod
     def over(cls, opened: CatalogReader, settings: Settings | None = None) -> Catalog:
         """A catalog that is open already, ready to be asked."""
         chosen = settings or load_settings()
-        return cls(opened.knowing(chosen), chosen)
+        opened.notes_file = notes_file(opened.folder, chosen)
+        return cls(opened, chosen)
 
     def _adopt(self, opened: CatalogReader, settings: Settings) -> None:
         """Show what another reader shows; whatever was worked out before is forgotten."""
         vars(self).clear()
         segments = {name: opened.segment(name) for name in opened.manifest.segments}
-        super().__init__(opened.folder, opened.manifest, opened.records, segments)
-        self._stored = opened._stored  # noqa: SLF001 - of the same class
+        super().__init__(opened.folder, opened.manifest, opened.records, segments, opened.parts)
         self.settings = settings
         self.notes_file = opened.notes_file
-        self.dbt, self.usage = opened.dbt, opened.usage
         self._views: NotedViews | None = None
         # What caches go by: another object after every refresh.
         self._opened = opened
 
-    def refresh(self) -> UpdateSummary:
+    def refresh(self) -> UpdateSummary[Catalog]:
         """Bring the catalog up to date with its sources, in place, and say what changed.
 
         As `build` does, it has purposes written if the settings name a language model.
@@ -99,14 +98,14 @@ class Catalog(CatalogReader):
         >>> catalog.refresh()
         <UpdateSummary shop: 6 tables unchanged>
         """
-        from dovetail.api.update_summary import UpdateSummary
         from dovetail.offline import pipeline
 
         model = open_model(self.folder, self.settings)
         done = pipeline.update(into=self.folder, settings=self.settings, llm=model)
         self.close()
+        done.catalog.notes_file = self.notes_file
         self._adopt(done.catalog, self.settings)
-        return UpdateSummary.of(done, self)
+        return done.over(self)
 
     def close(self) -> None:
         """End the processes that run SQL. The catalog can still be used; they start again."""
@@ -145,7 +144,7 @@ class Catalog(CatalogReader):
 
     @property
     def searcher(self) -> Searcher:
-        """Search over this catalog; what it needs is made by whoever searches first."""
+        """Search over this catalog."""
         return self._noted.searcher(lambda: self._plain_searcher)
 
     @cached_property
@@ -307,10 +306,7 @@ class Catalog(CatalogReader):
         return summary
 
     def joins(
-        self,
-        table: TableId | str | None = None,
-        *,
-        least: float = JOINABLE,
+        self, table: TableId | str | None = None, *, least: float = JOINABLE
     ) -> list[JoinEdge]:
         """The joins that score above `least`, the surest first: of one table, or all of them.
 
@@ -319,7 +315,7 @@ class Catalog(CatalogReader):
         >>> print(catalog.joins("order_items")[0])
         shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)
         """
-        graph = self.join_graph()
+        graph = self._graph
         if table is not None:
             return graph.joins(self._table(table).id, least=least)
         return [edge for edge in graph.edges if edge.score > least]
@@ -377,15 +373,11 @@ class Catalog(CatalogReader):
 
     @cached_property
     def _families(self) -> Families:
-        return families_of(self._opened, self._thresholds)
+        return read_families(self._opened)
 
     @property
     def _graph(self) -> JoinGraph:
-        return self._noted.graph(lambda notes: noted_graph(self._opened, notes, self._thresholds))
-
-    @property
-    def _thresholds(self) -> Thresholds:
-        return Thresholds(self.settings.join_rows, self.settings.join_unique)
+        return self._noted.graph(partial(noted_graph, self._opened))
 
     @cached_property
     def _executor(self) -> Executor:

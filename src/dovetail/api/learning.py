@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dovetail.catalog.knowledge.usage import LearntLog, read_usage, write_usage
+from dovetail.catalog.knowledge.usage import LearntLog
 from dovetail.catalog.reader import CatalogReader
-from dovetail.catalog.writer import writing
 from dovetail.errors import NotFoundError, SourceError, UsageError
 from dovetail.learn.learning import learn_log, merged
 from dovetail.learn.logs import open_log
-from dovetail.offline.pipeline import apply_knowledge
+from dovetail.offline.pipeline import apply_logs
+from dovetail.offline.plan import ChangeLogs
 from dovetail.ports import Json
 from dovetail.settings import Settings
 
@@ -75,7 +75,9 @@ def learn(
     """Learn logs, and bring the catalog up to date with them; it is returned as it is then."""
     if not settings.use_queries:
         raise UsageError("past queries are not used (the setting use_queries); turn them on")
-    learnt, unchanged, failed = [], [], []
+    learnt: list[LearntLog] = []
+    unchanged: list[str] = []
+    failed: list[str] = []
     found = []
     for place in logs:
         try:
@@ -83,29 +85,40 @@ def learn(
             found.append(learn_log(catalog, log, keep_literals=options.keep_literals))
         except SourceError as error:
             failed.append(str(error))
-    with writing(catalog.folder):
-        known = list(read_usage(catalog.folder).logs)
+
+    def added(known: Sequence[LearntLog]) -> Sequence[LearntLog]:
         for new in found:
             known, is_new = merged(known, new)
-            learnt += [new] if is_new else []
-            unchanged += [] if is_new else [new.name]
-        if learnt:
-            write_usage(catalog.folder, known)
-    summary = LearnSummary(tuple(learnt), tuple(unchanged), tuple(failed))
-    return summary, apply_knowledge(catalog.folder, settings) if learnt else catalog
+            learnt.extend([new] if is_new else [])
+            unchanged.extend([] if is_new else [new.name])
+        return known
+
+    known = _applied(catalog, settings, added) if found else catalog
+    return LearnSummary(tuple(learnt), tuple(unchanged), tuple(failed)), known
 
 
 def forget_logs(
     catalog: CatalogReader, names: Sequence[str], settings: Settings
 ) -> tuple[LearnSummary, CatalogReader]:
     """Forget what was learnt from some logs, or from all."""
-    with writing(catalog.folder):
-        known = read_usage(catalog.folder).logs
+    gone: set[str] = set()
+
+    def left(known: Sequence[LearntLog]) -> Sequence[LearntLog]:
         there = {log.name for log in known}
         if missing := set(names) - there:
             listed = ", ".join(sorted(there)) or "none"
             raise NotFoundError(f"no log {sorted(missing)[0]!r} was learnt; there are: {listed}")
-        gone = set(names) or there
-        write_usage(catalog.folder, [log for log in known if log.name not in gone])
-    summary = LearnSummary(forgotten=tuple(sorted(gone)))
-    return summary, apply_knowledge(catalog.folder, settings) if gone else catalog
+        gone.update(names or there)
+        return [log for log in known if log.name not in gone]
+
+    known = _applied(catalog, settings, left)
+    return LearnSummary(forgotten=tuple(sorted(gone))), known
+
+
+def _applied(catalog: CatalogReader, settings: Settings, change: ChangeLogs) -> CatalogReader:
+    """The generation with other logs than before; the catalog itself if they are the same."""
+    known = apply_logs(catalog.folder, settings, change)
+    if known.manifest.generation == catalog.manifest.generation:
+        return catalog
+    known.notes_file = catalog.notes_file
+    return known

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 from dovetail.api.catalog import Catalog
+from dovetail.catalog.generation import PURPOSES
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import NotFoundError
@@ -22,7 +23,10 @@ class NarrowedCatalog(Catalog):
         allowed = set(tables)
         rows = [row for row, table in enumerate(whole.ids) if table in allowed]
         segments = {name: whole.segment(name) for name in whole.manifest.segments}
-        some = CatalogReader(whole.folder, whole.manifest, whole.records.take(rows), segments)
+        # Of what is derived, only purposes are of one table each.
+        parts = {name: part for name, part in whole.parts.items() if name == PURPOSES}
+        records = whole.records.take(rows)
+        some = CatalogReader(whole.folder, whole.manifest, records, segments, parts)
         super().__init__(some, whole.settings)
         self._whole = whole
         # The views of the whole catalog, which change with its notes, and what is left of them.

@@ -6,13 +6,11 @@ the contents' digest nor anything derived from the rows is touched.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping
 
 import numpy as np
-import pyarrow as pa
 
-from dovetail.catalog.records import COLUMNS, Records
+from dovetail.catalog.records import Records
 from dovetail.domain import TableId
 from dovetail.ports import Declaration
 
@@ -21,80 +19,86 @@ _NOTHING = Declaration()
 
 def with_declarations(
     records: Records,
-    said: Mapping[TableId, Declaration],
+    declared: Mapping[TableId, Declaration],
     asked: Collection[TableId],
     *,
     untold_keys: Collection[TableId] = (),
     untold_comments: Collection[TableId] = (),
 ) -> Records:
-    """The records with what is said of the tables that were asked about; the others stay.
+    """The records with what their sources declare of the tables that were asked about.
 
-    Of some tables keys or comments could not be told in full: where nothing is said of these now,
-    what was said before stays.
+    The declarations of other tables stay. Of some tables keys or comments could not be read in
+    full: where nothing is declared of these now, what was declared before stays.
     """
-    keys, comments = (records.tables[name].to_pylist() for name in ("keys", "comment"))
+    keys = records.tables["source_keys"].to_pylist()
+    comments = records.tables["source_comment"].to_pylist()
     names = records.columns["name"].to_pylist()
-    on_columns = records.columns["comment"].to_pylist()
+    on_columns = records.columns["source_comment"].to_pylist()
     bounds = records.bounds.tolist()
     for row, table in enumerate(records.ids):
         if table not in asked:
             continue
-        now = said.get(table, _NOTHING)
+        now = declared.get(table, _NOTHING)
         start, end = bounds[row], bounds[row + 1]
-        told = [_encodable(now.column_comments.get(name, "")) for name in names[start:end]]
+        new = [_encodable(now.column_comments.get(name, "")) for name in names[start:end]]
         if table in untold_comments:
-            told = [new or old for new, old in zip(told, on_columns[start:end], strict=True)]
-        on_columns[start:end] = told
+            old = on_columns[start:end]
+            new = [one or before for one, before in zip(new, old, strict=True)]
+        on_columns[start:end] = new
         keys[row] = now.keys.to_text() or (keys[row] if table in untold_keys else "")
         before = comments[row] if table in untold_comments else ""
         comments[row] = _encodable(now.comment) or before
-    found = records.with_column("keys", keys).with_column("comment", comments)
-    return Records(found.tables, _with_comments(records.columns, on_columns))
+    changed = records.with_column("source_keys", keys).with_column("source_comment", comments)
+    return changed.with_column_comments("source_comment", on_columns)
 
 
-def without_declarations(records: Records, *, keys: bool, comments: bool) -> Records:
-    """The records as if their sources declared no keys, or had no comments."""
-    blank = [""] * len(records)
-    if keys:
-        records = records.with_column("keys", blank)
-    if comments:
-        records = records.with_column("comment", blank)
-        columns = _with_comments(records.columns, [""] * records.columns.num_rows)
-        records = Records(records.tables, columns)
-    return records
+def in_force(
+    records: Records,
+    added: Mapping[TableId, Declaration],
+    *,
+    use_keys: bool,
+    use_comments: bool,
+) -> Records:
+    """The records with the keys and comments that count from now on: those that `added` has of a
+    table, else those of its source, and none of a kind that is not to be used."""
+    keys, comment = records.tables["source_keys"], records.tables["source_comment"]
+    on_columns = records.columns["source_comment"]
+    if added:
+        keys, comment, on_columns = keys.to_pylist(), comment.to_pylist(), on_columns.to_pylist()
+        names, bounds = records.columns["name"].to_pylist(), records.bounds.tolist()
+        for row, table in enumerate(records.ids):
+            if table not in added:
+                continue
+            new, start, end = added[table], bounds[row], bounds[row + 1]
+            keys[row], comment[row] = new.keys.to_text(), _encodable(new.comment)
+            on_columns[start:end] = [
+                _encodable(new.column_comments.get(name, "")) for name in names[start:end]
+            ]
+    if not use_keys:
+        keys = [""] * len(records)
+    if not use_comments:
+        comment, on_columns = [""] * len(records), [""] * records.columns.num_rows
+    changed = records.with_column("keys", keys).with_column("comment", comment)
+    return changed.with_column_comments("comment", on_columns)
 
 
 def redeclared(before: Records, now: Records) -> set[TableId]:
-    """The tables of both whose keys or comments differ."""
-    old, new = _told(before), _told(now)
+    """The tables of both of which the sources declare other keys or comments than before."""
+    old, new = _declared(before), _declared(now)
     return {table for table in old.keys() & new.keys() if old[table] != new[table]}
 
 
-def digest_of(texts: pa.ChunkedArray) -> str:
-    """A digest of texts, in order; empty if all of them are."""
-    listed = texts.to_pylist()
-    if not any(listed):
-        return ""
-    digest = hashlib.sha256()
-    for text in listed:
-        digest.update(f"{text}\0".encode())
-    return digest.hexdigest()[:12]
-
-
-def _told(records: Records) -> dict[TableId, tuple[object, ...]]:
-    comments = np.array(records.columns["comment"].to_pylist(), dtype=object)
-    said = zip(*(records.tables[name].to_pylist() for name in ("keys", "comment")), strict=True)
+def _declared(records: Records) -> dict[TableId, tuple[object, ...]]:
+    comments = np.array(records.columns["source_comment"].to_pylist(), dtype=object)
+    names = ("source_keys", "source_comment")
+    on_tables = zip(*(records.tables[name].to_pylist() for name in names), strict=True)
     return {
-        table: (*told, *comments[start:end])
-        for table, told, start, end in zip(
-            records.ids, said, records.bounds.tolist(), records.bounds[1:].tolist(), strict=False
+        table: (*on_table, *comments[start:end])
+        for table, on_table, start, end in zip(
+            records.ids, on_tables, records.bounds.tolist(), records.bounds[1:].tolist(),
+            strict=False,
         )
-    }
-
-
-def _with_comments(columns: pa.Table, comments: list[str]) -> pa.Table:
-    place = COLUMNS.get_field_index("comment")
-    return columns.set_column(place, COLUMNS.field(place), pa.array(comments, pa.string()))
+    }  # fmt: skip
 
 
 def _encodable(text: str) -> str:

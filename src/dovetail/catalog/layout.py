@@ -21,7 +21,6 @@ from dovetail.errors import CatalogError
 LOCK = "lock"
 SEGMENTS, GENERATIONS, STAGING = "segments", "generations", "staging"
 SEGMENT_NAME = re.compile(r"[0-9a-f]{20}")
-GENERATION_FILE = re.compile(r"generations/\d{8}/(?:tables|columns)\.parquet")
 # Names of folders that dovetail makes below the three above: of segments, generations, and
 # unfinished work.
 _OURS = re.compile(r"[0-9a-f]{20}|\d{8}|tmp\w{8}")

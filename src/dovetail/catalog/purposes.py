@@ -1,16 +1,26 @@
-"""The purposes of tables, written by a language model: lines of a file, the newest in force."""
+"""The purposes of tables, written by a language model.
+
+They are saved one by one, as lines of a file that only grows; the newest of each table becomes part
+of the next generation.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from dovetail.catalog.files import DAMAGE
+from dovetail.catalog.generation import PURPOSES
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.journal import Journal
 from dovetail.ports import Json
 
 FOLDER, FILE = "purposes", "purposes.jsonl"
+_PART_FILE = "purposes.json"
 _KEYS = ("digest", "name", "content", "model", "prompt", "purpose")
 
 
@@ -23,16 +33,48 @@ class Purpose:
     prompt: str
 
 
-def purposes(catalog: CatalogReader) -> Mapping[TableId, Purpose]:
-    """The purposes of a catalog's tables, as far as they have been written."""
+def purposes(catalog: CatalogReader) -> dict[TableId, Purpose]:
+    """The purposes of a catalog's tables that its generation has."""
+    part = catalog.parts.get(PURPOSES)
+    if part is None:
+        return {}
+    try:
+        return {
+            TableId(str(source), str(name)): Purpose(*map(str, rest))
+            for source, name, *rest in part.json(_PART_FILE)
+        }
+    except DAMAGE as error:
+        raise part.damaged(_PART_FILE, repr(error)) from None
+
+
+def written_purposes(catalog: CatalogReader) -> dict[TableId, Purpose]:
+    """The purposes of a catalog's tables as far as they have been written by now."""
     lines = purpose_lines(purpose_journal(catalog))
     newest = {(line["digest"], line["name"]): line for line in lines}
     digests = catalog.records.tables["digest"].to_pylist()
-    found = {}
+    result = {}
     for table, digest in zip(catalog.ids, digests, strict=True):
         if line := newest.get((digest, table.name)):
-            found[table] = Purpose(line["purpose"], line["model"], line["prompt"])
-    return found
+            result[table] = Purpose(line["purpose"], line["model"], line["prompt"])
+    return result
+
+
+def purposes_text(written: Mapping[TableId, Purpose]) -> str:
+    """Purposes as the file of their part has them."""
+    rows = [
+        [table.source, table.name, each.text, each.model, each.prompt]
+        for table, each in sorted(written.items())
+    ]
+    return json.dumps(rows, ensure_ascii=False)
+
+
+def write_purposes_part(folder: Path, text: str) -> None:
+    """Write purposes into the folder of their part."""
+    (folder / _PART_FILE).write_text(text, "utf-8")
+
+
+def text_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def purpose_journal(catalog: CatalogReader) -> Journal:

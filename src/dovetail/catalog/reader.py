@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,17 +12,22 @@ import numpy as np
 import pyarrow as pa
 
 from dovetail.arrays import Counts
-from dovetail.catalog.declarations import digest_of, without_declarations
-from dovetail.catalog.knowledge.dbt_overlay import with_dbt
-from dovetail.catalog.knowledge.dbt_project import NO_PROJECT, DbtProject, read_project
-from dovetail.catalog.knowledge.usage import NO_USAGE, Usage, read_usage
+from dovetail.catalog.generation import (
+    DBT,
+    FILE,
+    QUERIES,
+    RECORDS,
+    Manifest,
+    Part,
+    read_manifest,
+)
+from dovetail.catalog.knowledge.dbt_project import NO_PROJECT, DbtProject
+from dovetail.catalog.knowledge.usage import NO_USAGE, Usage
 from dovetail.catalog.layout import SEGMENTS, require_plain
 from dovetail.catalog.lookup import find_table, matches
-from dovetail.catalog.manifest import Manifest, read_manifest
-from dovetail.catalog.mapped_records import read_records
 from dovetail.catalog.read_later import ReadLater
 from dovetail.catalog.records import Records, numbers
-from dovetail.catalog.segment import COLUMNS_FILE, TABLES_FILE, Segment
+from dovetail.catalog.segment import Segment
 from dovetail.domain import Skipped, Table, TableId
 from dovetail.errors import CatalogError, DamagedError, NotFoundError
 from dovetail.hashing import Hashes
@@ -63,42 +67,58 @@ class CatalogReader:
     """
 
     def __init__(
-        self, folder: Path, manifest: Manifest, records: Records, segments: dict[str, Segment]
+        self,
+        folder: Path,
+        manifest: Manifest,
+        records: Records,
+        segments: dict[str, Segment],
+        parts: dict[str, Part] | None = None,
     ) -> None:
         self.folder = folder
         self.manifest = manifest
         self.records = records
         self._segments = segments
+        self.parts = parts or {}
+        # The manifest that another process opens the same generation by.
+        self.manifest_file = FILE
         # Of the records alone: a cache that held the reader would keep it alive.
         self._table_at = lru_cache(maxsize=_TABLES_KEPT)(partial(_table_at, records))
         # Where a person's notes on the catalog stand, if they are to be used.
         self.notes_file: Path | None = None
-        # What a dbt project says of the tables, if it is to be used; its keys and descriptions are
-        # in the records already.
-        self.dbt: DbtProject = NO_PROJECT
-        # How past queries use the tables, if that is to be used.
-        self.usage: Usage = NO_USAGE
-        # The records as they are stored, before anything of that is laid over them.
-        self._stored = records
 
     @classmethod
-    def open(cls, path: str | Path) -> CatalogReader:
-        """Open the catalog in a folder."""
-        folder = Path(path)
+    def open(cls, path: str | Path, settings: Settings | None = None) -> CatalogReader:
+        """Open the newest generation of the catalog in a folder.
+
+        The settings say whose notes on it are to be used; without any, none are.
+        """
+        opened = cls.open_by(Path(path), FILE)
+        opened.notes_file = notes_file(opened.folder, settings) if settings else None
+        return opened
+
+    @classmethod
+    def open_by(cls, folder: Path, manifest_file: str) -> CatalogReader:
+        """Open the generation that a manifest names, be it in force or not."""
         require_plain(folder)
         for attempt in range(_ATTEMPTS):
-            manifest = read_manifest(folder)
+            manifest = read_manifest(folder, manifest_file)
+            last = attempt == _ATTEMPTS - 1
             try:
-                return cls._load(folder, manifest)
-            except FileNotFoundError as error:
+                opened = cls._load(folder, manifest)
+                # A part that is not there is damage, unless an update took it away just now.
+                missing = not all(part.complete for part in opened.parts.values())
+                if last or not missing or not _is_outdated(folder, manifest_file, manifest):
+                    opened.manifest_file = manifest_file
+                    return opened
+            except (FileNotFoundError, DamagedError) as error:
                 # An update landed between the manifest and its files: take the new manifest.
-                if (
-                    read_manifest(folder).generation == manifest.generation
-                    or attempt == _ATTEMPTS - 1
-                ):
-                    raise DamagedError(
-                        f"{error.filename} is missing; remove {folder} and index again"
-                    ) from None
+                if not last and _is_outdated(folder, manifest_file, manifest):
+                    continue
+                if isinstance(error, DamagedError):
+                    raise
+                raise DamagedError(
+                    f"{error.filename} is missing; remove {folder} and index again"
+                ) from None
             except OSError as error:
                 raise CatalogError(
                     f"cannot read {error.filename}: {error.strerror}; check its permissions"
@@ -111,19 +131,35 @@ class CatalogReader:
 
     @classmethod
     def _load(cls, folder: Path, manifest: Manifest) -> CatalogReader:
-        stored = {}
-        for name, expected in manifest.files.items():
-            stored[Path(name).name] = read_records(folder / name, expected)
+        parts = {name: manifest.open_part(folder, name) for name in manifest.parts}
+        records = Records.read(parts[RECORDS])
         # Reading takes twice what is read; Arrow would hold on to it as long as the process lives.
         pa.default_memory_pool().release_unused()
         segments = {
             name: Segment(folder / SEGMENTS / name, files)
             for name, files in manifest.segments.items()
         }
-        records = Records.read(stored[TABLES_FILE], stored[COLUMNS_FILE])
         if missing := set(records.tables["segment"].to_pylist()) - set(segments):
             raise KeyError(*sorted(missing))
-        return cls(folder, manifest, records, segments)
+        return cls(folder, manifest, records, segments, parts)
+
+    def part(self, name: str) -> Part:
+        """A part that the generation must have; that it has none is an error with the remedy."""
+        if name not in self.parts:
+            raise DamagedError(
+                f"{self.folder} has no {name}; dovetail index -C {self.folder} makes it"
+            )
+        return self.parts[name]
+
+    @cached_property
+    def dbt(self) -> DbtProject:
+        """What a dbt project says of the tables; its keys and descriptions are in the records."""
+        return DbtProject.read(self.parts[DBT]) if DBT in self.parts else NO_PROJECT
+
+    @cached_property
+    def usage(self) -> Usage:
+        """How past queries use the tables."""
+        return Usage.read(self.parts[QUERIES]) if QUERIES in self.parts else NO_USAGE
 
     def __len__(self) -> int:
         return len(self.records)
@@ -151,51 +187,6 @@ class CatalogReader:
     def ids(self) -> Sequence[TableId]:
         """The ids of all tables, in order."""
         return self.records.ids
-
-    @cached_property
-    def contents(self) -> str:
-        """A digest of all that the catalog holds: the name of what is derived from it."""
-        digest = hashlib.sha256()
-        for column in ("source", "name", "digest"):
-            texts = self.records.tables[column].to_pylist()
-            digest.update("".join(f"{text}\0" for text in texts).encode())
-        return digest.hexdigest()[:16]
-
-    @cached_property
-    def keys_digest(self) -> str:
-        """A digest of the keys that tables declare; empty if none does."""
-        return digest_of(self.records.tables["keys"])
-
-    @property
-    def joins_digest(self) -> str:
-        """A digest of what is said of joins: by declared keys, and by past queries; or empty."""
-        told = (self.keys_digest, self.usage.joins_digest)
-        if not told[1]:
-            return told[0]
-        return hashlib.sha256(" ".join(told).encode()).hexdigest()[:12]
-
-    @cached_property
-    def comments_digest(self) -> str:
-        """A digest of the comments on tables and columns; empty if there are none."""
-        tables, columns = self.records.tables["comment"], self.records.columns["comment"]
-        return digest_of(pa.chunked_array([*tables.chunks, *columns.chunks], pa.string()))
-
-    def knowing(self, settings: Settings) -> CatalogReader:
-        """This catalog with as much of what people wrote down as the settings let us use."""
-        keys, comments = settings.use_declared, settings.use_comments
-        records = self._stored
-        if not (keys and comments):
-            records = without_declarations(records, keys=not keys, comments=not comments)
-        project = read_project(self.folder) if settings.use_dbt else NO_PROJECT
-        records = with_dbt(records, project, keys=keys, comments=comments)
-        known = CatalogReader(self.folder, self.manifest, records, self._segments)
-        known._stored = self._stored
-        known.dbt = project
-        known.usage = read_usage(self.folder) if settings.use_queries else NO_USAGE
-        if settings.use_notes:
-            beside = self.folder.absolute().parent / NOTES
-            known.notes_file = Path(settings.notes) if settings.notes else beside
-        return known
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -303,6 +294,18 @@ class CatalogReader:
         if row == len(self.ids) or self.ids[row] != table:
             find_table(self.ids, table, self.folder)  # raises, with names that are near
         return row
+
+
+def notes_file(folder: Path, settings: Settings) -> Path | None:
+    """The file of a person's notes on the catalog in a folder; None where they are not used."""
+    if not settings.use_notes:
+        return None
+    return Path(settings.notes) if settings.notes else folder.absolute().parent / NOTES
+
+
+def _is_outdated(folder: Path, file: str, manifest: Manifest) -> bool:
+    """Whether another manifest is in force by now."""
+    return read_manifest(folder, file).generation != manifest.generation
 
 
 def _table_at(records: Records, row: int) -> Table:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dovetail.catalog.table_ids import TableIds
+from dovetail.catalog.generation import Part
 from dovetail.domain import Column, ColumnProfile, DeclaredKeys, Estimate, Kind, Table, TableId
 
 TABLES = pa.schema(
@@ -27,6 +29,8 @@ TABLES = pa.schema(
         ("sample", pa.list_(pa.list_(pa.string()))),
         ("keys", pa.string()),
         ("comment", pa.string()),
+        ("source_keys", pa.string()),
+        ("source_comment", pa.string()),
         ("estimated", pa.string()),
     ]
 )
@@ -48,6 +52,7 @@ COLUMNS = pa.schema(
         ("phrases_at", pa.int64()),
         ("phrases", pa.int64()),
         ("comment", pa.string()),
+        ("source_comment", pa.string()),
         (
             "views",
             pa.list_(
@@ -64,8 +69,7 @@ COLUMNS = pa.schema(
         ),
     ]
 )
-# Tables whose ids are kept as objects: a million of them take seconds, and 200 MB.
-_MOST_LISTED = 50_000
+TABLES_FILE, COLUMNS_FILE = "tables.arrow", "columns.arrow"
 _ABOUT_NOTHING = ColumnProfile(Kind.TEXT, 0, 0, False, None, None, None, None, ())
 _PROFILE = [name for name in COLUMNS.names if name in ColumnProfile.__dataclass_fields__]
 
@@ -130,9 +134,22 @@ class Records:
     columns: pa.Table
 
     @classmethod
-    def read(cls, tables: pa.Table, columns: pa.Table) -> Records:
-        """Records as they were stored, by whichever version: what one did not know is empty."""
-        return cls(_completed(tables, TABLES), _completed(columns, COLUMNS))
+    def read(cls, part: Part) -> Records:
+        """The records of a generation, mapped: nothing of them is in memory until it is read."""
+        tables, columns = _mapped(part, TABLES_FILE, TABLES), _mapped(part, COLUMNS_FILE, COLUMNS)
+        part.release()  # what was checked need not stay in memory
+        return cls(tables, columns)
+
+    def write(self, folder: Path) -> None:
+        """Write the records into the folder of a part."""
+        for file, table in ((TABLES_FILE, self.tables), (COLUMNS_FILE, self.columns)):
+            whole = table.combine_chunks()
+            with (folder / file).open("wb") as sink, pa.ipc.new_file(sink, whole.schema) as writer:
+                writer.write_table(whole, max_chunksize=max(len(whole), 1))
+
+    def equals(self, other: Records) -> bool:
+        """Whether other records are the same, to the last field."""
+        return bool(self.tables.equals(other.tables) and self.columns.equals(other.columns))
 
     @classmethod
     def none(cls) -> Records:
@@ -150,9 +167,23 @@ class Records:
 
     @cached_property
     def ids(self) -> Sequence[TableId]:
-        """The ids of the tables; very many are made as they are asked for."""
-        ids = TableIds(self.tables["source"], self.tables["name"])
-        return ids if len(ids) > _MOST_LISTED else ids[:]
+        """The ids of the tables."""
+        return list(map(TableId, *(self.tables[name].to_pylist() for name in ("source", "name"))))
+
+    @cached_property
+    def contents(self) -> str:
+        """A digest of which tables there are, and of what each holds."""
+        return _digest(*(self.tables[name] for name in ("source", "name", "digest")))
+
+    @cached_property
+    def keys_digest(self) -> str:
+        """A digest of the keys that are declared; empty if there are none."""
+        return _digest(self.tables["keys"])
+
+    @cached_property
+    def comments_digest(self) -> str:
+        """A digest of the comments on tables and columns; empty if there are none."""
+        return _digest(self.tables["comment"], self.columns["comment"])
 
     @cached_property
     def bounds(self) -> npt.NDArray[np.int64]:
@@ -176,13 +207,11 @@ class Records:
 
     def with_column(self, name: str, values: Sequence[Any]) -> Records:
         """The same records with other values in one field of the tables."""
-        place = TABLES.get_field_index(name)
-        return Records(
-            self.tables.set_column(
-                place, TABLES.field(name), pa.array(values, TABLES.field(name).type)
-            ),
-            self.columns,
-        )
+        return Records(_replaced(self.tables, TABLES, name, values), self.columns)
+
+    def with_column_comments(self, field: str, comments: Sequence[str]) -> Records:
+        """The same records with other comments on the columns."""
+        return Records(self.tables, _replaced(self.columns, COLUMNS, field, comments))
 
     def named_tables(self) -> list[Table]:
         """All tables by their names, comments and rows alone: whole ones of very many columns take
@@ -214,20 +243,39 @@ class Records:
         return found
 
 
+def _replaced(table: pa.Table, schema: pa.Schema, name: str, values: Sequence[Any]) -> pa.Table:
+    field = schema.field(name)
+    given = values if isinstance(values, pa.ChunkedArray) else pa.array(values, field.type)
+    return table.set_column(schema.get_field_index(name), field, given)
+
+
+def _digest(*columns: pa.ChunkedArray) -> str:
+    """A digest of columns of texts, in order; empty if all of the texts are."""
+    listed = [column.to_pylist() for column in columns]
+    if not any(any(texts) for texts in listed):
+        return ""
+    digest = hashlib.sha256()
+    for texts in listed:
+        digest.update("".join(f"{text}\0" for text in texts).encode())
+    return digest.hexdigest()[:16]
+
+
 def _texts(column: pa.ChunkedArray) -> list[str]:
     """The texts of a column; equal ones are one object."""
     held: dict[str, str] = {}
     return [held.setdefault(text, text) for chunk in column.chunks for text in chunk.to_pylist()]
 
 
-def _completed(stored: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A stored table with the texts and lists that it lacks, all of them empty."""
-    for field in schema:
-        if field.name not in stored.column_names:
-            empty = "" if pa.types.is_string(field.type) else []
-            blank = pa.array([empty] * stored.num_rows, field.type)
-            stored = stored.append_column(field, blank)
-    return stored.select(schema.names)
+def _mapped(part: Part, file: str, schema: pa.Schema) -> pa.Table:
+    """The table in an Arrow file, every offset in it checked."""
+    try:
+        table = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(part.content(file)))).read_all()
+        table.validate(full=True)
+    except pa.ArrowException as error:
+        raise part.damaged(file, " ".join(str(error).split())) from None
+    if not table.schema.equals(schema):
+        raise part.damaged(file, "it holds other columns than records have")
+    return table
 
 
 def to_records(records: Sequence[TableRecord]) -> Records:
@@ -245,6 +293,8 @@ def to_records(records: Sequence[TableRecord]) -> Records:
             "sample": record.sample,
             "keys": "",
             "comment": "",
+            "source_keys": "",
+            "source_comment": "",
             "estimated": record.estimate.to_text() if record.estimate else "",
         }
         for record in records
@@ -259,6 +309,7 @@ def to_records(records: Sequence[TableRecord]) -> Records:
             "phrases_at": placed.phrases_at,
             "phrases": placed.phrases,
             "comment": "",
+            "source_comment": "",
             "views": [asdict(view) for view in placed.views],
         }
         for record in records

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dovetail.arrays import Counts
-from dovetail.catalog.block_checksums import CheckedBlocks, Checksums, blocks_of
+from dovetail.catalog.block_checksums import CheckedBlocks, blocks_of
 from dovetail.catalog.block_checksums import Mark as BlocksMark
 from dovetail.catalog.files import HEADER, ArrayFile
 from dovetail.catalog.records import Records, TableRecord, to_records
@@ -151,8 +151,7 @@ class Segment:
             PHRASES_FILE: self._phrases,
         }
         # Mapped from the start, like the arrays, since the files may be gone when they are needed.
-        by_blocks = CHECKSUMS_FILE in self._files
-        self._checksums = self._map(CHECKSUMS_FILE, "<u4").view(np.uint32) if by_blocks else None
+        self._checksums = self._map(CHECKSUMS_FILE, "<u4").view(np.uint32)
 
     @cached_property
     def about(self) -> Json:
@@ -172,7 +171,7 @@ class Segment:
         """The records of the tables that the segment was written for."""
         name = self.about["name"]
         tables = read_parquet((self._folder / TABLES_FILE).read_bytes())
-        records = Records.read(tables, read_parquet((self._folder / COLUMNS_FILE).read_bytes()))
+        records = Records(tables, read_parquet((self._folder / COLUMNS_FILE).read_bytes()))
         return records.with_column("segment", [name] * len(records))
 
     def verify(self) -> None:
@@ -233,13 +232,8 @@ class Segment:
 
     @cached_property
     def _blocks(self) -> dict[str, CheckedBlocks]:
-        """The blocks of each array with their checksums; a former segment has one block a file."""
+        """The blocks of each array with their checksums."""
         raw = {name: array.view(np.uint8) for name, array in self._arrays.items()}
-        if self._checksums is None:
-            return {
-                name: CheckedBlocks(held, _one(self._files[name]["crc32"], held), len(held) or 1)
-                for name, held in raw.items()
-            }
         path, expected = self._folder / CHECKSUMS_FILE, self._files[CHECKSUMS_FILE]["crc32"]
         ends = np.cumsum([blocks_of(len(held)) for held in raw.values()])
         if zlib.crc32(self._checksums.data) != expected or ends[-1] != len(self._checksums):
@@ -249,11 +243,6 @@ class Segment:
             name: CheckedBlocks(held, part)
             for (name, held), part in zip(raw.items(), parts, strict=True)
         }
-
-
-def _one(checksum: int, raw: npt.NDArray[np.uint8]) -> Checksums:
-    """The checksum of a whole file as that of its one block; none where it is empty."""
-    return np.array([checksum] if len(raw) else [], dtype=np.uint32)
 
 
 def _name(profile: Json, tables: bytes, columns: bytes) -> str:

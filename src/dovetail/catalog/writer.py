@@ -5,14 +5,16 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from dovetail.catalog.files import sync_folder, sync_tree
+from dovetail.catalog.generation import FILE, RECORDS, Manifest, Part, PartEntry
 from dovetail.catalog.layout import (
     GENERATIONS,
     LOCK,
@@ -24,17 +26,9 @@ from dovetail.catalog.layout import (
     require_plain,
     staging_folder,
 )
-from dovetail.catalog.manifest import FILE, Manifest, describe
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import COLUMNS, Records
-from dovetail.catalog.segment import (
-    COLUMNS_FILE,
-    HASHES_FILE,
-    TABLES_FILE,
-    Segment,
-    SegmentWriter,
-    write_parquet,
-)
+from dovetail.catalog.segment import HASHES_FILE, Segment, SegmentWriter
 from dovetail.domain import Skipped
 from dovetail.errors import CatalogError, DamagedError, LockedError, NotFoundError
 from dovetail.ports import Json, SourceSpec
@@ -115,64 +109,50 @@ class CatalogWriter:
                 found.append(segment)
         return found
 
-    def commit(
-        self,
-        records: Records,
-        segments: dict[str, Segment],
-        *,
-        profile: Json,
-        roots: tuple[SourceSpec, ...],
-        skipped: tuple[Skipped, ...],
-        pooled: bool = False,
-    ) -> CatalogReader:
-        """Put new records in force, and remove what they no longer need."""
-        records, segments = self._merge_small(records, segments, profile)
-        generation = self.current.manifest.generation + 1 if self.current else 1
-        name = f"{generation:08d}"
-        with self.staging() as folder:
-            files = {
-                f"{GENERATIONS}/{name}/{file}": describe(write_parquet(folder / file, part))
-                for file, part in ((TABLES_FILE, records.tables), (COLUMNS_FILE, records.columns))
-            }
-            place = self.folder / GENERATIONS / name
-            if place.exists():  # of a run that ended just here
-                self._remove(place)
-            sync_tree(folder)
-            folder.rename(place)
-            sync_folder(place.parent)
+    def draft(self, content: Content) -> Draft:
+        """Begin a new generation: its records are written, and nothing is in force."""
+        records, segments = self._merge_small(content.records, content.segments, content.profile)
         used = sorted(set(records.tables["segment"].to_pylist()))
-        manifest = Manifest(
-            generation=generation,
-            profile=profile,
-            roots=roots,
-            skipped=skipped,
-            files=files,
-            segments={segment: segments[segment].files for segment in used},
-            pooled=pooled,
+        return Draft(
+            self,
+            replace(content, records=records, segments={name: segments[name] for name in used}),
         )
-        manifest.write(self.folder)
-        self.current = CatalogReader(
-            self.folder, manifest, records, {name: segments[name] for name in used}
-        )
+
+    def put_in_force(self, catalog: CatalogReader) -> None:
+        """Replace the manifest: the commit. What the new one does not name is removed."""
+        catalog.manifest.write(self.folder)
+        self.current = catalog
         with suppress(OSError):  # the next commit tries again
             self._remove_unused()
-        return self.current
 
     def sweep(self) -> None:
         """Remove unfinished work of runs that were killed; the lock says none is running."""
         for folder in (self.folder / STAGING).iterdir():
             remove_ours(folder)
+        self._remove_parts()
 
     def _remove_unused(self) -> None:
         if self.current is None:
             return
-        manifest = self.current.manifest
         for folder in (self.folder / SEGMENTS).iterdir():
-            if folder.name not in manifest.segments:
+            if folder.name not in self.current.manifest.segments:
                 self._remove(folder)
-        for folder in (self.folder / GENERATIONS).iterdir():
-            if folder.name != f"{manifest.generation:08d}":
-                self._remove(folder)
+        self._remove_parts()
+
+    def _remove_parts(self) -> None:
+        """Remove the parts that the generation in force does not name, and empty folders."""
+        parts = self.current.manifest.parts if self.current else {}
+        used = {entry.folder(self.folder, name) for name, entry in parts.items()}
+        for generation in (self.folder / GENERATIONS).iterdir():
+            if not is_ours(generation.name) or not generation.is_dir():
+                continue
+            if not any(part.parent == generation for part in used):
+                self._remove(generation)
+                continue
+            for part in generation.iterdir():
+                if part not in used:
+                    with staging_folder(self.folder) as gone:
+                        part.rename(gone / part.name)
 
     def _remove(self, folder: Path) -> None:
         """Take a folder out in one step: half removed, it could be taken for a whole one."""
@@ -206,6 +186,116 @@ class CatalogWriter:
         rest = records.take([row for row, name in enumerate(names) if name not in victims])
         merged = merged.with_column("segment", [name] * len(merged))
         return Records.concat([rest, merged]).sorted(), {**segments, name: segment}
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a generation is made from: the records of its tables with the segments that hold their
+    values, how they were profiled, the sources they came from, and what could not be read."""
+
+    records: Records
+    segments: dict[str, Segment]
+    profile: Json
+    roots: tuple[SourceSpec, ...]
+    skipped: tuple[Skipped, ...]
+    pooled: bool = False
+
+
+class Draft:
+    """A generation that is being made: parts of the last one that still hold, and new ones.
+
+    Nothing of it is in force before `commit`, and then all of it is.
+    """
+
+    def __init__(self, writer: CatalogWriter, content: Content) -> None:
+        self._writer, self._content = writer, content
+        before = writer.current
+        self._before = before.parts if before else {}
+        self._entries = dict(before.manifest.parts) if before else {}
+        self._generation = before.manifest.generation + 1 if before else 1
+        self._parts: dict[str, Part] = {}
+        if before is not None and before.records.equals(content.records):
+            self._parts[RECORDS] = before.parts[RECORDS]
+        else:
+            self.write(RECORDS, "", content.records.write)
+        self.catalog = self._reader()
+
+    def kept(self, name: str, key: str) -> Part | None:
+        """The part of the last generation if it was made from the same and is undamaged; it is
+        part of this one too then."""
+        part = self._before.get(name)
+        if part is None or part.key != key or not key or not part.intact():
+            return None
+        self._parts[name] = part
+        return part
+
+    def last(self, name: str) -> Part | None:
+        """The part of the last generation, whatever it was made from."""
+        return self._before.get(name)
+
+    def write(self, name: str, key: str, write: Callable[[Path], object]) -> Part:
+        """Add a part, whose files a function writes into a folder. Without a `key` the part is
+        made again by the next update."""
+        writer = self._writer
+        with writer.staging() as folder:
+            write(folder)
+            return self.adopt(name, key, folder)
+
+    def adopt(self, name: str, key: str, written: Path) -> Part:
+        """Add a part whose files are written already, in a folder of the catalog's staging."""
+        entry = PartEntry.of(self._generation, key, written)
+        target = entry.folder(self._writer.folder, name)
+        target.parent.mkdir(exist_ok=True)
+        sync_tree(written)
+        written.rename(target)
+        sync_folder(target.parent)
+        self._entries[name] = entry
+        self._parts[name] = Part(target, entry)
+        return self._parts[name]
+
+    def staging(self) -> AbstractContextManager[Path]:
+        """A folder for unfinished work, removed at the end."""
+        return self._writer.staging()
+
+    def published(self) -> CatalogReader:
+        """The draft, so that another process can open it by the reader's `manifest_file`."""
+        file = f"{GENERATIONS}/{self._generation:08d}/{FILE}"
+        (self._writer.folder / file).parent.mkdir(exist_ok=True)
+        self.catalog.manifest.write(self._writer.folder, file)
+        self.catalog.manifest_file = file
+        return self.catalog
+
+    def commit(self) -> CatalogReader:
+        """Put this generation in force, unless it is the one that is in force already."""
+        current, catalog = self._writer.current, self._reader()
+        if current is not None and _same(current.manifest, catalog.manifest):
+            self._writer.sweep()
+            return current
+        self._writer.put_in_force(catalog)
+        return catalog
+
+    def _reader(self) -> CatalogReader:
+        content = self._content
+        manifest = Manifest(
+            generation=self._generation,
+            profile=content.profile,
+            roots=content.roots,
+            skipped=content.skipped,
+            parts={name: self._entries[name] for name in sorted(self._parts)},
+            segments={name: segment.files for name, segment in content.segments.items()},
+            pooled=content.pooled,
+        )
+        return CatalogReader(
+            self._writer.folder, manifest, content.records, content.segments, self._parts
+        )
+
+
+def _same(old: Manifest, new: Manifest) -> bool:
+    """Whether two manifests differ in the number of the generation alone."""
+    stored = [[root.stored() for root in each.roots] for each in (old, new)]
+    return stored[0] == stored[1] and replace(old, roots=()) == replace(
+        new, roots=(), generation=old.generation
+    )
 
 
 def _refuse_foreign(path: Path) -> None:

@@ -28,10 +28,10 @@ from dovetail.errors import UsageError
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-    from dovetail.api.update_summary import UpdateSummary
+    from dovetail.api.catalog import Catalog
     from dovetail.catalog.reader import CatalogReader
     from dovetail.domain import Skipped, Table
-    from dovetail.offline.purpose import PurposeSummary
+    from dovetail.offline.summary import PurposeSummary, UpdateSummary
 
 # So many tables of a source that were skipped for the same reason are one line.
 _MANY_SKIPPED = 5
@@ -233,7 +233,7 @@ def _some(values: list[str] | None) -> tuple[str, ...] | None:
     return tuple(values) if values else None
 
 
-def _print_summary(summary: UpdateSummary) -> None:
+def _print_summary(summary: UpdateSummary[Catalog]) -> None:
     counts = {
         "new": len(summary.added),
         "changed": len(summary.changed),
@@ -290,7 +290,7 @@ def _print_purposes(summary: PurposeSummary) -> None:
         screen.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def print_overview(summary: UpdateSummary) -> None:
+def print_overview(summary: UpdateSummary[Catalog]) -> None:
     _print_summary(summary)
     tables = list(summary.catalog)
     names = Counter(table.name for table in tables)
@@ -313,7 +313,7 @@ def print_overview(summary: UpdateSummary) -> None:
     screen.print(f"Names that several tables share: {shared}", highlight=False)
 
 
-def _summary_json(summary: UpdateSummary) -> dict[str, Any]:
+def _summary_json(summary: UpdateSummary[Catalog]) -> dict[str, Any]:
     purposes = summary.purposes
     return {
         "catalog": str(summary.catalog.folder),

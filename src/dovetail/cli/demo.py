@@ -14,7 +14,8 @@ from dovetail.cli.output import console
 from dovetail.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from dovetail.api.update_summary import UpdateSummary
+    from dovetail.api.catalog import Catalog
+    from dovetail.offline.summary import UpdateSummary
 
 # Tables of three sources; parts of one table; tables that two systems have; what nobody recorded.
 _QUESTIONS = (
@@ -64,7 +65,7 @@ def _program() -> str:
     return "dovetail" if shutil.which("dovetail") else sys.argv[0]
 
 
-def _indexed(into: Path, quiet: bool) -> UpdateSummary:
+def _indexed(into: Path, quiet: bool) -> UpdateSummary[Catalog]:
     """Write the sample, unless it is there, and index it."""
     from dovetail.api.building import update
     from dovetail.cli.catalog import print_overview

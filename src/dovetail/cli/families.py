@@ -59,15 +59,13 @@ def opened_families(
 ) -> Families:
     """The families of a catalog; none where the settings leave them out, unless `always`."""
     from dovetail.families.family import Families
-    from dovetail.families.stored import families_of
-    from dovetail.joins.column_arrays import Thresholds
+    from dovetail.families.stored import read_families
     from dovetail.notes.apply import marked_families
     from dovetail.notes.notes import read_notes
 
     if not (settings.families or always):
         return Families()
-    found = families_of(catalog, Thresholds(settings.join_rows, settings.join_unique))
-    return marked_families(found, read_notes(catalog))
+    return marked_families(read_families(catalog), read_notes(catalog))
 
 
 def family_notes(known: Families, table: TableId) -> str:

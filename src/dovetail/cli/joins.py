@@ -6,12 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.options import (
-    CatalogOption,
-    JsonOption,
-    open_catalog,
-    settings_for,
-)
+from dovetail.cli.options import CatalogOption, JsonOption, open_catalog
 from dovetail.cli.output import console, note, print_json, printable, rich_table
 from dovetail.domain.sql import transform_words
 from dovetail.errors import NotFoundError
@@ -41,18 +36,15 @@ def joins(
     as_json: JsonOption = False,
 ) -> None:
     """Show which tables join, by which columns, how surely and why."""
-    from dovetail.joins.column_arrays import Thresholds
     from dovetail.joins.paths import path_notes
     from dovetail.notes.apply import noted_graph
     from dovetail.notes.notes import read_notes
 
-    settings = settings_for(catalog)
     opened = open_catalog(catalog)
-    thresholds = Thresholds(settings.join_rows, settings.join_unique)
     noted = read_notes(opened)
     for line in noted.warnings:
         note(line)
-    graph = noted_graph(opened, noted, thresholds)
+    graph = noted_graph(opened, noted)
     notes: list[str] = []
     if path is not None:
         ends = [opened[name].id for name in path]

@@ -70,4 +70,4 @@ def open_catalog(catalog: Path | None) -> CatalogReader:
     from dovetail.catalog.reader import CatalogReader
 
     settings = settings_for(catalog)
-    return CatalogReader.open(settings.catalog).knowing(settings)
+    return CatalogReader.open(settings.catalog, settings)

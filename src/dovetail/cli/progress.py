@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dovetail.offline.progress import Progress, ProgressCallback
+    from dovetail.offline.summary import Progress, ProgressCallback
 
 
 @contextmanager

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, TableId
 from dovetail.families.contents import FamilyTable
+from dovetail.joins.edges import StoredEdges
 from dovetail.joins.graph import JOINABLE, JoinGraph
-from dovetail.joins.stored import StoredEdges
 
 Home = tuple[object, ...]
 Ids = tuple[TableId, TableId]

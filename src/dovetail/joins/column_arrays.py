@@ -270,7 +270,11 @@ def catalog_passes(
         if workers is None:
             yield ValuePasses(values)
             return
-        about = {"catalog": str(catalog.folder.absolute()), "contents": catalog.contents}
+        about = {
+            "catalog": str(catalog.folder.absolute()),
+            "manifest": catalog.manifest_file,
+            "contents": catalog.records.contents,
+        }
         with staging_folder(catalog.folder) as scratch, opened_here():
             opener = f"{__name__}:open_values"
             yield ValuePasses(values, Elsewhere(workers, scratch, opener, about))
@@ -280,8 +284,8 @@ def catalog_passes(
 
 def open_values(about: Json) -> CatalogValues:
     """The values that a worker passes over; OSError where it sees another catalog there."""
-    catalog = CatalogReader.open(Path(about["catalog"]))
-    if catalog.contents != about["contents"]:
+    catalog = CatalogReader.open_by(Path(about["catalog"]), about["manifest"])
+    if catalog.records.contents != about["contents"]:
         raise OSError(f"{about['catalog']} is another catalog here")
     return CatalogValues(catalog)
 

@@ -1,47 +1,52 @@
-"""Scored pairs of columns as join edges, with their counts as evidence."""
+"""The file of a catalog's joins, and edges that are made when they are looked at: a question needs
+few of the thousands there are, and loads none of what works them out."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import overload
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from dovetail.arrays import Floats
+from dovetail.catalog.generation import EVIDENCE, JOINS, Part
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.column_arrays import ColumnArrays
-from dovetail.joins.scoring.scored_pairs import ScoredPairs
 
-
-def edges_of(arrays: ColumnArrays, scored: ScoredPairs) -> list[JoinEdge]:
-    """An edge for each scored pair, in order; its evidence is the counts and the scoring's own."""
-    child, parent = scored.candidates.child, scored.candidates.parent
-    evidence = _counts(arrays, scored) | scored.evidence
-    names = list(evidence)
-    values = np.column_stack([evidence[name] for name in names])
-    match_rate = scored.candidates.rows / np.maximum(arrays.rows[arrays.table[child]], 1)
-    # Column by column: to round an edge's evidence by itself takes longer than to make the edge.
-    told = zip(
-        child.tolist(),
-        parent.tolist(),
-        arrays.table[child].tolist(),
-        arrays.table[parent].tolist(),
-        [round(score, 6) for score in scored.score.tolist()],
-        [round(rate, 6) for rate in match_rate.tolist()],
-        _cardinalities(arrays, scored),
-        np.round(values, 6).tolist(),
-        strict=True,
-    )
-    edges = [
-        JoinEdge(
-            left=arrays.ids[of_left],
-            right=arrays.ids[of_right],
-            columns=((arrays.name[left], arrays.name[right]),),
-            score=score,
-            cardinality=how_many,
-            match_rate=rate,
-            evidence=dict(zip(names, said, strict=True)),
-        )
-        for left, right, of_left, of_right, score, rate, how_many, said in told
+FILE = "edges.parquet"
+# How joins are scored: evidence of another version is made again.
+SCORING_VERSION = 10
+SCHEMA = pa.schema(
+    [
+        ("left_source", pa.string()),
+        ("left_table", pa.string()),
+        ("right_source", pa.string()),
+        ("right_table", pa.string()),
+        ("columns", pa.list_(pa.list_(pa.string()))),
+        ("score", pa.float64()),
+        ("cardinality", pa.string()),
+        ("match_rate", pa.float64()),
+        ("evidence", pa.map_(pa.string(), pa.float64())),
+        ("transform", pa.string()),
     ]
-    return in_order(edges)
+)
+
+Ends = tuple[TableId, TableId]
+
+
+def stored_edges(catalog: CatalogReader) -> StoredEdges:
+    """The joins of a catalog, the surest first: the evidence with what declared keys and past
+    queries say."""
+    return StoredEdges.read(catalog.parts.get(JOINS) or catalog.part(EVIDENCE))
+
+
+def write_edges(edges: Sequence[JoinEdge], folder: Path) -> None:
+    """Write edges into the folder of a part."""
+    with (folder / FILE).open("wb") as sink:
+        pq.write_table(_columns(list(edges)), sink, compression="zstd")
 
 
 def in_order(edges: list[JoinEdge]) -> list[JoinEdge]:
@@ -60,28 +65,138 @@ def cardinality(left: bool, right: bool) -> str:
     return "1:n" if left else "n:m"
 
 
-def _cardinalities(arrays: ColumnArrays, scored: ScoredPairs) -> list[str]:
-    found = scored.candidates
-    sides = arrays.unique[found.child].tolist(), arrays.unique[found.parent].tolist()
-    return list(map(cardinality, *sides))
+class LazyEdges(Sequence[JoinEdge]):
+    """Edges in order; `ends` tells which two tables each one joins without making it."""
+
+    ends: list[Ends]
+
+    @abstractmethod
+    def edge(self, place: int) -> JoinEdge:
+        """The edge at a place, from 0."""
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, at: int) -> JoinEdge: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[JoinEdge]: ...
+
+    def __getitem__(self, at: int | slice) -> JoinEdge | list[JoinEdge]:
+        if isinstance(at, slice):
+            return [self.edge(place) for place in range(*at.indices(len(self)))]
+        return self.edge(range(len(self))[at])
 
 
-def _counts(arrays: ColumnArrays, scored: ScoredPairs) -> dict[str, Floats]:
-    """What the exact counts of each pair come to."""
-    found = scored.candidates
-    table = arrays.table
-    estimated = {}
-    if arrays.estimated is not None:  # else it would be 0 of every edge
-        either = arrays.estimated[table[found.child]] | arrays.estimated[table[found.parent]]
-        estimated = {"estimated": either.astype(np.float64)}
-    own, other = arrays.distinct[found.child], arrays.distinct[found.parent]
-    return {
-        "containment": found.shared / np.maximum(own, 1),
-        "row_containment": found.rows / np.maximum(arrays.filled[found.child], 1),
-        "coverage": found.shared / np.maximum(other, 1),
-        "jaccard": found.shared / np.maximum(own + other - found.shared, 1),
-        "uniqueness": other / np.maximum(arrays.filled[found.parent], 1),
-        "fan_out": found.rows / np.maximum(found.shared, 1),
-        "fan_in": arrays.filled[found.parent] / np.maximum(other, 1),
-        **estimated,
+class EditedEdges(LazyEdges):
+    """The `added` edges, then those of `edges` whose places are not in `dropped`, in order."""
+
+    def __init__(
+        self, edges: Sequence[JoinEdge], added: Sequence[JoinEdge], dropped: Collection[int]
+    ) -> None:
+        self._edges, self._added = edges, list(added)
+        self._places = [place for place in range(len(edges)) if place not in dropped]
+        ends = ends_of(edges)
+        self.ends = [*ends_of(self._added), *(ends[place] for place in self._places)]
+
+    def edge(self, place: int) -> JoinEdge:
+        """An edge that was added, or one of the others, by its place among both."""
+        if place < len(self._added):
+            return self._added[place]
+        return self._edges[self._places[place - len(self._added)]]
+
+
+def ends_of(edges: Sequence[JoinEdge]) -> list[Ends]:
+    """The two tables of each edge, without making edges that are lazy."""
+    if isinstance(edges, LazyEdges):
+        return edges.ends
+    return [(edge.left, edge.right) for edge in edges]
+
+
+class StoredEdges(LazyEdges):
+    """The edges of a stored snapshot in their order, each made when it is asked for.
+
+    A question needs a handful of the thousands of edges of a catalog: `ends` tells which tables
+    each one joins without making it.
+    """
+
+    def __init__(self, rows: pa.Table) -> None:
+        column = {name: rows[name].combine_chunks() for name in rows.column_names}
+        lefts = map(TableId, *(column[f"left_{part}"].to_pylist() for part in ("source", "table")))
+        rights = map(
+            TableId, *(column[f"right_{part}"].to_pylist() for part in ("source", "table"))
+        )
+        self.ends = list(zip(lefts, rights, strict=True))
+        self._rest = rows.select(
+            ["columns", "score", "cardinality", "match_rate", "evidence", "transform"]
+        )
+        self._made: dict[int, JoinEdge] = {}
+
+    @classmethod
+    def read(cls, part: Part) -> StoredEdges:
+        """The edges in a part of a generation."""
+        try:
+            content = pa.BufferReader(pa.py_buffer(part.content(FILE)))
+            return cls(pq.ParquetFile(content).read(use_threads=False))
+        except pa.ArrowException as error:
+            raise part.damaged(FILE, repr(error)) from None
+
+    @property
+    def scores(self) -> list[float]:
+        """The score of each edge, without making it."""
+        found: list[float] = self._rest["score"].to_pylist()
+        return found
+
+    def edge(self, place: int) -> JoinEdge:
+        """The edge at a place, made if it was not yet."""
+        if place not in self._made:
+            self._make(place, place + 1)
+        return self._made[place]
+
+    def __iter__(self) -> Iterator[JoinEdge]:
+        if len(self._made) < len(self):
+            self._make(0, len(self))
+        return map(self._made.__getitem__, range(len(self)))
+
+    def _make(self, start: int, end: int) -> None:
+        """Make the edges of some rows, column by column: row by row takes three times as long."""
+        rows = self._rest.slice(start, end - start)
+        listed = {name: rows[name].to_pylist() for name in rows.column_names}
+        for place, (pairs, score, cardinality, match_rate, evidence, transform) in enumerate(
+            zip(*listed.values(), strict=True), start
+        ):
+            columns = tuple((one, other) for one, other in pairs)
+            left, right = self.ends[place]
+            self._made[place] = JoinEdge(
+                left, right, columns, score, cardinality, match_rate, dict(evidence), transform
+            )
+
+
+def _columns(edges: Sequence[JoinEdge]) -> pa.Table:
+    """Edges as a table, column by column: row by row takes three times as long."""
+    ends = [(edge.left, edge.right) for edge in edges]
+    pairs = [pair for edge in edges for pair in edge.columns]
+    names = pa.array([name for pair in pairs for name in pair], pa.string())
+    in_pairs = pa.ListArray.from_arrays(_offsets([2] * len(pairs)), names)
+    columns = {
+        "left_source": [left.source for left, _ in ends],
+        "left_table": [left.name for left, _ in ends],
+        "right_source": [right.source for _, right in ends],
+        "right_table": [right.name for _, right in ends],
+        "columns": pa.ListArray.from_arrays(_offsets([len(e.columns) for e in edges]), in_pairs),
+        "score": [edge.score for edge in edges],
+        "cardinality": [edge.cardinality for edge in edges],
+        "match_rate": [edge.match_rate for edge in edges],
+        "evidence": pa.MapArray.from_arrays(
+            _offsets([len(edge.evidence) for edge in edges]),
+            pa.array([name for edge in edges for name in edge.evidence], pa.string()),
+            pa.array([float(v) for edge in edges for v in edge.evidence.values()], pa.float64()),
+        ),
+        "transform": [edge.transform for edge in edges],
     }
+    return pa.table(columns, schema=SCHEMA)
+
+
+def _offsets(lengths: Sequence[int]) -> pa.Array:
+    return pa.array(np.cumsum([0, *lengths], dtype=np.int32))

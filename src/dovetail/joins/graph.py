@@ -8,9 +8,7 @@ from dovetail.catalog.lookup import find_table
 from dovetail.catalog.reader import CatalogReader
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
-from dovetail.joins.known_edges import known_edges
-from dovetail.joins.lazy_edges import LazyEdges, ends_of
+from dovetail.joins.edges import LazyEdges, ends_of, stored_edges
 from dovetail.joins.paths import best_path
 
 # Above this score the evidence for a join outweighs the evidence against it.
@@ -36,13 +34,9 @@ class JoinGraph:
                 self._at[right].append(place)
 
     @classmethod
-    def of(
-        cls,
-        catalog: CatalogReader,
-        thresholds: Thresholds = DEFAULT_THRESHOLDS,
-    ) -> JoinGraph:
-        """The graph of a catalog; evidence that is not stored yet is worked out."""
-        return cls(catalog.ids, known_edges(catalog, thresholds))
+    def of(cls, catalog: CatalogReader) -> JoinGraph:
+        """The graph of a catalog."""
+        return cls(catalog.ids, stored_edges(catalog))
 
     def among(self, tables: Iterable[TableId]) -> JoinGraph:
         """The graph of some of the tables, and the edges between them."""

@@ -28,10 +28,9 @@ from dovetail.joins.candidates import (
 )
 from dovetail.joins.column_arrays import ColumnArrays, ValueSets
 from dovetail.joins.counting import count_shared
-from dovetail.joins.edges import edges_of
 from dovetail.joins.scoring.competition import score_jointly
 from dovetail.joins.scoring.features import Features, PairFeatures, local_logits
-from dovetail.joins.scoring.scored_pairs import ScoredPairs, Unlikely
+from dovetail.joins.scoring.scored_pairs import ScoredPairs, Unlikely, edges_of
 from dovetail.joins.scoring.value_information import value_information, value_sparsity
 from dovetail.joins.scoring.weights import Weights
 from dovetail.joins.sketches import sharing

@@ -11,24 +11,17 @@ from dataclasses import replace
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.families.family import Families, Family, FamilyMember, Role, family_with, stand_for
-from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, Thresholds
+from dovetail.joins.edges import EditedEdges, ends_of, stored_edges
 from dovetail.joins.graph import JoinGraph
-from dovetail.joins.known_edges import known_edges
-from dovetail.joins.lazy_edges import EditedEdges, ends_of
 from dovetail.notes.notes import CANONICAL, COPY, PINNED, Notes
 
 _WHY = "your notes say so"
 Pairs = frozenset[frozenset[tuple[TableId, str]]]
 
 
-def noted_graph(
-    catalog: CatalogReader,
-    notes: Notes,
-    thresholds: Thresholds = DEFAULT_THRESHOLDS,
-) -> JoinGraph:
+def noted_graph(catalog: CatalogReader, notes: Notes) -> JoinGraph:
     """The join graph of a catalog with what notes pin and ban."""
-    edges = known_edges(catalog, thresholds)
-    return JoinGraph(catalog.ids, noted_edges(edges, notes))
+    return JoinGraph(catalog.ids, noted_edges(stored_edges(catalog), notes))
 
 
 def noted_edges(edges: Sequence[JoinEdge], notes: Notes) -> Sequence[JoinEdge]:

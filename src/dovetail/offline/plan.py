@@ -1,36 +1,107 @@
-"""The plan of an update: which tables must be read, and which records still hold."""
+"""The plan of an update: which sources it visits, which tables must be read, and which records
+of before still hold."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
+from dovetail.catalog.knowledge.usage import LearntLog
+from dovetail.catalog.records import Records
+from dovetail.catalog.segment import Segment
+from dovetail.catalog.writer import CatalogWriter
 from dovetail.domain import Skipped, TableId
 from dovetail.errors import DovetailError, PartlyDeclaredError, UsageError
-from dovetail.offline.previous import EarlierRecords
+from dovetail.offline.summary import Progress, ProgressCallback
 from dovetail.plugins import open_source
-from dovetail.ports import Declaration, Listing, Source, SourceSpec
-from dovetail.profile.batch import TableToRead, reason
+from dovetail.ports import Declaration, Json, Listing, Source, SourceSpec
+from dovetail.profile.batch import TableToRead, profile_key, reason
+from dovetail.profile.profiler import ProfileOptions
+from dovetail.settings import Settings
 from dovetail.sources.declarations import (
     described,
     descriptions_file,
     merged,
     read_descriptions,
 )
-from dovetail.sources.resolve import expand
+from dovetail.sources.logins import holds_login, remember, without_login
+from dovetail.sources.resolve import expand, root
 from dovetail.sources.server_batches import announce
+from dovetail.sources.warehouse_dialects import DIALECTS
+
+# From the logs of past queries that are known to those that are known from now on.
+ChangeLogs = Callable[[Sequence[LearntLog]], Sequence[LearntLog]]
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRequest:
+    """What an update is asked for.
+
+    `sources` are brought up to date (those the catalog has, if none is named), `forget` drops
+    sources by label, and `check` reads every table again, whatever its source says. Without `visit`
+    no source is looked at. `change_logs` says which past queries are known from now on.
+    """
+
+    sources: Sequence[str] = ()
+    forget: Sequence[str] = ()
+    check: bool = False
+    visit: bool = True
+    change_logs: ChangeLogs | None = None
+
+
+def plan_update(
+    request: UpdateRequest,
+    writer: CatalogWriter,
+    settings: Settings,
+    on_progress: ProgressCallback,
+) -> Plan:
+    """Look at the sources that a request is about, and say what is to be read of them."""
+    options = ProfileOptions(settings.sample_rows, settings.seed)
+    profile = profile_key(options)
+    if not request.visit and writer.current is not None:  # nothing is profiled another way
+        profile = writer.current.manifest.profile
+    previous = PreviousCatalog.of(writer, profile)
+    roots = resolve_roots(request.sources, request.forget, previous.roots, settings)
+    visited = roots.to_visit(every=not previous.same_profile) if request.visit else ()
+    earlier, segments = _earlier(writer, previous, profile)
+    plan = Plan(roots, visited, previous, earlier, segments, options, profile)
+    for number, place in enumerate(visited):
+        on_progress(Progress("list", number, len(visited), place.label))
+        plan.inspect(place, check=request.check)
+    return plan
+
+
+def _earlier(
+    writer: CatalogWriter, previous: PreviousCatalog, profile: Json
+) -> tuple[EarlierRecords, dict[str, Segment]]:
+    """The records that may still hold: the catalog's, and those of interrupted updates."""
+    segments = dict(previous.segments)
+    records = [previous.records] if previous.same_profile else []
+    for segment in writer.leftovers(profile):
+        segments[segment.about["name"]] = segment
+        records.append(segment.records())
+    return EarlierRecords(Records.concat(records)), segments
 
 
 @dataclass(slots=True)
 class Plan:
     """What an update will do, filled in root by root.
 
-    `unchanged` maps the places of earlier records that still hold to their newest tokens;
+    `visited` are the roots whose tables it inspects, `segments` hold the values of `earlier`
+    records. `unchanged` maps the places of earlier records that still hold to their newest tokens;
     `unreadable` are labels of roots and sources that could not be opened or listed. `declared` is
     what the sources declare of the tables in `declaring`, which are those that were asked about; of
     some of these, keys or comments could not be told in full, as `notices` say.
     """
 
+    roots: Roots
+    visited: tuple[SourceSpec, ...]
+    previous: PreviousCatalog
+    earlier: EarlierRecords
+    segments: dict[str, Segment]
+    options: ProfileOptions
+    profile: Json
     to_read: list[TableToRead] = field(default_factory=list)
     unchanged: dict[int, str] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
@@ -42,7 +113,7 @@ class Plan:
     inspected: set[str] = field(default_factory=set)
     notices: list[str] = field(default_factory=list)
 
-    def inspect(self, root: SourceSpec, earlier: EarlierRecords, *, check: bool) -> None:
+    def inspect(self, root: SourceSpec, *, check: bool) -> None:
         """List the tables of a root, and sort them into unchanged ones and those to read.
 
         With `check`, every table is read, whatever its source says.
@@ -56,7 +127,7 @@ class Plan:
         for spec in specs:
             if spec.label not in self.inspected:
                 self.inspected.add(spec.label)
-                self._inspect_source(spec, None if check else earlier, beside)
+                self._inspect_source(spec, None if check else self.earlier, beside)
 
     def _descriptions(self, root: SourceSpec) -> Mapping[str, Declaration]:
         """What is written of tables beside a root; a file that cannot be read is told of."""
@@ -145,3 +216,136 @@ class Plan:
     def _give_up(self, label: str, error: Exception) -> None:
         self.unreadable.add(label)
         self.skipped.append(Skipped(label, "", reason(error)))
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """All roots of a catalog from now on, those named this time, and the labels to forget."""
+
+    all: tuple[SourceSpec, ...]
+    named: tuple[SourceSpec, ...]
+    forgotten: frozenset[str]
+
+    def to_visit(self, *, every: bool) -> tuple[SourceSpec, ...]:
+        """The roots whose tables this update inspects.
+
+        Those that were named; all of them if none was, or if `every` table must be read again. To
+        forget a source takes no visit to the others.
+        """
+        if every:
+            return self.all
+        return self.named if self.named or self.forgotten else self.all
+
+
+def resolve_roots(
+    sources: Sequence[str],
+    forget: Sequence[str],
+    before: Sequence[SourceSpec],
+    settings: Settings,
+) -> Roots:
+    """Add the sources that a user names to the roots there were, and drop those to forget."""
+    known = {place.label: place for place in before}
+    named = []
+    for argument in sources:
+        place = root(argument, Path.cwd())
+        place = replace(
+            place,
+            views=settings.views,
+            include=settings.include,
+            exclude=settings.exclude,
+            options=_reading(place, settings),
+        )
+        remember(place)
+        place = _relabel(place, known)
+        known[place.label] = place
+        named.append(place)
+    forget = [label if label in known else _bare_location(label) for label in forget]
+    for label in forget:
+        if label not in known:
+            there = ", ".join(sorted(known)) or "none"
+            shown = without_login(label)
+            raise UsageError(f"there is no source {shown!r} to forget; there are: {there}")
+    remaining = tuple(place for label, place in known.items() if label not in forget)
+    return Roots(remaining, tuple(named), frozenset(forget))
+
+
+def _reading(place: SourceSpec, settings: Settings) -> dict[str, int]:
+    """How a warehouse is to be read; any other source is read whole."""
+    if place.kind not in DIALECTS:
+        return {}
+    return {"sample": settings.sample, "max_scan_bytes": settings.max_scan_bytes}
+
+
+def _bare_location(label: str) -> str:
+    """A URL without its login, which is what a source is called that was given no name."""
+    if not holds_login(label):
+        return label
+    try:
+        return root(label, Path.cwd()).location
+    except UsageError:
+        return label
+
+
+def _relabel(place: SourceSpec, roots: dict[str, SourceSpec]) -> SourceSpec:
+    """Keep the label that a place is known by; do not take another place's."""
+    for known in roots.values():
+        if (known.kind, known.location) == (place.kind, place.location):
+            return replace(place, label=known.label, root=known.label)
+    other = roots.get(place.label)
+    if other is None or (other.kind == "path" and not Path(other.location).exists()):
+        return place  # a new place, or one that was moved
+    return replace(place, label=place.location, root=place.location)
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousCatalog:
+    """The catalog as it was when the update began; empty if there was none.
+
+    `same_profile` is False where it was profiled in another way: its records then say nothing
+    about those to come.
+    """
+
+    roots: tuple[SourceSpec, ...]
+    records: Records
+    segments: Mapping[str, Segment]
+    same_profile: bool
+
+    @classmethod
+    def of(cls, writer: CatalogWriter, profile: Json) -> PreviousCatalog:
+        """The catalog that a writer found, compared with the profile of this update."""
+        current = writer.current
+        if current is None:
+            return cls((), Records.none(), {}, same_profile=True)
+        manifest = current.manifest
+        segments = {name: current.segment(name) for name in manifest.segments}
+        same = manifest.profile == profile
+        return cls(manifest.roots, current.records, segments, same_profile=same)
+
+
+class EarlierRecords:
+    """Records of tables read before: the catalog's, and those of interrupted updates."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        self._tokens: list[str] = records.tables["token"].to_pylist()
+        self._places: dict[TableId, list[int]] = {}
+        for place, table in enumerate(records.ids):
+            self._places.setdefault(table, []).append(place)
+
+    def tokens(self, source: str) -> dict[str, str]:
+        """The tokens that tables of a source are compared with first, by the tables' names."""
+        return {
+            table.name: self._tokens[places[0]]
+            for table, places in self._places.items()
+            if table.source == source
+        }
+
+    def still_valid(
+        self, table: TableId, listing: Listing, source: Source
+    ) -> tuple[int, str] | None:
+        """The place of the record that the source vouches for, and the table's newest token."""
+        for place in self._places.get(table, ()):
+            found = source.fingerprint(listing, self._tokens[place])
+            if found.unchanged:
+                return place, found.token
+        return None

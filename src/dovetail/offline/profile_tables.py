@@ -10,7 +10,8 @@ from dovetail.catalog.records import Records
 from dovetail.catalog.segment import Segment
 from dovetail.catalog.writer import CatalogWriter
 from dovetail.domain import Skipped
-from dovetail.offline.progress import Progress, ProgressCallback
+from dovetail.offline.plan import Plan
+from dovetail.offline.summary import Progress, ProgressCallback
 from dovetail.ports import Engine, Json, Reply
 from dovetail.profile.batch import TASK, TableToRead, close_sources
 from dovetail.profile.profiler import ProfileOptions
@@ -34,18 +35,15 @@ class Profiled:
 
 
 def profile_tables(
-    tables: Sequence[TableToRead],
-    writer: CatalogWriter,
-    options: ProfileOptions,
-    engine: Engine,
-    on_progress: ProgressCallback,
+    plan: Plan, writer: CatalogWriter, engine: Engine, on_progress: ProgressCallback
 ) -> Profiled:
-    """Read and profile tables with an engine.
+    """Read and profile the tables that a plan says are to be read, with an engine.
 
     A job is lost if its worker dies. Its tables are then read one by one, each in a worker of its
     own, so that only the one to blame is left behind.
     """
-    run = _EngineRun(writer, options, engine, _ReadProgress(on_progress, len(tables)))
+    tables = plan.to_read
+    run = _EngineRun(writer, plan.options, engine, _ReadProgress(on_progress, len(tables)))
     try:
         lost = run.map(_jobs(tables), apart=False)
         if lost:

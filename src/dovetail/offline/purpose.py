@@ -18,7 +18,7 @@ from dovetail.domain import Skipped, Table, TableId
 from dovetail.domain.schema import WIDTH, markdown
 from dovetail.errors import CatalogError, ModelError, PendingError
 from dovetail.models.chat import Reply, ask_all, without_thoughts
-from dovetail.offline.progress import Progress, ProgressCallback
+from dovetail.offline.summary import Progress, ProgressCallback, PurposeSummary
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
 from dovetail.text import cut, fenced
@@ -42,25 +42,6 @@ class Prices:
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
-
-
-@dataclass(frozen=True, slots=True)
-class PurposeSummary:
-    """How many tables got a purpose, and what that cost.
-
-    `reused` counts the tables that had one already, `pending` those that wait for a reply. `cost`
-    leaves out replies that were read from a cache.
-    """
-
-    model: str
-    written: int = 0
-    reused: int = 0
-    pending: int = 0
-    failed: tuple[Skipped, ...] = ()
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost: float = 0.0
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,38 @@
-"""What an update did, and how long each of its stages took."""
+"""What an update tells its caller: how far it has come, and in the end what it did."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, cast
 
+from dovetail import notebook
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Skipped, TableId
-from dovetail.offline.purpose import PurposeSummary
+
+Opened = TypeVar("Opened", bound=CatalogReader)
+Other = TypeVar("Other", bound=CatalogReader)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come: its stage, how much of that is done, and what it is working on.
+
+    >>> progress = Progress("read", done=3, total=8, detail="orders")
+    >>> f"{progress.phase}: {progress.done} of {progress.total}"
+    'read: 3 of 8'
+    """
+
+    phase: str
+    done: int
+    total: int
+    detail: str = ""
+
+
+ProgressCallback = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,48 +48,101 @@ class StageTime:
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateSummary:
-    """What an update did, with the catalog it led to.
+class PurposeSummary:
+    """How many tables got a purpose, and what that cost.
 
-    `retained` are tables that could not be read and stay as they were. `note` says what search has
-    to go without, if anything. `purposes` is there if a language model was asked for them.
-    `redeclared` are tables with the same contents, whose keys or comments are others than before.
-    `notices` are lines for the user: declared keys that a source did not tell, and what of a dbt
-    project was used, and what could not be.
+    `reused` counts the tables that had one already, `pending` those that wait for a reply. `cost`
+    leaves out replies that were read from a cache.
     """
 
-    catalog: CatalogReader
-    added: tuple[TableId, ...]
-    changed: tuple[TableId, ...]
-    dropped: tuple[TableId, ...]
-    retained: tuple[TableId, ...]
-    unchanged: int
-    skipped: tuple[Skipped, ...]
+    model: str
+    written: int = 0
+    reused: int = 0
+    pending: int = 0
+    failed: tuple[Skipped, ...] = ()
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class UpdateSummary(Generic[Opened]):
+    """What an update did, with the catalog ready to be asked.
+
+    `added`, `changed` and `dropped` are ids of tables; `retained` are tables that could not be
+    read now and stay as they were; `unchanged` counts the rest. `skipped` says what could not be
+    read and why, and `note` what search has to go without, if anything. `purposes` is there if a
+    language model was asked for them; `stages` has the seconds of each stage. `redeclared` are
+    tables with the same contents, whose declared keys or comments are others than before, and
+    `notices` lines on keys that a source did not tell, and on what of a dbt project was used.
+
+    >>> import dovetail
+    >>> summary = dovetail.update(["shop.sqlite"], into="shop")
+    >>> summary
+    <UpdateSummary shop: 6 tables added>
+    >>> summary.skipped, len(summary.catalog)
+    ((), 6)
+    """
+
+    catalog: Opened
+    added: tuple[TableId, ...] = ()
+    changed: tuple[TableId, ...] = ()
+    dropped: tuple[TableId, ...] = ()
+    retained: tuple[TableId, ...] = ()
+    unchanged: int = 0
+    skipped: tuple[Skipped, ...] = ()
     note: str = ""
     purposes: PurposeSummary | None = None
     stages: tuple[StageTime, ...] = ()
     redeclared: tuple[TableId, ...] = ()
     notices: tuple[str, ...] = ()
 
+    def over(self, catalog: Other) -> UpdateSummary[Other]:
+        """The same summary with the catalog as its caller has it."""
+        return cast("UpdateSummary[Other]", replace(cast("Any", self), catalog=catalog))
+
     @property
     def seconds(self) -> float:
         """The seconds of all stages."""
         return sum(stage.seconds for stage in self.stages)
 
+    def __repr__(self) -> str:
+        counts = {
+            "added": len(self.added),
+            "changed": len(self.changed),
+            "dropped": len(self.dropped),
+            "retained": len(self.retained),
+            "unchanged": self.unchanged,
+        }
+        parts = [
+            f"{notebook.count(number, 'table')} {what}" for what, number in counts.items() if number
+        ]
+        parts += [f"{len(self.skipped)} skipped"] if self.skipped else []
+        return f"<UpdateSummary {self.catalog.folder}: {', '.join(parts) or 'no tables'}>"
+
 
 class StageClock:
-    """Times the stages of an update, one after another."""
+    """Times the stages of an update; one that is run again takes longer."""
 
     def __init__(self) -> None:
-        self.times: list[StageTime] = []
+        self._times: dict[str, StageTime] = {}
+
+    @property
+    def times(self) -> tuple[StageTime, ...]:
+        """The times of the stages so far, in the order in which they were first begun."""
+        return tuple(self._times.values())
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Time what happens inside as one stage."""
         began, spent = time.perf_counter(), _cpu_seconds()
         yield
-        seconds = time.perf_counter() - began
-        self.times.append(StageTime(name, seconds, _cpu_seconds() - spent))
+        seconds, cpu_seconds = time.perf_counter() - began, _cpu_seconds() - spent
+        before = self._times.get(name, StageTime(name, 0.0, 0.0))
+        self._times[name] = StageTime(
+            name, before.seconds + seconds, before.cpu_seconds + cpu_seconds
+        )
 
 
 def _cpu_seconds() -> float:

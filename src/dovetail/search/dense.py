@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Flags, Ints, Vectors
-from dovetail.catalog.files import mapped_array
+from dovetail.catalog.generation import Part
 
 if TYPE_CHECKING:
     import faiss
@@ -33,11 +33,11 @@ class Dense:
         self._vectors = vectors
 
     @classmethod
-    def load(cls, folder: Path) -> Dense:
-        """The vectors in a folder, mapped into memory; ValueError where they are none."""
-        vectors = mapped_array(folder / _FILE)
+    def load(cls, part: Part) -> Dense:
+        """The vectors in a part, mapped into memory; ValueError where they are none."""
+        vectors = part.array(_FILE)
         if vectors.ndim != 2 or vectors.dtype != np.float32:
-            raise ValueError(folder)
+            raise ValueError(part.folder)
         return cls(vectors)
 
     def save(self, folder: Path) -> None:
@@ -111,11 +111,11 @@ class HeaderVectors:
         return np.nan_to_num(cosines, copy=False, posinf=0.0, neginf=0.0)
 
     @classmethod
-    def load(cls, folder: Path) -> HeaderVectors:
-        """The vectors in a folder, mapped into memory; ValueError where they do not fit."""
-        vectors, codes = (mapped_array(folder / name) for name in (HEADER_VECTORS, _HEADER_OF))
+    def load(cls, part: Part) -> HeaderVectors:
+        """The vectors in a part, mapped into memory; ValueError where they do not fit."""
+        vectors, codes = part.array(HEADER_VECTORS, check=False), part.array(_HEADER_OF)
         if vectors.ndim != 2 or (len(codes) and not 0 <= codes.min() <= codes.max() < len(vectors)):
-            raise ValueError(folder)
+            raise ValueError(part.folder)
         return cls(vectors, codes)
 
     def save(self, folder: Path) -> None:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Float32s, Ints
-from dovetail.catalog.files import mapped_array
+from dovetail.catalog.generation import Part
 from dovetail.domain import Table, TableId
 from dovetail.search.query import QueryTerm, query_words, stems
 
@@ -96,15 +96,15 @@ class Lexical:
         )
 
     @classmethod
-    def load(cls, folder: Path) -> Lexical:
-        """The postings in a folder."""
-        arrays: dict[str, Any] = {name: mapped_array(folder / f"{name}.npy") for name in _ARRAYS}
-        listed = (folder / f"{_WORDS}.txt").read_text("utf-8").split("\n")[:-1]
-        taught = json.loads((folder / _LEARNED).read_text("utf-8"))
+    def load(cls, part: Part) -> Lexical:
+        """The postings in a part."""
+        arrays: dict[str, Any] = {name: part.array(f"{name}.npy") for name in _ARRAYS}
+        listed = part.text(f"{_WORDS}.txt").split("\n")[:-1]
+        taught = part.json(_LEARNED)
         return cls(
             words={word: number for number, word in enumerate(listed)},
             learned={str(word): tuple(map(str, others)) for word, others in taught.items()},
-            stored=(mapped_array(folder / f"{_MATCH}.npy"), mapped_array(folder / f"{_SHARE}.npy")),
+            stored=(part.array(f"{_MATCH}.npy"), part.array(f"{_SHARE}.npy")),
             **arrays,
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Float32s, Ints
-from dovetail.catalog.files import mapped_array
+from dovetail.catalog.generation import Part
 from dovetail.domain import JoinEdge, TableId
 
 # Doubtful joins count by their score, a little; below this they do not.
@@ -56,10 +56,10 @@ class Neighbours:
         )
 
     @classmethod
-    def load(cls, folder: Path) -> Neighbours:
-        """The adjacency lists in a folder."""
+    def load(cls, part: Part) -> Neighbours:
+        """The adjacency lists in a part."""
         names = (_STARTS, _OTHER, _SCORE)
-        return cls(*(mapped_array(folder / f"{name}.npy") for name in names))
+        return cls(*(part.array(f"{name}.npy") for name in names))
 
     def save(self, folder: Path) -> None:
         """Write the adjacency lists into a folder."""

@@ -12,20 +12,19 @@ import numpy.typing as npt
 
 from dovetail.arrays import Float32s, Ints, Vectors
 from dovetail.arrays import spans as ranges
+from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader
-from dovetail.catalog.table_ids import SortedPlaces, TableIds
 from dovetail.domain import Candidate, JoinEdge, Table, TableId
 from dovetail.errors import ModelError
 from dovetail.families.family import Families
-from dovetail.families.stored import families_of
+from dovetail.families.stored import read_families
+from dovetail.joins.edges import stored_edges
 from dovetail.joins.graph import JoinGraph
-from dovetail.joins.known_edges import known_edges
 from dovetail.method_cache import method_cache
 from dovetail.notes.apply import marked_families, noted_graph, noted_scores
 from dovetail.notes.notes import NO_NOTES, Notes, read_notes
 from dovetail.ports import Embedder
 from dovetail.search.dense import Dense
-from dovetail.search.embeddings import EmbedProgress
 from dovetail.search.fusion import (
     Coverage,
     Weights,
@@ -38,7 +37,7 @@ from dovetail.search.fusion import (
     weights_for,
     within_reach,
 )
-from dovetail.search.index import IndexInputs, index_inputs, open_index, refuse_other_models
+from dovetail.search.index import chosen_embedder, open_index, refuse_other_models
 from dovetail.search.lexical import Lexical
 from dovetail.search.logical import LogicalJoinGraph, LogicalTables
 from dovetail.search.noted_terms import NotedTerms
@@ -69,24 +68,26 @@ class Searcher:
     def __init__(
         self,
         catalog: CatalogReader,
-        inputs: IndexInputs,
+        embedder: Embedder | None = None,
         *,
         families: Families | None = None,
-        on_progress: EmbedProgress | None = None,
     ) -> None:
         self.catalog = catalog
-        self.embedder = inputs.embedder
-        self.purposes = inputs.purposes
-        self._thresholds = inputs.thresholds
+        self.embedder = embedder
         self.families = families or Families()
         self.notes = NO_NOTES
-        self._whole = open_index(catalog, inputs, on_progress)
+        self._whole = open_index(catalog, embedder)
         self._bounds = np.asarray(catalog.records.bounds)
         self._use = use_prior(catalog)
         self.weights = weights_for(catalog)
         self._embed = lru_cache(maxsize=_VECTORS_KEPT)(partial(_embedded, self.embedder))
         self._question_words = QuestionWords(self._whole.lexical.words)
         self._view(None)
+
+    @cached_property
+    def purposes(self) -> dict[TableId, str]:
+        """What the tables are for, as far as a language model has written it."""
+        return {table: each.text for table, each in purposes(self.catalog).items() if each.text}
 
     def among(self, tables: Iterable[TableId]) -> Searcher:
         """The same search over some of the tables alone: no other is found, and no join to one."""
@@ -116,7 +117,7 @@ class Searcher:
         self.notes = notes
         self.families = marked_families(self.families, notes)
         if notes.pins or notes.bans:
-            edges = known_edges(self.catalog, thresholds=self._thresholds)
+            edges = stored_edges(self.catalog)
             scores = {
                 (self.places[one], self.places[two]): score
                 for (one, two), score in noted_scores(edges, notes).items()
@@ -163,7 +164,7 @@ class Searcher:
     @cached_property
     def member_joins(self) -> JoinGraph:
         """The joins of all tables that are covered, each member of a family for itself."""
-        graph = noted_graph(self.catalog, self.notes, thresholds=self._thresholds)
+        graph = noted_graph(self.catalog, self.notes)
         return self._narrowed(graph)
 
     def graph_of(self, edges: Sequence[JoinEdge]) -> JoinGraph:
@@ -380,8 +381,6 @@ class Searcher:
     def places(self) -> Mapping[TableId, int]:
         """The number of every table in the catalog's order."""
         ids = self.catalog.ids
-        if isinstance(ids, TableIds):
-            return SortedPlaces(ids)
         return {table: place for place, table in enumerate(ids)}
 
     @cached_property
@@ -392,21 +391,18 @@ class Searcher:
 
 
 def open_searcher(
-    catalog: CatalogReader,
-    settings: Settings,
-    on_progress: EmbedProgress | None = None,
-    notes: Notes | None = None,
+    catalog: CatalogReader, settings: Settings, notes: Notes | None = None
 ) -> Searcher:
-    """Search over a catalog; what its index lacks is made first.
+    """Search over a catalog, by the embedder that the settings name.
 
     Without `notes`, those of the catalog's file are read.
     """
-    inputs, note = index_inputs(catalog, settings)
+    embedder, note = chosen_embedder(settings)
     try:
         if note:
-            refuse_other_models(catalog, inputs)
-        known = families_of(catalog, inputs.thresholds) if settings.families else None
-        searcher = Searcher(catalog, inputs, families=known, on_progress=on_progress)
+            refuse_other_models(catalog, embedder)
+        families = read_families(catalog) if settings.families else None
+        searcher = Searcher(catalog, embedder, families=families)
         return searcher.noted(read_notes(catalog) if notes is None else notes)
     except ModelError as error:
         # Indexed with the usual embedder, whose weights are missing here: that is what to mend.

@@ -7,31 +7,28 @@ the segments that it wrote.
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Ints, sorted_pairs
-from dovetail.catalog.files import DAMAGE, ArrayFile, mapped_array
+from dovetail.catalog.files import ArrayFile
+from dovetail.catalog.generation import VALUES, Part
 from dovetail.catalog.layout import SEGMENTS
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.catalog.segment import Segment
+from dovetail.catalog.writer import Draft
 from dovetail.domain import Kind
 from dovetail.engines.passes import UNABLE, Workers
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes, hash_text, text_array
 from dovetail.ports import Json, Tick
 
-FOLDER = "values"
-_MADE_HERE = re.compile(r"\.?[0-9a-f]{20}-\d+(?:\.\d+)?")
 # Raised whenever the same segment would be written differently.
 _VERSION = 2
 _HASHES, _COLUMNS, _STARTS = "hashes.npy", "columns.npy", "starts.npy"
@@ -61,27 +58,18 @@ class ValueIndex:
         self._postings = postings
 
     @classmethod
-    def of(cls, catalog: CatalogReader, workers: Workers | None = None) -> ValueIndex:
-        """The index of a catalog; missing postings are made, and saved where that is allowed.
-
-        Given `workers`, they make those of large segments.
-        """
-        if workers is not None:
-            with suppress(OSError):
-                _have_made(catalog, workers)
-        found = []
-        for name, number, listed in _by_segment(catalog):
-            path, starts = _path(catalog, name), listed[0]
-            postings = _load(path, starts)
+    def of(cls, catalog: CatalogReader) -> ValueIndex:
+        """The index of a catalog, from the postings of its segments."""
+        listed = []
+        for name, number, columns in _by_segment(catalog):
+            part, starts = catalog.part(f"{VALUES}{name}"), columns[0]
+            postings = _load(part, starts)
             if postings is None:
-                searched = _searched_by(catalog.segment(name), listed)
-                with suppress(OSError):  # a catalog that cannot be written to is read all the same
-                    _write(path, searched, starts)
-                postings = _load(path, starts) or _in_memory(searched, starts)
+                raise part.damaged(_HASHES, "it lacks columns of the catalog")
             column = np.full(len(postings.starts), -1, dtype=np.int64)
             column[np.searchsorted(postings.starts, starts)] = number
-            found.append((postings, column))
-        return cls(_merged(found))
+            listed.append((postings, column))
+        return cls(_merged(listed))
 
     def columns_holding(self, hashes: Hashes) -> tuple[Ints, Ints]:
         """Pairs of a place among the hashes and a column that holds it, in order."""
@@ -93,9 +81,7 @@ class ValueIndex:
             at = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(len(place))
             found = postings.column[at]
             if len(found) and int(found.max()) >= len(number):
-                raise DamagedError(
-                    "the index of values is damaged; remove the folder 'values' of the catalog"
-                )
+                raise DamagedError("the index of values is damaged; make it again: dovetail index")
             column = number[found]
             places.append(place[column >= 0])
             columns.append(column[column >= 0])
@@ -115,17 +101,30 @@ def _merged(found: Sequence[tuple[_Postings, Ints]]) -> Sequence[tuple[_Postings
     return [*large, (_Postings(hashes[order], known, number[:0]), number[order])]
 
 
-def forget_others(catalog: CatalogReader) -> None:
-    """Remove the postings of segments that the catalog no longer has."""
-    names = {_path(catalog, name).name for name in catalog.manifest.segments}
-    with suppress(OSError):
-        for path in (catalog.folder / FOLDER).iterdir():
-            if path.name not in names and _MADE_HERE.fullmatch(path.name):
-                shutil.rmtree(path, ignore_errors=True)
-
-
-def _path(catalog: CatalogReader, segment: str) -> Path:
-    return catalog.folder / FOLDER / f"{segment}-{_VERSION}"
+def write_values(draft: Draft, workers: Workers | None = None) -> None:
+    """Add the postings of every segment to a generation; given `workers`, they make large ones."""
+    jobs: list[Json] = []
+    names: list[str] = []
+    with draft.staging() as scratch:
+        for segment, _, listed in _by_segment(draft.catalog):
+            name, key = f"{VALUES}{segment}", f"{_VERSION} {segment}"
+            part = draft.kept(name, key)
+            if part is not None and _load(part, listed[0]) is not None:
+                continue
+            if workers is not None and int(listed[2].sum()) >= _FEW:
+                given = scratch.absolute() / f"given{len(jobs)}"
+                given.mkdir()
+                np.save(given / _GIVEN, listed)
+                folder = draft.catalog.folder.absolute() / SEGMENTS / segment
+                files = draft.catalog.segment(segment).files
+                jobs.append({"given": str(given), "segment": str(folder), "files": files})
+                names.append(segment)
+                continue
+            searched = _searched_by(draft.catalog.segment(segment), listed)
+            draft.write(name, key, partial(_write, value_hashes=searched, starts=listed[0]))
+        for done in workers.map(_TASK, jobs, scratch.absolute()) if workers else ():
+            segment = names[done.job]
+            draft.adopt(f"{VALUES}{segment}", f"{_VERSION} {segment}", done.folder)
 
 
 def _by_segment(catalog: CatalogReader) -> Iterator[tuple[str, Ints, Ints]]:
@@ -160,32 +159,21 @@ def _searched_by(segment: Segment, listed: Ints) -> list[Hashes]:
     ]
 
 
-def _load(path: Path, starts: Ints) -> _Postings | None:
-    """The postings in a folder, unless they are damaged or lack a column."""
-    with suppress(*DAMAGE):
-        hashes, column, known = (mapped_array(path / name) for name in (_HASHES, _COLUMNS, _STARTS))
-        whole = [array.dtype.str for array in (hashes, column, known)] == ["<u8", "<u4", "<i8"]
-        whole = whole and hashes.shape == column.shape
-        whole = whole and (np.array_equal(starts, known) or bool(np.isin(starts, known).all()))
-        # Large ones are held against their bounds at each lookup instead.
-        if whole and (len(column) >= _SMALL or np.all(column < len(known))):
-            return _Postings(hashes, column, known)
+def _load(part: Part, starts: Ints) -> _Postings | None:
+    """The postings in a part; None if they lack a column. They are mapped and read in small part,
+    so they are not compared with their checksums."""
+    hashes, column, known = (part.array(name, check=False) for name in (_HASHES, _COLUMNS, _STARTS))
+    whole = [array.dtype.str for array in (hashes, column, known)] == ["<u8", "<u4", "<i8"]
+    whole = whole and hashes.shape == column.shape
+    whole = whole and (np.array_equal(starts, known) or bool(np.isin(starts, known).all()))
+    # Those of large postings are compared with their bounds at each lookup instead.
+    if whole and (len(column) >= _SMALL or np.all(column < len(known))):
+        return _Postings(hashes, column, known)
     return None
 
 
-def _write(path: Path, value_hashes: Sequence[Hashes], starts: Ints) -> None:
-    """Write the sorted values of a segment's columns to a folder, as a whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.mkdir(parents=True)
-        _write_into(beside, value_hashes, starts)
-        shutil.rmtree(path, ignore_errors=True)
-        beside.rename(path)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-def _write_into(folder: Path, value_hashes: Sequence[Hashes], starts: Ints) -> None:
+def _write(folder: Path, value_hashes: Sequence[Hashes], starts: Ints) -> None:
+    """Write the sorted values of a segment's columns into a folder."""
     with (
         ArrayFile(folder / _HASHES, "<u8") as hashes,
         ArrayFile(folder / _COLUMNS, "<u4") as columns,
@@ -196,30 +184,6 @@ def _write_into(folder: Path, value_hashes: Sequence[Hashes], starts: Ints) -> N
     np.save(folder / _STARTS, starts)
 
 
-def _have_made(catalog: CatalogReader, workers: Workers) -> None:
-    """Have workers make the postings that are missing of segments with many values."""
-    scratch = catalog.folder.absolute() / FOLDER / f".{'0' * 20}-{_VERSION}.{os.getpid()}"
-    paths: list[Path] = []
-    jobs: list[Json] = []
-    try:
-        for name, _, listed in _by_segment(catalog):
-            path = _path(catalog, name)
-            if int(listed[2].sum()) < _FEW or _load(path, listed[0]) is not None:
-                continue
-            given = scratch / f"given{len(jobs)}"
-            given.mkdir(parents=True)
-            np.save(given / _GIVEN, listed)
-            folder = catalog.folder.absolute() / SEGMENTS / name
-            files = catalog.segment(name).files
-            jobs.append({"given": str(given), "segment": str(folder), "files": files})
-            paths.append(path)
-        for done in workers.map(_TASK, jobs, scratch):
-            shutil.rmtree(paths[done.job], ignore_errors=True)
-            done.folder.rename(paths[done.job])
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
 def sort_values(job: Json, folder: Path, tick: Tick) -> Json:
     """The task: write the postings of some columns of a segment."""
     del tick
@@ -228,13 +192,8 @@ def sort_values(job: Json, folder: Path, tick: Tick) -> Json:
         return UNABLE
     listed = np.load(given / _GIVEN, allow_pickle=False)
     segment = Segment(Path(job["segment"]), job["files"])
-    _write_into(folder, _searched_by(segment, listed), listed[0])
+    _write(folder, _searched_by(segment, listed), listed[0])
     return {"columns": listed.shape[1]}
-
-
-def _in_memory(value_hashes: Sequence[Hashes], starts: Ints) -> _Postings:
-    hashes, columns = zip(*_sorted(value_hashes), strict=True)
-    return _Postings(np.concatenate(hashes), np.concatenate(columns), starts)
 
 
 def _sorted(columns: Sequence[Hashes]) -> Iterator[tuple[Hashes, npt.NDArray[np.uint32]]]:

@@ -15,14 +15,12 @@ from weakref import WeakSet
 from dovetail.api.catalog import Catalog
 from dovetail.api.catalog import open as open_catalog
 from dovetail.api.narrowed import NarrowedCatalog, narrowed
-from dovetail.catalog.knowledge.stored import FOLDER
-from dovetail.catalog.manifest import FILE
+from dovetail.catalog.generation import FILE
 from dovetail.errors import DovetailError
 from dovetail.settings import Settings
 
-# What tells one state of a catalog from the next: inode, time and size of its manifest, and of what
-# is known of it besides.
-_Stamp = tuple[tuple[int, int, int], ...]
+# What tells one generation of a catalog from the next: inode, time and size of its manifest.
+_Stamp = tuple[int, int, int]
 
 
 class LiveCatalog:
@@ -92,11 +90,10 @@ class LiveCatalog:
 
     def _now(self) -> _Stamp | None:
         try:
-            known = sorted((self.folder / FOLDER).glob("*.json"))
-            found = [file.stat() for file in (self.folder / FILE, *known)]
+            manifest = (self.folder / FILE).stat()
         except OSError:
             return None
-        return tuple((one.st_ino, one.st_mtime_ns, one.st_size) for one in found)
+        return manifest.st_ino, manifest.st_mtime_ns, manifest.st_size
 
 
 def _give_back_memory() -> None:

@@ -13,11 +13,11 @@ import pytest
 
 import dovetail
 from dovetail.catalog.knowledge.dbt_manifest import read_manifest_of
-from dovetail.catalog.knowledge.dbt_project import NO_PROJECT, read_project
+from dovetail.catalog.knowledge.dbt_project import NO_PROJECT
 from dovetail.catalog.knowledge.json_file import read_json
 from dovetail.catalog.knowledge.relations import Relations
 from dovetail.domain import DeclaredForeignKey, TableId
-from dovetail.errors import SourceError
+from dovetail.errors import DamagedError, SourceError
 from dovetail.settings import Settings
 from tests.fixtures.dbt.make import HERE, run_dbt
 
@@ -36,7 +36,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def known(warehouse: Path) -> Iterator[dovetail.UpdateSummary]:
+def known(warehouse: Path) -> Iterator[dovetail.UpdateSummary[dovetail.Catalog]]:
     """The warehouse, indexed with the manifest of version 12."""
     manifest = str(HERE / "v12" / "manifest.json")
     into = warehouse.parent / "known"
@@ -72,7 +72,9 @@ def test_every_version_says_the_same(version: str) -> None:
     assert notice == "dbt: 1 model is not in the catalog, 1 of them view (indexed with --views)"
 
 
-def test_keys_and_descriptions_are_in_the_catalog(known: dovetail.UpdateSummary) -> None:
+def test_keys_and_descriptions_are_in_the_catalog(
+    known: dovetail.UpdateSummary[dovetail.Catalog],
+) -> None:
     sales = known.catalog[SALES]
     assert sales.comment == (
         "Sales documents, one row each; what revenue is reported from. Loaded every night"
@@ -83,25 +85,29 @@ def test_keys_and_descriptions_are_in_the_catalog(known: dovetail.UpdateSummary)
     assert any("marts.fct_sales.crates is not unique" in line for line in known.notices)
 
 
-def test_a_relationship_is_a_declared_join(known: dovetail.UpdateSummary) -> None:
+def test_a_relationship_is_a_declared_join(known: dovetail.UpdateSummary[dovetail.Catalog]) -> None:
     joins = {str(edge): edge for edge in known.catalog.joins(SALES)}
     edge = next(edge for edge in joins.values() if edge.right.name == CUSTOMER)
     assert (edge.columns, edge.score) == ((("buyer", "customer_id"),), 1.0)
     assert edge.evidence["declared"] == edge.evidence["dbt"] == 1.0
 
 
-def test_the_settings_leave_out_what_they_leave_out(known: dovetail.UpdateSummary) -> None:
+def test_the_settings_leave_out_what_they_leave_out(
+    known: dovetail.UpdateSummary[dovetail.Catalog],
+) -> None:
     folder = known.catalog.folder
-    without = dovetail.open(folder, PLAIN.but(use_declared=False))[SALES]
+    without = dovetail.build(into=folder, settings=PLAIN.but(use_declared=False))[SALES]
     assert (without.keys.primary, without.column("buyer").comment) == ((), "Who bought")
-    without = dovetail.open(folder, PLAIN.but(use_comments=False))[SALES]
+    without = dovetail.build(into=folder, settings=PLAIN.but(use_comments=False))[SALES]
     assert (without.keys.primary, without.comment) == (("sale_no",), "")
-    without = dovetail.open(folder, PLAIN.but(use_dbt=False))[SALES]
+    without = dovetail.build(into=folder, settings=PLAIN.but(use_dbt=False))[SALES]
     assert (without.keys.primary, without.comment) == ((), "Loaded every night")
+    again = dovetail.build(into=folder, settings=PLAIN)[SALES]
+    assert again == known.catalog[SALES]
 
 
 def test_words_of_a_description_find_the_table_and_say_who_reads_it(
-    known: dovetail.UpdateSummary,
+    known: dovetail.UpdateSummary[dovetail.Catalog],
 ) -> None:
     found = known.catalog.ask("Which revenue is reported?", selector="search", k=1)
     assert [table.name for table in found] == [SALES]
@@ -110,20 +116,22 @@ def test_words_of_a_description_find_the_table_and_say_who_reads_it(
     assert reason[-1] == "dashboard Weekly turnover reads it"
 
 
-def test_what_people_look_at_stands_for_its_family(known: dovetail.UpdateSummary) -> None:
+def test_what_people_look_at_stands_for_its_family(
+    known: dovetail.UpdateSummary[dovetail.Catalog],
+) -> None:
     family = known.catalog.families().of(known.catalog["marts.old_sales"].id)
     assert family is not None
     assert family.canonical.name == SALES
 
 
 def test_a_changed_manifest_is_applied_without_reading_sources(
-    known: dovetail.UpdateSummary, tmp_path: Path
+    known: dovetail.UpdateSummary[dovetail.Catalog], tmp_path: Path
 ) -> None:
     target, into = tmp_path / "target", tmp_path / "catalog"
     shutil.copytree(HERE / "v12", target)
     shutil.copytree(known.catalog.folder, into)
     first = dovetail.update(into=into, settings=PLAIN.but(dbt=str(tmp_path)))
-    assert read_project(into).manifest == str(target / "manifest.json")
+    assert first.catalog.dbt.manifest == str(target / "manifest.json")
     assert (first.changed, first.redeclared) == ((), ())
     manifest = json.loads((target / "manifest.json").read_text("utf-8"))
     manifest["nodes"]["model.brewery.fct_sales"]["description"] = "Crates that were sold"
@@ -208,12 +216,18 @@ def test_names_of_other_schemas_are_other_tables() -> None:
     assert relations.near("order") == "staging.orders"
 
 
-def test_damaged_knowledge_is_nothing_known(known: dovetail.UpdateSummary, tmp_path: Path) -> None:
-    (tmp_path / "knowledge").mkdir()
-    stored = (known.catalog.folder / "knowledge" / "dbt.json").read_bytes()
-    for content in (b"", stored[:-9], b"0\n{}", stored.replace(b"marts", b"carts")):
-        (tmp_path / "knowledge" / "dbt.json").write_bytes(content)
-        assert read_project(tmp_path) == NO_PROJECT
+def test_damaged_knowledge_is_an_error_and_an_update_says_that_it_is_lost(
+    known: dovetail.UpdateSummary[dovetail.Catalog], tmp_path: Path
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(known.catalog.folder, folder)
+    (file,) = folder.glob("generations/*/dbt/dbt.json")
+    file.write_bytes(file.read_bytes().replace(b"marts", b"carts"))
+    with pytest.raises(DamagedError, match=r"dbt\.json is damaged: its checksum"):
+        _ = dovetail.open(folder, PLAIN).dbt
+    done = dovetail.update(into=folder, settings=PLAIN)
+    assert any(line.startswith("dbt: what was known is lost") for line in done.notices)
+    assert not done.catalog.dbt
 
 
 @pytest.mark.slow

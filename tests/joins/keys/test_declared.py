@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import dovetail
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge
-from dovetail.joins.cache import join_edges, work_out
+from dovetail.joins.edges import stored_edges
+from dovetail.joins.evidence import work_out
 from dovetail.joins.keys.declared import with_declared
-from dovetail.joins.known_edges import known_edges
 from dovetail.settings import Settings
 
 SHOP = """
@@ -93,9 +93,10 @@ def test_to_switch_it_off_or_on_reads_no_source(tmp_path: Path) -> None:
     catalog = build(path, tmp_path / "catalog")
     inferred = work_out(catalog)
     path.unlink()
-    off = dovetail.open(catalog.folder, Settings(embedder="none", use_declared=False))
+    without = Settings(embedder="none", use_declared=False)
+    off = dovetail.build(into=catalog.folder, settings=without)
     assert off.joins(least=-1) == inferred
-    on = dovetail.open(catalog.folder, Settings(embedder="none"))
+    on = dovetail.build(into=catalog.folder, settings=Settings(embedder="none"))
     assert on.joins(least=-1) == catalog.joins(least=-1) != inferred
 
 
@@ -123,16 +124,11 @@ def test_declared_keys_sway_the_other_joins(tmp_path: Path) -> None:
     assert score(told, "person_b") < score(inferred, "person_b") / 2
 
 
-def test_edges_are_stored_and_found_again(tmp_path: Path) -> None:
+def test_edges_are_stored(tmp_path: Path) -> None:
     catalog = build(shop(tmp_path / "shop.sqlite"), tmp_path / "catalog")
     reader = CatalogReader.open(catalog.folder)
-    twin = with_declared(reader, join_edges(reader))
-    assert list(known_edges(reader)) == twin
-    files = sorted((catalog.folder / "joins").glob("*.parquet"))
-    assert len(files) == 2
-    files[-1].write_bytes(b"broken")
-    files[0].write_bytes(b"broken")
-    assert list(known_edges(reader)) == twin
+    twin = with_declared(reader, work_out(reader))
+    assert list(stored_edges(reader)) == twin
 
 
 @settings(max_examples=8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -12,10 +11,9 @@ import pytest
 
 import dovetail
 from dovetail.domain import TableId
-from dovetail.joins.cache import work_out
+from dovetail.joins.evidence import work_out
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.keys import row_checks
-from dovetail.joins.stored import FOLDER
 from dovetail.offline.pipeline import update
 from dovetail.settings import Settings
 
@@ -116,19 +114,6 @@ def test_columns_that_fit_alone_but_not_together_are_no_key(tmp_path: Path) -> N
     assert JoinGraph.of(catalog).between("parcel", "shipment_line") == []
 
 
-def test_without_its_source_a_catalog_still_gives_the_joins_of_one_column(
-    corpus: tuple[Path, ...], tmp_path: Path
-) -> None:
-    copy = tmp_path / "civic.sqlite"
-    shutil.copy(next(path for path in corpus if path.name == "civic.sqlite"), copy)
-    catalog = update([str(copy)], into=tmp_path / "catalog", joins=False, search=False).catalog
-    copy.unlink()
-    graph = JoinGraph.of(catalog)
-    assert graph.between("schools", "districts")[0].score > 0.5
-    assert graph.junction_tables() == {}
-    assert not (catalog.folder / FOLDER).exists()  # what is incomplete is not kept
-
-
 def test_tables_without_values_are_joined_by_names_alone_and_hardly_surely(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "plan.sqlite")) as connection:
         connection.execute("CREATE TABLE building (building_key TEXT, street TEXT)")
@@ -188,7 +173,9 @@ def test_a_family_of_tables_with_hardly_any_rows_costs_little_and_says_nothing(
                 f"INSERT INTO survey_{chr(97 + number % 26)}{number} VALUES ({marks})", rows
             )
         connection.commit()
-    catalog = update([str(path)], into=tmp_path / "catalog", search=False).catalog
+    catalog = update(
+        [str(path)], into=tmp_path / "catalog", settings=Settings(embedder="none")
+    ).catalog
     edges = JoinGraph.of(catalog).edges
     assert not [edge for edge in edges if edge.score > 0.5]
     assert not [edge for edge in edges if edge.evidence.keys() & {"composite", "junction"}]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import dovetail
-from dovetail.catalog.reader import CatalogReader
-from dovetail.joins import candidates, stored
-from dovetail.joins.cache import join_edges, work_out
+from dovetail.joins import candidates
 from dovetail.joins.candidates import CountedPairs
+from dovetail.joins.edges import stored_edges
+from dovetail.joins.evidence import work_out
 from dovetail.joins.transforms import TransformSearch
 from tests.joins.keys.test_transformed import WRITTEN
 
@@ -81,31 +81,10 @@ def test_an_update_is_a_rebuild(tmp_path: Path, seed: int, monkeypatch: pytest.M
             step(folder, random)
         grown = dovetail.build(str(folder), into=tmp_path / "grown")
         whole = dovetail.build(str(folder), into=tmp_path / f"whole{number}")
-        assert join_edges(grown) == work_out(whole)
-        names = {file.name for file in (grown.folder / stored.FOLDER).iterdir()}
-        for name in names:  # to the byte, but for what is kept for next time
-            if name.endswith(".parquet"):
-                ours, theirs = (c.folder / stored.FOLDER / name for c in (grown, whole))
-                assert ours.read_bytes() == theirs.read_bytes()
+        assert list(stored_edges(grown)) == work_out(whole)
+        files = [next(c.folder.glob("generations/*/*/edges.parquet")) for c in (grown, whole)]
+        assert files[0].read_bytes() == files[1].read_bytes()
     assert any(updated)
-
-
-@pytest.mark.usefixtures("always_update")
-def test_a_snapshot_without_pairs_for_transforms_is_made_up_for(tmp_path: Path) -> None:
-    random = np.random.default_rng(5)
-    folder = tmp_path / "lake"
-    folder.mkdir()
-    for table in TABLES[:3]:
-        (folder / f"{table}.csv").write_text(contents(random))
-    grown = dovetail.build(str(folder), into=tmp_path / "grown")
-    (kept,) = (grown.folder / stored.FOLDER).glob("*.npz")
-    with np.load(kept) as arrays:
-        former = {name: arrays[name] for name in arrays if name.startswith("-1_")}
-    np.savez(kept, **former)
-    (folder / "wards.csv").write_text(contents(random))
-    grown = dovetail.build(str(folder), into=tmp_path / "grown")
-    whole: CatalogReader = dovetail.build(str(folder), into=tmp_path / "whole")
-    assert join_edges(grown) == work_out(whole)
 
 
 @pytest.mark.usefixtures("always_update")
@@ -130,7 +109,7 @@ def test_values_become_common_and_rare_again(tmp_path: Path) -> None:
                 file.write_text(f"x{number}\n" + "\n".join(str(parent(n)) for n in numbers) + "\n")
         grown = dovetail.build(str(folder), into=tmp_path / "grown")
         whole = dovetail.build(str(folder), into=tmp_path / f"whole{len(found)}")
-        edges = join_edges(grown)
+        edges = list(stored_edges(grown))
         assert edges == work_out(whole)
         found.append([edge.score for edge in edges if edge.transform])
     assert found[0] == found[4]

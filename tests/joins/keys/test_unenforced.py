@@ -12,7 +12,7 @@ import pytest
 import dovetail
 from dovetail.domain import JoinEdge
 from dovetail.domain.schema import ddl
-from dovetail.joins.cache import work_out
+from dovetail.joins.evidence import work_out
 from dovetail.sources.warehouse_dialects import DIALECTS, Selected
 from tests.support.servers import Run, index
 from tests.support.warehouses import flight_sql

@@ -16,7 +16,9 @@ from dovetail.retrieve.graph.features import FEATURES, features, newly_covered
 from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
+from dovetail.settings import Settings
 from tests.support.scripted import HashEmbedder, write_shop
+from tests.support.searchers import search_over
 
 
 def drawn(seed: int) -> QueryMatch:
@@ -190,9 +192,11 @@ def test_joins_among_candidates_are_those_of_the_index(shop: Searcher) -> None:
 
 def test_a_purpose_speaks_of_its_table(tmp_path: Path) -> None:
     source = str(write_shop(tmp_path / "s.sqlite"))
-    catalog = dovetail.update([source], into=tmp_path / "catalog", search=False).catalog
+    catalog = dovetail.update(
+        [source], into=tmp_path / "catalog", settings=Settings(embedder="none")
+    ).catalog
     purposes = {table: "Dwellings of buyers." for table in catalog.ids if table.name == "customers"}
-    _, known = matched(Searcher(catalog, IndexInputs(HashEmbedder(), purposes)), "dwellings")
+    _, known = matched(search_over(catalog, IndexInputs(HashEmbedder(), purposes)), "dwellings")
     assert sorted(known.words[0].tolist())[-2:] == pytest.approx([0, 2 / 3])
 
 
@@ -205,8 +209,10 @@ def test_schemas_in_names_say_little_of_a_table_and_much_of_two(tmp_path: Path) 
             CREATE TABLE "hr.staff" (staff_no INTEGER, town TEXT);"""
         )
     source = str(tmp_path / "s.sqlite")
-    catalog = dovetail.update([source], into=tmp_path / "catalog", search=False).catalog
-    searcher = Searcher(catalog, IndexInputs(HashEmbedder(), {}))
+    catalog = dovetail.update(
+        [source], into=tmp_path / "catalog", settings=Settings(embedder="none")
+    ).catalog
+    searcher = search_over(catalog, IndexInputs(HashEmbedder(), {}))
     names, known = matched(searcher, "sales orders placed town")
     rows = (dict(zip(names, row, strict=True)) for row in known.words)
     sales, orders, placed, town = rows

@@ -28,6 +28,7 @@ from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail.testing import check_retriever
 from tests.support.scripted import HashEmbedder, write_shop
+from tests.support.searchers import search_over
 
 A, B, C, D, E, F, G = (TableId("s", name) for name in "abcdefg")
 
@@ -225,14 +226,14 @@ def test_a_larger_breadth_drops_nothing(
 
 def test_contract(tmp_path: Path) -> None:
     def make(catalog: CatalogReader, k: int) -> Retriever:
-        return GraphRetriever(Searcher(catalog, IndexInputs(HashEmbedder())), k=k)
+        return GraphRetriever(search_over(catalog, IndexInputs(HashEmbedder())), k=k)
 
     check_retriever(make, tmp_path)
 
 
 def test_it_works_without_an_embedder(tmp_path: Path) -> None:
     def make(catalog: CatalogReader, k: int) -> Retriever:
-        return GraphRetriever(Searcher(catalog, IndexInputs(None)), k=k)
+        return GraphRetriever(search_over(catalog, IndexInputs(None)), k=k)
 
     check_retriever(make, tmp_path)
 

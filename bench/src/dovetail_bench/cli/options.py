@@ -17,7 +17,7 @@ from dovetail.cli.output import note
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
-    from dovetail.offline.progress import ProgressCallback
+    from dovetail.offline.summary import ProgressCallback
     from dovetail.ports import Json
     from dovetail_bench.datasets import Dataset
     from dovetail_bench.question_filter import QuestionFilter

@@ -100,8 +100,6 @@ def speed(tables: int) -> list[dict[str, object]]:
             sources,
             into=Path(place) / "catalog",
             settings=SETTINGS,
-            joins=False,
-            search=False,
         ).catalog
         found = [_timed("kinds", partial(tiled, small, tables))]
     for name, shape in SHAPES.items():

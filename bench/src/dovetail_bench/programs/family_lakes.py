@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from dovetail.catalog.manifest import Manifest
+from dovetail.catalog.generation import Manifest
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import ColumnRecord, Records, TableRecord
 from dovetail.catalog.segment import Segment, SegmentWriter
@@ -116,7 +116,7 @@ def sketched(sketches: Iterator[Sketch], folder: Path) -> CatalogReader:
         segments[place.name] = Segment(place)
         made = segments[place.name].records()
         parts.append(made.with_column("segment", [place.name] * len(made)))
-    manifest = Manifest(1, profile={}, roots=(), skipped=(), files={}, segments={})
+    manifest = Manifest(1, profile={}, roots=(), skipped=(), parts={}, segments={})
     return CatalogReader(folder, manifest, Records.concat(parts).sorted(), segments)
 
 

@@ -122,9 +122,7 @@ def index(path: Path | str, stages: list[str]) -> dict[str, Any]:
             return dovetail.update(
                 [str(path)],
                 into=Path(folder) / "catalog",
-                settings=Settings(),
-                joins="joins" in stages,
-                search="search" in stages,
+                settings=Settings() if "search" in stages else Settings(embedder="none"),
             )
 
         with PeakMemory() as peak:

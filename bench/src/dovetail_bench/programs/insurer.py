@@ -19,7 +19,7 @@ from pathlib import Path
 
 import dovetail
 from dovetail.domain import JoinEdge
-from dovetail.joins.cache import work_out
+from dovetail.joins.evidence import work_out
 from dovetail_bench.programs.insurer_pile import ACCEPTED, TRUTH, make_pile, write_pile
 
 

@@ -26,8 +26,8 @@ from pathlib import Path
 
 import dovetail
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.cache import work_out
 from dovetail.joins.column_arrays import Thresholds
+from dovetail.joins.evidence import work_out
 from dovetail.sample.render import write_parquet
 from dovetail_bench.programs.noise_kinds import KINDS, Corpus, add_noise, clean_corpus, touched
 from dovetail_bench.programs.planted_joins import ACCEPTED, PLANTED, Column, Reference, references

@@ -171,9 +171,7 @@ def _update(lake: Lake, workers: int | None = None) -> dict[str, Any]:
     report = dovetail.update(
         [str(lake.path / "lake")],
         into=lake.path / "catalog",
-        joins=False,
-        search=False,
-        settings=Settings(workers=workers),
+        settings=Settings(workers=workers, embedder="none"),
     )
     return {
         "cpu": cpu_seconds() - started,

@@ -38,13 +38,12 @@ import numpy as np
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.models.embed_minilm import open_minilm
-from dovetail.search.dense import Dense
-from dovetail.search.index import Index, IndexInputs, open_index, save_index
+from dovetail.search.embeddings import Embeddings
+from dovetail.search.index import open_index, save_index
 from dovetail.search.lexical import Lexical
 from dovetail.search.noted_terms import NotedTerms
 from dovetail.search.searcher import Searcher
 from dovetail.search.value_linking import ValueLinker
-from dovetail.search.values import ValueIndex
 from dovetail_bench.datasets import open_dataset
 from dovetail_bench.programs.search_lakes import Lake, written_around
 
@@ -75,30 +74,27 @@ def make(count: int, path: Path) -> None:
     """Write a lake, its index, and the vectors for the other ways."""
     sample = open_dataset("sample").catalog()
     embedder = open_minilm()
-    index = open_index(sample, IndexInputs(embedder))
+    index = open_index(sample, embedder)
     assert index.dense is not None
     assert index.headers is not None
     lake = Lake(sample, count)
     step("names drawn")
-    catalog = lake.write(path)
-    step("catalog written")
     table_vectors = index.dense.vectors(np.arange(len(sample)))
     lines = written_around(path / VECTORS, table_vectors, lake.original, np.float32)
     headers = lake.headers(index.headers.of(slice(None)), path / HEADERS)
     step("vectors drawn")
     questions = open_dataset("sample").questions()
     np.save(path / QUERIES, embedder.embed_queries([question.text for question in questions]))
-    values = ValueIndex.of(catalog)
-    step("values indexed")
     lexical = Lexical.build(lake.tables(), {})
     step("words indexed")
-    dense = Dense(lines)
-    step("vectors indexed")
-    clones = Index(lexical, lake.neighbours(index.joined), values, dense, headers)
-    save_index(clones, catalog, IndexInputs(embedder))
+    joined = lake.neighbours(index.joined)
+
+    def save(folder: Path) -> None:
+        save_index(folder, lexical, joined, Embeddings(lines, headers), embedder)
+
+    lake.write(path, save)
     (path / HEADERS).unlink()
-    step("index saved")
-    Searcher(catalog, IndexInputs(embedder)).search("so that all that is kept has been made", K)
+    step("catalog written")
 
 
 def step(what: str) -> None:
@@ -183,7 +179,7 @@ def ask(path: Path) -> dict[str, Any]:
     before, own = memory(), private_memory()
     began = time.process_time()
     catalog = CatalogReader.open(path)
-    searcher = Searcher(catalog, IndexInputs(known))
+    searcher = Searcher(catalog, known)
     searcher.search(questions[0], K)
     opened = time.process_time() - began
     first_mb = memory() - before

@@ -10,7 +10,7 @@ made with arrays, not table by table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
@@ -24,14 +24,16 @@ import pyarrow as pa
 from dovetail.arrays import spans
 from dovetail.catalog.records import COLUMNS, TABLES, Records
 from dovetail.catalog.segment import SegmentWriter
-from dovetail.catalog.writer import writing
+from dovetail.catalog.writer import Content, writing
 from dovetail.domain import Column, ColumnProfile, Kind, Table, TableId
 from dovetail.search.dense import HeaderVectors
 from dovetail.search.neighbours import Neighbours
+from dovetail.search.values import write_values
 
 if TYPE_CHECKING:
     from dovetail.arrays import Vectors
-    from dovetail.catalog.reader import CatalogReader
+    from dovetail.catalog.generation import SEARCH
+from dovetail.catalog.reader import CatalogReader
 
 Ints = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
@@ -136,18 +138,20 @@ class Lake:
             for at, word in zip(self.column.tolist(), self._column_word.tolist(), strict=True)
         ]
 
-    def write(self, path: Path) -> CatalogReader:
-        """The clones as a catalog."""
+    def write(self, path: Path, index: Callable[[Path], None]) -> CatalogReader:
+        """The clones as a catalog, with the search index that a function writes."""
         manifest = self._sample.manifest
         with writing(path) as writer, writer.staging() as folder:
             with SegmentWriter(folder) as segment:
                 records = self._records(segment)
                 name = segment.finish(records, manifest.profile)
             adopted = writer.adopt(folder, name)
-            return writer.commit(
-                records.with_column("segment", [name] * len(records)), {name: adopted},
-                profile=manifest.profile, roots=manifest.roots, skipped=(),
-            )  # fmt: skip
+            records = records.with_column("segment", [name] * len(records))
+            content = Content(records, {name: adopted}, manifest.profile, manifest.roots, ())
+            draft = writer.draft(content)
+            write_values(draft)
+            draft.write(SEARCH, "", index)
+            return draft.commit()
 
     def _records(self, segment: SegmentWriter) -> Records:
         hashes_at, distinct = self._hashes(segment)

@@ -1,4 +1,4 @@
-"""What dbt says, laid over the records of a catalog: the records on disk stay as sources say.
+"""What dbt says of the tables of a catalog, together with what their sources declare.
 
 dbt's description comes first and the source's own comment after it. A test counts as a declared key
 unless the data contradicts it; of relationships, the join says how many values have no partner.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dovetail.catalog.declarations import with_declarations
 from dovetail.catalog.knowledge.dbt_project import DbtProject, DbtTable
 from dovetail.catalog.records import Records
 from dovetail.domain import DeclaredForeignKey, DeclaredKeys, TableId
@@ -35,17 +34,16 @@ class _Stored:
         return tuple(name for name in found if name is not None) if all(found) else ()
 
 
-def with_dbt(records: Records, project: DbtProject, *, keys: bool, comments: bool) -> Records:
-    """The records with the keys and descriptions of a dbt project, as far as they are wanted."""
-    said = {}
-    for table, stored in _tables(records, project):
-        known, own = project.tables[table], stored.told
-        said[table] = Declaration(
-            _keys(own.keys, known, stored) if keys else own.keys,
-            _joined(known.description, own.comment) if comments else own.comment,
-            _column_comments(known, stored) if comments else own.column_comments,
+def declared_by(project: DbtProject, records: Records) -> dict[TableId, Declaration]:
+    """The keys and comments of the tables that a dbt project knows: its own with the sources'."""
+    return {
+        table: Declaration(
+            _keys(stored.told.keys, project.tables[table], stored),
+            _joined(project.tables[table].description, stored.told.comment),
+            _column_comments(project.tables[table], stored),
         )
-    return with_declarations(records, said, said) if said else records
+        for table, stored in _tables(records, project)
+    }
 
 
 def contradicted(records: Records, project: DbtProject) -> list[str]:
@@ -112,16 +110,20 @@ def _tables(records: Records, project: DbtProject) -> Iterator[tuple[TableId, _S
     if not project.tables:
         return
     named = {
-        name: records.columns[name].to_pylist() for name in ("name", "nulls", "distinct", "comment")
+        name: records.columns[name].to_pylist()
+        for name in ("name", "nulls", "distinct", "source_comment")
     }
-    told = {name: records.tables[name].to_pylist() for name in ("rows", "keys", "comment")}
+    fields = ("rows", "source_keys", "source_comment")
+    told = {name: records.tables[name].to_pylist() for name in fields}
     bounds = records.bounds.tolist()
     for row, table in enumerate(records.ids):
         if table not in project.tables:
             continue
         part = slice(bounds[row], bounds[row + 1])
         names: list[str] = named["name"][part]
-        comments = {n: said for n, said in zip(names, named["comment"][part], strict=True) if said}
+        comments = {
+            n: said for n, said in zip(names, named["source_comment"][part], strict=True) if said
+        }
         held = zip(named["nulls"][part], named["distinct"][part], strict=True)
         yield (
             table,
@@ -130,7 +132,9 @@ def _tables(records: Records, project: DbtProject) -> Iterator[tuple[TableId, _S
                 {name.casefold(): name for name in reversed(names)},
                 dict(zip(names, held, strict=True)),
                 Declaration(
-                    DeclaredKeys.from_text(told["keys"][row]), told["comment"][row] or "", comments
+                    DeclaredKeys.from_text(told["source_keys"][row]),
+                    told["source_comment"][row] or "",
+                    comments,
                 ),
             ),
         )

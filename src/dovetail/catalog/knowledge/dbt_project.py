@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from dovetail.catalog.files import DAMAGE
-from dovetail.catalog.knowledge.stored import read_stored, write_stored
+from dovetail.catalog.generation import Part
 from dovetail.domain import DeclaredForeignKey, TableId
 from dovetail.ports import Json
 
-KIND = "dbt"
-_VERSION = 1
+_FILE = "dbt.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +105,32 @@ class DbtProject:
     def __bool__(self) -> bool:
         return bool(self.manifest)
 
+    @classmethod
+    def read(cls, part: Part) -> DbtProject:
+        """The project that a generation knows."""
+        stored = part.json(_FILE)
+        try:
+            tables = {
+                TableId(*map(str, one)): DbtTable.from_dict(told) for one, told in stored["tables"]
+            }
+            notices = tuple(map(str, stored["notices"]))
+            return cls(str(stored["manifest"]), str(stored["digest"]), tables, notices)
+        except DAMAGE as error:
+            raise part.damaged(_FILE, repr(error)) from None
+
+    def write(self, folder: Path) -> None:
+        """Write the project into the folder of a part."""
+        known = {
+            "manifest": self.manifest,
+            "digest": self.digest,
+            "notices": list(self.notices),
+            "tables": [
+                [[table.source, table.name], told.to_dict()]
+                for table, told in sorted(self.tables.items())
+            ],
+        }
+        (folder / _FILE).write_text(json.dumps(known, ensure_ascii=False), "utf-8")
+
     def ancestors(self, table: TableId) -> set[TableId]:
         """The tables that a table is built from, directly or through others."""
         seen, waiting = {table}, [table]
@@ -118,33 +143,6 @@ class DbtProject:
 
 
 NO_PROJECT = DbtProject()
-
-
-def read_project(folder: Path) -> DbtProject:
-    """The dbt project that is known beside a catalog; none where nothing usable is stored."""
-    stored = read_stored(folder, KIND, _VERSION)
-    if stored is None:
-        return NO_PROJECT
-    try:
-        tables = {
-            TableId(*map(str, one)): DbtTable.from_dict(told) for one, told in stored["tables"]
-        }
-        notices = tuple(map(str, stored["notices"]))
-        return DbtProject(str(stored["manifest"]), str(stored["digest"]), tables, notices)
-    except DAMAGE:
-        return NO_PROJECT
-
-
-def write_project(folder: Path, project: DbtProject) -> None:
-    """Keep what is known of a dbt project beside a catalog."""
-    tables = [
-        [[table.source, table.name], told.to_dict()]
-        for table, told in sorted(project.tables.items())
-    ]
-    known: dict[str, Any] = {"manifest": project.manifest, "digest": project.digest}
-    write_stored(
-        folder, KIND, _VERSION, {**known, "notices": list(project.notices), "tables": tables}
-    )
 
 
 def _ids(listed: list[list[str]]) -> tuple[TableId, ...]:

@@ -8,19 +8,19 @@ literals.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from dovetail.catalog.files import DAMAGE
-from dovetail.catalog.knowledge.stored import read_stored, remove_stored, write_stored
+from dovetail.catalog.generation import Part
 from dovetail.domain import TableId
 from dovetail.ports import Json
 
-KIND = "queries"
-_VERSION = 1
+_FILE = "queries.json"
 
 Columns = tuple[tuple[str, str], ...]
 Join = tuple[TableId, TableId, Columns]
@@ -144,6 +144,25 @@ class Usage:
     def __bool__(self) -> bool:
         return bool(self.logs)
 
+    @classmethod
+    def read(cls, part: Part) -> Usage:
+        """What a generation has learnt."""
+        try:
+            return cls(tuple(map(LearntLog.from_dict, part.json(_FILE))))
+        except DAMAGE as error:
+            raise part.damaged(_FILE, repr(error)) from None
+
+    def write(self, folder: Path) -> None:
+        """Write what was learnt into the folder of a part."""
+        logs = [log.to_dict() for log in self.logs]
+        (folder / _FILE).write_text(json.dumps(logs, ensure_ascii=False), "utf-8")
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of all that was learnt; empty if nothing was."""
+        logs = json.dumps([log.to_dict() for log in self.logs])
+        return hashlib.sha256(logs.encode()).hexdigest()[:16] if self.logs else ""
+
     @cached_property
     def tables(self) -> dict[TableId, TableUse]:
         """How often each table stands in a query, the tables in order."""
@@ -221,25 +240,6 @@ NO_USAGE = Usage()
 def queries(count: int) -> str:
     """So many queries, in words."""
     return f"{count:,} quer{'ies' if count != 1 else 'y'}"
-
-
-def read_usage(folder: Path) -> Usage:
-    """What was learnt beside a catalog; nothing where nothing usable is stored."""
-    stored = read_stored(folder, KIND, _VERSION)
-    if stored is None:
-        return NO_USAGE
-    try:
-        return Usage(tuple(map(LearntLog.from_dict, stored["logs"])))
-    except DAMAGE:
-        return NO_USAGE
-
-
-def write_usage(folder: Path, logs: Sequence[LearntLog]) -> None:
-    """Keep what was learnt beside a catalog; nothing is kept of no logs."""
-    if not logs:
-        remove_stored(folder, KIND)
-        return
-    write_stored(folder, KIND, _VERSION, {"logs": [log.to_dict() for log in logs]})
 
 
 def digest_of_tables(tables: Iterable[TableId]) -> str:

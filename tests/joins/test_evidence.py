@@ -15,11 +15,15 @@ from hypothesis import strategies as st
 
 import dovetail
 from dovetail.arrays import Ints
-from dovetail.joins import candidates, stored
-from dovetail.joins.cache import join_edges, work_out
+from dovetail.domain import JoinEdge
+from dovetail.joins import candidates
 from dovetail.joins.column_arrays import ValueSets
-from dovetail.offline.pipeline import update
-from dovetail.offline.progress import Progress
+from dovetail.joins.edges import stored_edges
+from dovetail.joins.evidence import work_out
+
+
+def join_edges(catalog: dovetail.Catalog) -> list[JoinEdge]:
+    return list(stored_edges(catalog))
 
 
 def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Path) -> None:
@@ -28,12 +32,8 @@ def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Pa
     shutil.copy(shop, copy)
     catalog = dovetail.build(f"shop={copy}", into=tmp_path / "catalog")
     first = join_edges(catalog)
-    (file,) = (catalog.folder / stored.FOLDER).glob("*.parquet")
     assert join_edges(dovetail.open(catalog.folder)) == first
     assert work_out(catalog) == first
-
-    file.write_bytes(b"broken")
-    assert join_edges(catalog) == first
 
     with closing(sqlite3.connect(copy)) as connection:
         connection.execute("UPDATE order_items SET product_id = product_id + 100000")
@@ -42,7 +42,7 @@ def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Pa
     updated = join_edges(changed)
     rebuilt = join_edges(dovetail.build(f"shop={copy}", into=tmp_path / "rebuilt"))
     assert updated == rebuilt != first
-    assert len(list((catalog.folder / stored.FOLDER).glob("*.parquet"))) == 1  # the other is gone
+    assert len(list(catalog.folder.glob("generations/*/evidence"))) == 1  # the other is gone
 
 
 # Columns of every sort: keys and references by one name, sparse ids, words, measures, nothing.
@@ -154,20 +154,3 @@ def test_what_an_update_keeps_is_not_counted_again(
     assert len(before) > 60
     again = dovetail.build(*sources, str(tmp_path / "visits.csv"), into=tmp_path / "again")
     assert join_edges(grown) == join_edges(again)
-
-
-def test_evidence_is_there_after_an_update_as_if_it_had_been_asked_for(
-    corpus: tuple[Path, ...], tmp_path: Path
-) -> None:
-    seen: list[Progress] = []
-    source = [f"{path.name}={path}" for path in corpus if path.name == "shop.sqlite"]
-    eager = update(source, into=tmp_path / "eager", on_progress=seen.append).catalog
-    assert [(news.done, news.total) for news in seen if news.phase == "join"] == [(0, 1), (1, 1)]
-    (file,) = (eager.folder / stored.FOLDER).glob("*-foreign_key-*.parquet")
-    written = file.stat().st_mtime_ns
-    lazy = update(source, into=tmp_path / "lazy", joins=False, search=False).catalog
-    assert not (lazy.folder / stored.FOLDER).exists()
-    assert join_edges(eager) == join_edges(lazy)
-    assert file.stat().st_mtime_ns == written
-    (same,) = (lazy.folder / stored.FOLDER).glob("*-foreign_key-*.parquet")
-    assert same.name == file.name

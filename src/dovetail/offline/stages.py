@@ -1,0 +1,127 @@
+"""The stages that derive something from a draft's records: each keeps the part of the last
+generation where nothing changed that it is made from, and makes it anew otherwise."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from dovetail.catalog.generation import EVIDENCE, FAMILIES, JOINS, PURPOSES, SEARCH
+from dovetail.catalog.purposes import (
+    purposes_text,
+    text_digest,
+    write_purposes_part,
+    written_purposes,
+)
+from dovetail.catalog.writer import Draft
+from dovetail.domain import JoinEdge
+from dovetail.engines.passes import Workers
+from dovetail.families.detect import find_families
+from dovetail.families.family import by_lineage
+from dovetail.families.stored import VERSION as FAMILIES_VERSION
+from dovetail.families.stored import write_families
+from dovetail.joins.column_arrays import CatalogPasses, Thresholds
+from dovetail.joins.edges import SCORING_VERSION, StoredEdges, write_edges
+from dovetail.joins.evidence import Snapshot, join_evidence, with_what_people_wrote
+from dovetail.joins.graph import JoinGraph
+from dovetail.offline.summary import Progress, ProgressCallback, StageClock
+from dovetail.search.embeddings import DistributedEmbedder, embed_catalog
+from dovetail.search.index import IndexInputs, chosen_embedder, make_index
+from dovetail.search.values import write_values
+from dovetail.settings import Settings
+
+# How declared keys and past queries change evidence: edges of another version are made again.
+_JOINS_VERSION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Joins:
+    """The joins of a draft, and a digest of all that they were made from."""
+
+    edges: Sequence[JoinEdge]
+    key: str
+
+
+def join_stage(
+    draft: Draft, settings: Settings, passes: CatalogPasses, notify: ProgressCallback
+) -> Joins:
+    """The join evidence of a draft, and what declared keys and past queries say of it."""
+    notify(Progress("join", 0, 2))
+    catalog = draft.catalog
+    thresholds = Thresholds(settings.join_rows, settings.join_unique)
+    kind = _digest(SCORING_VERSION, thresholds.resolved(catalog))
+    key = f"{kind} {catalog.records.contents}"
+    part = draft.kept(EVIDENCE, key)
+    edges: Sequence[JoinEdge]
+    if part is not None:
+        edges = StoredEdges.read(part)
+    else:
+        last = draft.last(EVIDENCE)
+        same_kind = last is not None and last.key.partition(" ")[0] == kind
+        before = Snapshot.read(last) if last and same_kind else None
+        evidence, complete = join_evidence(catalog, thresholds, before, passes)
+        # What a source was missing for, the next update tries again.
+        draft.write(EVIDENCE, key if complete else f"{kind} incomplete", evidence.write)
+        edges = evidence.edges
+    notify(Progress("join", 1, 2))
+    declared, queried = catalog.records.keys_digest, catalog.usage.joins_digest
+    if not declared and not queried:
+        return Joins(edges, key)
+    key = f"{key} {_JOINS_VERSION} {declared} {queried}"
+    part = draft.kept(JOINS, key)
+    if part is not None:
+        return Joins(StoredEdges.read(part), key)
+    edges = with_what_people_wrote(catalog, edges, catalog.usage)
+    draft.write(JOINS, key, partial(write_edges, edges))
+    return Joins(edges, key)
+
+
+def family_stage(draft: Draft, joins: Joins) -> None:
+    """The families of a draft's tables; of which table each is, a dbt project may decide."""
+    catalog = draft.catalog
+    key = f"{FAMILIES_VERSION} {joins.key} {catalog.dbt.digest}"
+    if draft.kept(FAMILIES, key) is None:
+        found = find_families(catalog, JoinGraph(catalog.ids, joins.edges))
+        draft.write(FAMILIES, key, partial(write_families, by_lineage(found, catalog.dbt)))
+
+
+def search_stage(
+    draft: Draft,
+    joins: Joins,
+    settings: Settings,
+    workers: Workers | None,
+    clock: StageClock,
+    notify: ProgressCallback,
+) -> str:
+    """The search index of a draft; returned is what search has to go without, or nothing."""
+    catalog = draft.catalog
+    written = written_purposes(catalog)
+    if written:
+        text = purposes_text(written)
+        if draft.kept(PURPOSES, text_digest(text)) is None:
+            draft.write(PURPOSES, text_digest(text), partial(write_purposes_part, text=text))
+    embedder, note = chosen_embedder(settings)
+    described = {table: each.text for table, each in written.items() if each.text}
+    inputs = IndexInputs(embedder, described)
+    key = f"{inputs.key} {joins.key} {catalog.records.comments_digest}"
+    write_values(draft, workers)
+    if draft.kept(SEARCH, key) is not None:
+        return note
+    with clock.stage("embeddings"):
+        by = inputs
+        if workers is not None and embedder is not None:
+            distributed = DistributedEmbedder(embedder, settings.embedder, workers)
+            by = replace(inputs, embedder=distributed)
+        embeddings = embed_catalog(
+            catalog, by, lambda done, total: notify(Progress("embed", done, total))
+        )
+    with clock.stage("search_index"):
+        notify(Progress("index", 0, 1))
+        draft.write(SEARCH, key, partial(make_index, catalog, inputs, joins.edges, embeddings))
+    return note
+
+
+def _digest(*things: object) -> str:
+    return hashlib.sha256(repr(things).encode()).hexdigest()[:12]
