@@ -12,7 +12,7 @@ import pytest
 
 import dovetail
 from dovetail.errors import UsageError
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.columns import ColumnArrays
 from dovetail.names.words import words
 from dovetail.offline.pipeline import update
 from dovetail.settings import Settings

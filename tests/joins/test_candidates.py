@@ -14,7 +14,7 @@ from dovetail.arrays import Flags, Ints, found_in
 from dovetail.joins import candidate_search, counting
 from dovetail.joins.candidate_search import SourceOnly, group_equal_sets, prepare_search
 from dovetail.joins.candidates import find_candidates
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.columns import ColumnArrays
 from tests.support.column_arrays import COLUMNS, NO_BOUNDS, EachPair, arrays_of, as_dict
 
 

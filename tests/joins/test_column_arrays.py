@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from dovetail.arrays import sorted_distinct
-from dovetail.joins.column_arrays import _GLOBAL_ID, _global_ids, _numbers
+from dovetail.joins.columns import _GLOBAL_ID, _global_ids, _numbers
 
 MAIL, UUID = "ada@post.example", "123e4567-e89b-12d3-a456-426614174000"
 EXAMPLES = [

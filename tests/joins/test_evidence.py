@@ -17,7 +17,7 @@ import dovetail
 from dovetail.arrays import Ints
 from dovetail.domain import JoinEdge
 from dovetail.joins import candidates
-from dovetail.joins.column_arrays import ValueSets
+from dovetail.joins.columns import ValueSets
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.evidence import work_out
 

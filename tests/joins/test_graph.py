@@ -10,8 +10,7 @@ import pytest
 import dovetail
 from dovetail.domain import JoinEdge, TableId
 from dovetail.errors import UsageError
-from dovetail.joins.graph import JoinGraph
-from dovetail.joins.paths import path_notes
+from dovetail.joins.graph import JoinGraph, path_notes
 
 # Joins that were planted in the sample corpus, noisy keys and keys in other sources among them.
 PLANTED = """

@@ -14,22 +14,22 @@ import pytest
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.engines.passes import UNABLE, Workers, run_range
-from dovetail.joins import candidate_search, candidates, sketches
+from dovetail.joins import candidate_search, candidates, rows, sketches
 from dovetail.joins.candidate_search import SourceOnly, group_equal_sets, prepare_search
 from dovetail.joins.candidates import own_source_only
-from dovetail.joins.column_arrays import (
+from dovetail.joins.columns import (
     ColumnArrays,
     catalog_passes,
     open_values,
 )
 from dovetail.joins.counting import count_shared
 from dovetail.joins.graph import JoinGraph
-from dovetail.joins.keys import row_checks
-from dovetail.joins.keys.row_checks import RowQuestions, first_key
+from dovetail.joins.rows import RowQuestions
 from dovetail.joins.scoring.features import PairFeatures
 from dovetail.joins.scoring.upper_bounds import UpperBounds
 from dovetail.joins.scoring.value_information import value_information
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
+from dovetail.joins.structure import first_key
 from dovetail.offline.pipeline import update
 from dovetail.ports import Engine, Json, Replies, Tick
 from dovetail.search import values
@@ -44,7 +44,7 @@ WORDS = Settings(embedder="none")
 def small_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sketches, "_VALUES", 1_000)
     monkeypatch.setattr(sketches, "_HASHES", 1_000)
-    monkeypatch.setattr(row_checks, "_CELLS", 2_000)
+    monkeypatch.setattr(rows, "_CELLS", 2_000)
     monkeypatch.setattr(candidate_search, "BLOCK", 500)
 
 
@@ -213,7 +213,7 @@ def test_a_node_that_sees_another_catalog_says_so(hospital: Path, tmp_path: Path
     contents = catalog.records.contents
     about = {"catalog": str(catalog.folder), "manifest": "manifest.json", "contents": contents}
     assert len(open_values(about).distinct) >= len(catalog.records.columns)
-    opener = "dovetail.joins.column_arrays:open_values"
+    opener = "dovetail.joins.columns:open_values"
     for wrong in ({"contents": "0" * 16}, {"catalog": str(tmp_path / "nowhere")}):
         told = json.dumps({**about, **wrong})
         job = {"shared": str(tmp_path), "open": opener, "about": told, "first": 0, "last": 1}

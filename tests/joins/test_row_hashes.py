@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import dovetail
-from dovetail.joins.row_hashes import RowReader
+from dovetail.joins.rows import RowReader
 
 
 def test_text_that_is_no_utf8_is_hashed_as_the_profile_has_it(tmp_path: Path) -> None:

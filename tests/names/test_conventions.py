@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dovetail.arrays import Floats
 from dovetail.domain import TableId
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.columns import ColumnArrays
 from dovetail.names.conventions import is_plural, naming_convention
 from dovetail.names.words import core, identifies
 from tests.support.column_arrays import arrays_of

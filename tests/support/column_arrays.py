@@ -13,7 +13,7 @@ from dovetail.domain import TableId
 from dovetail.hashing import Hashes, mix
 from dovetail.joins.candidate_search import Groups
 from dovetail.joins.candidates import Candidates
-from dovetail.joins.column_arrays import ColumnArrays, ValuePasses, ValueSets
+from dovetail.joins.columns import ColumnArrays, ValuePasses, ValueSets
 
 
 def hashed(values: set[int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:

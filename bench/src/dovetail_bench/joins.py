@@ -9,8 +9,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from dovetail.domain import JoinEdge
-from dovetail.joins.column_arrays import ColumnArrays, Thresholds
-from dovetail.joins.keys.declared import with_declared
+from dovetail.joins.columns import ColumnArrays, Thresholds
+from dovetail.joins.declared import with_declared
 from dovetail.models.vectors import CachedEmbedder
 from dovetail.offline.summary import ProgressCallback
 from dovetail.plugins import open_embedder

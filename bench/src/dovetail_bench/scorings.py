@@ -28,7 +28,7 @@ from dovetail.arrays import Encoded, Floats, Ints, firsts, spans
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.errors import UsageError
-from dovetail.joins.column_arrays import DEFAULT_THRESHOLDS, ColumnArrays, Thresholds
+from dovetail.joins.columns import DEFAULT_THRESHOLDS, ColumnArrays, Thresholds
 from dovetail.joins.edges import cardinality, in_order
 from dovetail.joins.evidence import work_out
 from dovetail.joins.graph import JoinGraph

@@ -36,7 +36,7 @@ def joins(
     as_json: JsonOption = False,
 ) -> None:
     """Show which tables join, by which columns, how surely and why."""
-    from dovetail.joins.paths import path_notes
+    from dovetail.joins.graph import path_notes
     from dovetail.notes.apply import noted_graph
     from dovetail.notes.notes import read_notes
 
@@ -115,7 +115,7 @@ def _why(edge: JoinEdge, usage: Usage) -> str:
 def _use_of(edge: JoinEdge, usage: Usage) -> JoinUse | None:
     if "queries" not in edge.evidence:
         return None
-    from dovetail.joins.keys.queried import use_of
+    from dovetail.joins.queried import use_of
 
     return use_of(edge, usage)
 

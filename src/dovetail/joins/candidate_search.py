@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dovetail.arrays import Flags, Ints, firsts, sorted_distinct, spans
 from dovetail.engines.passes import Arrays, Range
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnArrays, ColumnValues, ValueSets
+from dovetail.joins.columns import ColumnArrays, ColumnValues, ValueSets
 from dovetail.joins.sketches import SAMPLE_SIZE, SketchIndex
 from dovetail.names.lookup import NameMatch
 

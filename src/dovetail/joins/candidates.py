@@ -27,7 +27,7 @@ from dovetail.joins.candidate_search import (
     likely_pairs,
     prepare_search,
 )
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.counting import count_shared
 from dovetail.names.lookup import NameIndex
 from dovetail.names.words import core

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dovetail.arrays import Counts, Ints, found_in, sorted_distinct
 from dovetail.engines.passes import Arrays
 from dovetail.hashing import Hashes
-from dovetail.joins.column_arrays import ColumnValues, ValueSets
+from dovetail.joins.columns import ColumnValues, ValueSets
 from dovetail.joins.sketches import ranges_of
 
 # What a pair costs besides its values, in values.

@@ -26,21 +26,21 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge
 from dovetail.errors import DamagedError
 from dovetail.joins.candidates import Candidates, CountedPairs
-from dovetail.joins.column_arrays import (
+from dovetail.joins.columns import (
     DEFAULT_THRESHOLDS,
     CatalogPasses,
     ColumnArrays,
     Thresholds,
     catalog_passes,
 )
+from dovetail.joins.declared import with_declared
 from dovetail.joins.edges import in_order, write_edges
-from dovetail.joins.keys.declared import with_declared
-from dovetail.joins.keys.queried import with_queries
-from dovetail.joins.keys.row_checks import RowQuestions
-from dovetail.joins.keys.structural import structural_edges
+from dovetail.joins.queried import with_queries
+from dovetail.joins.rows import RowQuestions
 from dovetail.joins.scoring.foreign_key import foreign_key
 from dovetail.joins.scoring.scored_pairs import edges_of
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
+from dovetail.joins.structure import structural_edges
 from dovetail.joins.transforms import transformed_edges
 
 _TABLES, _ARRAYS = "tables.json", "counted.npz"

@@ -9,7 +9,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.edges import LazyEdges, ends_of, stored_edges
-from dovetail.joins.paths import best_path
+from dovetail.joins.graph import best_path
 
 # Above this score the evidence for a join outweighs the evidence against it.
 JOINABLE = 0.5

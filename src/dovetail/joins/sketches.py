@@ -19,7 +19,7 @@ from dovetail.engines.passes import Arrays, Range
 from dovetail.hashing import Hashes, mix
 
 if TYPE_CHECKING:
-    from dovetail.joins.column_arrays import ColumnValues, ValueSets
+    from dovetail.joins.columns import ColumnValues, ValueSets
 
 # Values sampled from a set.
 SAMPLE_SIZE = 32

@@ -26,7 +26,7 @@ from dovetail.joins.candidates import (
     concatenate,
     find_candidates,
 )
-from dovetail.joins.column_arrays import ColumnArrays, ValueSets
+from dovetail.joins.columns import ColumnArrays, ValueSets
 from dovetail.joins.counting import count_shared
 from dovetail.joins.scoring.competition import score_jointly
 from dovetail.joins.scoring.features import Features, PairFeatures, local_logits

@@ -15,7 +15,7 @@ from dovetail.catalog.lookup import SEPARATOR, find_table, matches
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, Table, TableId
 from dovetail.errors import NotFoundError, TableNotFoundError, UsageError
-from dovetail.joins.keys.stated import stated_edge
+from dovetail.joins.queried import stated_edge
 from dovetail.notes.file import (
     ABOUT,
     JOINS,

@@ -19,7 +19,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.writer import writing
 from dovetail.engines.passes import Workers, connected
 from dovetail.errors import CatalogError
-from dovetail.joins.column_arrays import catalog_passes
+from dovetail.joins.columns import catalog_passes
 from dovetail.offline.plan import ChangeLogs, UpdateRequest, plan_update
 from dovetail.offline.profile_tables import profile_tables
 from dovetail.offline.purpose import Prices, write_purposes

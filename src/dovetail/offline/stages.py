@@ -22,7 +22,7 @@ from dovetail.families.detect import find_families
 from dovetail.families.family import by_lineage
 from dovetail.families.stored import VERSION as FAMILIES_VERSION
 from dovetail.families.stored import write_families
-from dovetail.joins.column_arrays import CatalogPasses, Thresholds
+from dovetail.joins.columns import CatalogPasses, Thresholds
 from dovetail.joins.edges import SCORING_VERSION, StoredEdges, write_edges
 from dovetail.joins.evidence import Snapshot, join_evidence, with_what_people_wrote
 from dovetail.joins.graph import JoinGraph

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import dovetail
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge
+from dovetail.joins.declared import with_declared
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.evidence import work_out
-from dovetail.joins.keys.declared import with_declared
 from dovetail.settings import Settings
 
 SHOP = """

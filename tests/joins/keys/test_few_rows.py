@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from dovetail.joins.keys.few_rows import Combined
-from dovetail.joins.row_hashes import RowHashes, combine_columns
+from dovetail.joins.composite import Combined
+from dovetail.joins.rows import RowHashes, combine_columns
 
 
 def drawn(random: np.random.Generator, rows: int) -> RowHashes:

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.domain import TableId
-from dovetail.joins.keys.row_checks import LEAST_SHARE, composite, depth, first_key
-from dovetail.joins.row_hashes import RowHashes, RowReader
+from dovetail.joins.composite import LEAST_SHARE, composite
+from dovetail.joins.rows import RowHashes, RowReader
+from dovetail.joins.structure import depth, first_key
 
 CELLS = st.integers(0, 3)  # 0 stands for a missing value
 TABLE = st.integers(1, 8).flatmap(

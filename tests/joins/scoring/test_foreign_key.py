@@ -19,7 +19,7 @@ from dovetail.hashing import mix
 from dovetail.joins import candidates
 from dovetail.joins.candidate_search import SourceOnly, group_equal_sets, prepare_search
 from dovetail.joins.candidates import find_candidates
-from dovetail.joins.column_arrays import ColumnArrays, Thresholds
+from dovetail.joins.columns import ColumnArrays, Thresholds
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.scoring.features import PairFeatures, local_logits
 from dovetail.joins.scoring.foreign_key import score_foreign_keys

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import dovetail
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.column_arrays import Thresholds
+from dovetail.joins.columns import Thresholds
 from dovetail.joins.evidence import work_out
 from dovetail.sample.render import write_parquet
 from dovetail_bench.programs.noise_kinds import KINDS, Corpus, add_noise, clean_corpus, touched

@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats
 from dovetail.joins.candidate_search import Groups
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.scoring.value_information import ValueInformation
 from dovetail.names.references import References
 from dovetail.names.words import counts, identifies

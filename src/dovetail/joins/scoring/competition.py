@@ -14,7 +14,7 @@ import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints, sorted_distinct
 from dovetail.joins.candidates import Candidates
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.scoring.features import Features, ranks
 from dovetail.joins.scoring.latent_databases import LatentDatabases
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights

@@ -8,7 +8,7 @@ import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints, once
 from dovetail.joins.candidates import Candidates
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.scoring.column_facts import ColumnFacts
 from dovetail.joins.scoring.value_information import ValueInformation
 from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights

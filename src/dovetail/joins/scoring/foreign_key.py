@@ -27,7 +27,7 @@ from dovetail.joins.candidates import (
     find_candidates,
     own_source_only,
 )
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.scoring.competition import ScoredEdges, score_jointly
 from dovetail.joins.scoring.features import PairFeatures, local_logits
 from dovetail.joins.scoring.scored_pairs import ScoredPairs, Unlikely

@@ -9,7 +9,7 @@ import numpy as np
 from dovetail.arrays import Floats
 from dovetail.domain import JoinEdge
 from dovetail.joins.candidates import Candidates, CountedPairs
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.edges import cardinality, in_order
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.arrays import Flags, Floats
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.scoring.weights import Weights
 from dovetail.joins.sketches import commonness
 

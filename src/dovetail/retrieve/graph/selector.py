@@ -27,8 +27,7 @@ from dovetail.domain import (
     TableSet,
 )
 from dovetail.errors import UsageError
-from dovetail.joins.graph import JOINABLE
-from dovetail.joins.paths import shared_parent
+from dovetail.joins.graph import JOINABLE, shared_parent
 from dovetail.retrieve.graph.alternatives import Reading, Reasons, alternatives
 from dovetail.retrieve.graph.answerable import (
     DOUBT,

@@ -1,24 +1,31 @@
 """Rows as hashes, read again from their sources: for the few tables whose columns must be paired.
 
 The catalog keeps what columns hold, not how rows pair it; composite keys, junction tables and
-self-references need that. A table that cannot be read again, or is no longer what the catalog
-knows, gives nothing, and such evidence is then left out.
+self-references need that. They ask questions about one or two tables, which a pass answers wherever
+the tables can be read: a question is JSON and so is its answer. A table that cannot be read again,
+or is no longer what the catalog knows, gives nothing, and such evidence is then left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import numbers
 from dovetail.domain import TableId
+from dovetail.engines.passes import Arrays, Passes, Range
 from dovetail.errors import DovetailError, RescanError
 from dovetail.hashing import Hashes, drop_missing, hash_values, readable_text
-from dovetail.plugins import open_source
-from dovetail.ports import Listing, Source, SourceSpec
+from dovetail.joins.columns import CatalogValues
+from dovetail.plugins import open_source, resolve
+from dovetail.ports import Json, Listing, Source, SourceSpec
 from dovetail.sources.resolve import expand
 
 RowHashes = npt.NDArray[np.uint64]
@@ -28,6 +35,10 @@ _MOST_CELLS = 1 << 26
 _ATTEMPTS = 4
 # Cells that are hashed together.
 _AT_ONCE = 1 << 18
+# Cells that a range of questions reads, about, and what a question costs besides, in cells.
+_CELLS, _EACH = 1 << 22, 1 << 13
+# The tables that a question is about.
+_SIDES = ("child", "parent", "table")
 
 
 class RowReader:
@@ -164,3 +175,71 @@ def mixed_in(rows: RowHashes, column: RowHashes) -> None:
     rows ^= column
     rows *= np.uint64(0x9E3779B97F4A7C15)
     rows ^= rows >> np.uint64(29)
+
+
+def row_tuples(rows: RowReader, table: TableId, columns: Sequence[int]) -> RowHashes | None:
+    """A hash per complete row over some columns of a table; None if it cannot be read."""
+    found = rows.read(table, columns)
+    return None if found is None else combine_columns(found)
+
+
+# Answers a question about one or two tables.
+Check = Callable[[RowReader, Json], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Questions, and the check, named `module:function`, that answers them."""
+
+    check: str
+    questions: Sequence[Json]
+
+
+class RowQuestions:
+    """Has a pass answer questions about rows; `complete` as long as every table is as it was."""
+
+    def __init__(self, passes: Passes[CatalogValues]) -> None:
+        self._passes = passes
+        tables = passes.values.catalog.records.tables
+        sizes: list[int] = (numbers(tables["rows"]) * numbers(tables["columns"])).tolist()
+        names = zip(tables["source"].to_pylist(), tables["name"].to_pylist(), strict=True)
+        self._cells: dict[tuple[str, str], int] = dict(zip(names, sizes, strict=True))
+        self.complete = True
+
+    def ask(self, check: Check, questions: Sequence[Json]) -> list[Any]:
+        """What a check says to each of some questions, in their order."""
+        ranges = list(self._ranges(questions))
+        shared = {"asked": Asked(f"{check.__module__}:{check.__qualname__}", questions)}
+        answers: list[Any] = []
+        for number, part in enumerate(self._passes.run(check_rows, ranges, shared)):
+            if self._passes.elsewhere is not None and not part["complete"]:
+                # A node that does not reach the source, or lacks the credentials for it.
+                part = check_rows(self._passes.values, *ranges[number], shared)
+            answers += json.loads(part["answers"].tobytes())
+            self.complete = self.complete and bool(part["complete"])
+        return answers
+
+    def _ranges(self, questions: Sequence[Json]) -> Iterator[Range]:
+        """Questions in ranges of about equal work: a table is read once for a range."""
+        first, tables, work = 0, set[tuple[str, str]](), 0
+        for number, question in enumerate(questions):
+            named = {(s, n) for s, n in (question[side] for side in _SIDES if side in question)}
+            more = _EACH + sum(self._cells[table] for table in named - tables)
+            if number > first and work + more > _CELLS:
+                yield first, number
+                first, tables, work = number, set(), 0
+                more = _EACH + sum(self._cells[table] for table in named)
+            tables |= named
+            work += more
+        if questions:
+            yield first, len(questions)
+
+
+def check_rows(values: CatalogValues, first: int, last: int, shared: Mapping[str, Any]) -> Arrays:
+    """A pass over questions: the answers as JSON, and whether every table could be read."""
+    asked, rows = shared["asked"], values.opened(RowReader)
+    check: Check = resolve(asked.check)
+    rows.complete = True
+    answers = [check(rows, question) for question in asked.questions[first:last]]
+    encoded = np.frombuffer(json.dumps(answers).encode(), dtype=np.uint8)
+    return {"answers": encoded, "complete": np.array(rows.complete)}

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, islice
 from typing import NamedTuple
 
 import numpy as np
 
-from dovetail.arrays import Encoded, Ints
+from dovetail.arrays import Encoded, Flags, Ints, sorted_distinct
 from dovetail.domain import JoinEdge, TableId
-from dovetail.joins.column_arrays import ColumnArrays
+from dovetail.hashing import Hashes
+from dovetail.joins.columns import HARDLY_ANY, ColumnArrays, TableColumns, probability
 from dovetail.joins.counting import count_shared
-from dovetail.joins.keys.row_checks import LEAST_SHARE, Part, RowQuestions, composite
-from dovetail.joins.keys.table_columns import HARDLY_ANY, TableColumns, probability
+from dovetail.joins.rows import RowHashes, RowQuestions, RowReader, mixed_in, row_tuples
 from dovetail.joins.scoring.latent_databases import LatentDatabases
 from dovetail.joins.scoring.weights import Weights
 from dovetail.names.references import refers
@@ -31,6 +32,15 @@ _COMMON_SMALL = 32
 # child are of one family, and any two columns tell its rows apart. At 12 a declared join of Beaver,
 # whose tables have three rows, was lost; at 32 none of the public corpora changes.
 _MOST_PARTS = 32
+
+
+# The least share of the child's rows that must be found: several columns agree by less chance.
+LEAST_SHARE = 0.9
+_MOST_COLUMNS = 3
+# Combinations of columns that are tried together.
+_AT_ONCE = 4096
+# A column of the child and the column of the parent that it refers to.
+Part = tuple[int, int]
 
 
 class _Counts(NamedTuple):
@@ -214,3 +224,131 @@ def _raised(edge: JoinEdge, more: float) -> JoinEdge:
     logit = edge.evidence["logit"] + more
     evidence = {**edge.evidence, "logit": round(logit, 6)}
     return replace(edge, score=probability(logit), evidence=evidence)
+
+
+def composite(rows: RowReader, question: Json) -> list[list[int]]:
+    """The composite keys of the fewest columns by which one table refers to another.
+
+    For every such combination of the `parts`: their numbers, and then how many rows the key has,
+    how many refer, how many of them are found, and how many distinct ones there are.
+    """
+    child, parent = (TableId(*question[side]) for side in ("child", "parent"))
+    parts = [(mine, theirs) for mine, theirs in question["parts"]]
+    small = question["rows"] <= FEW_ROWS
+    for width in range(2, min(_MOST_COLUMNS, len(parts)) + 1):
+        chosen = (some for some in combinations(range(len(parts)), width) if _apart(parts, some))
+        likely = _likely(rows, child, parent, parts, chosen) if small else chosen
+        found = []
+        for some in likely:
+            counted = _counted(rows, child, parent, [parts[number] for number in some])
+            if counted is not None:
+                found.append([*some, *counted])
+        if found:
+            return found
+    return []
+
+
+def _apart(parts: Sequence[Part], chosen: Sequence[int]) -> bool:
+    """Whether no column is part of a combination twice."""
+    return all(len({parts[n][side] for n in chosen}) == len(chosen) for side in (0, 1))
+
+
+def _likely(
+    rows: RowReader,
+    child: TableId,
+    parent: TableId,
+    parts: Sequence[Part],
+    chosen: Iterator[tuple[int, ...]],
+) -> Iterator[tuple[int, ...]]:
+    """Of two tables of few rows: the combinations that may be a composite key, many at once."""
+    sides = np.array(parts, dtype=np.int64)
+    while some := list(islice(chosen, _AT_ONCE)):
+        places = np.array(some, dtype=np.int64)
+        key = _combined(rows, parent, sides[places, 1])
+        if key is None:
+            return
+        able = key.may_be_keys()
+        if not able.any():
+            continue
+        references = _combined(rows, child, sides[places[able], 0])
+        if references is not None:
+            able[able] = references.found_in(key.take(able), LEAST_SHARE)
+            yield from (some[place] for place in np.flatnonzero(able).tolist())
+
+
+def _counted(
+    rows: RowReader, child: TableId, parent: TableId, parts: Sequence[Part]
+) -> tuple[int, int, int, int] | None:
+    """Rows of the key, references, those found and distinct ones; None if it is no such key."""
+    key = row_tuples(rows, parent, [theirs for _, theirs in parts])
+    if key is None or not len(key) or len(sorted_distinct(key)) < len(key):
+        return None
+    references = row_tuples(rows, child, [mine for mine, _ in parts])
+    if references is None or not len(references):
+        return None
+    found = int(np.count_nonzero(np.isin(references, key)))
+    if found / len(references) < LEAST_SHARE:
+        return None
+    return len(key), len(references), found, len(sorted_distinct(references))
+
+
+def _combined(rows: RowReader, table: TableId, chosen: Ints) -> Combined | None:
+    """The rows of a table by many combinations of its columns; None if it cannot be read."""
+    columns, places = np.unique(chosen, return_inverse=True)
+    found = rows.read(table, columns.tolist())
+    return None if found is None else Combined.of(found, places.reshape(chosen.shape))
+
+
+# Rows up to which combinations are compared together, row by row.
+FEW_ROWS = 16
+# By how much a share may be off.
+_ROUNDING = 1e-9
+# Stands for a row that is not complete.
+_INCOMPLETE = np.uint64(2**64 - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """A hash per row (across) for each combination of columns (down), and which are complete."""
+
+    hashes: RowHashes
+    complete: Flags
+
+    @classmethod
+    def of(cls, rows: RowHashes, combinations: Ints) -> Combined:
+        """Combine columns, which are the rows of a matrix, by their places there."""
+        hashes = np.zeros((len(combinations), rows.shape[1]), dtype=np.uint64)
+        complete = np.ones(hashes.shape, dtype=np.bool_)
+        for places in combinations.T:
+            column = rows[places]
+            mixed_in(hashes, column)
+            complete &= column != 0
+        return cls(hashes, complete)
+
+    def take(self, chosen: Flags) -> Combined:
+        """Some of the combinations."""
+        return Combined(self.hashes[chosen], self.complete[chosen])
+
+    def may_be_keys(self) -> Flags:
+        """Which combinations have a complete row, and no two of them alike."""
+        ordered = np.where(self.complete, self.hashes, _INCOMPLETE)
+        ordered.sort(axis=1)
+        twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != _INCOMPLETE)
+        found: Flags = self.complete.any(axis=1) & ~twice.any(axis=1)
+        return found
+
+    def found_in(self, keys: Combined, least: float) -> Flags:
+        """Which combinations have at least a share of their complete rows among those of a key."""
+        held = np.zeros(self.hashes.shape, dtype=np.bool_)
+        for row in _columns(keys):
+            held |= self.hashes == row[:, None]
+        whole = np.count_nonzero(self.complete, axis=1)
+        rows = np.count_nonzero(held & self.complete, axis=1)
+        found: Flags = (whole > 0) & (rows >= (least - _ROUNDING) * whole)
+        return found
+
+
+def _columns(keys: Combined) -> Iterator[Hashes]:
+    """The rows of each key in turn; what is not complete equals no other."""
+    for row, complete in zip(keys.hashes.T, keys.complete.T, strict=True):
+        yield np.where(complete, row, _INCOMPLETE)

@@ -1,18 +1,17 @@
 """A catalog as join evidence sees it: one array per fact, with an entry for each column.
 
 Columns are numbered through all tables, in the order of the tables' ids. Their values are read by
-passes (`engines/passes.py`), which may run in other processes.
-"""
+passes (`engines/passes.py`), which may run in other processes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
+from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
@@ -27,16 +26,18 @@ from dovetail.engines.passes import Elsewhere, Passes, Workers, opened_here
 from dovetail.hashing import Hashes
 from dovetail.joins.sketches import SetFacts, SketchLookup, holding, ranges_of, set_facts
 from dovetail.names.conventions import naming_conventions
+from dovetail.names.references import refers
+from dovetail.names.table_name import entity
+from dovetail.names.words import core, identifies
 from dovetail.ports import Json
-
-if TYPE_CHECKING:
-    from dovetail.joins.row_hashes import RowReader
 
 _NUMBERS = (Kind.INTEGER, Kind.REAL)
 _GLOBAL_ID = re.compile(
     r"[^@\s]+@[^@\s]+\.[^@\s.]+|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 )
 _UUID = 36  # its characters
+# Tables with no more rows than these say nothing by their values.
+HARDLY_ANY = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,15 @@ class ColumnValues(Protocol):
         ...
 
 
+class Closeable(Protocol):
+    """What can be closed."""
+
+    def close(self) -> None: ...
+
+
+Opened = TypeVar("Opened", bound=Closeable)
+
+
 class CatalogValues:
     """The value sets of a catalog's columns, numbered through the tables in order.
 
@@ -205,6 +215,7 @@ class CatalogValues:
             columns["counts_at"], [each.counts_at for each in self.normalized]
         ).tolist()
         self._ones = np.ones(max(self._sizes, default=0), dtype=np.uint32)
+        self._opened: dict[Any, Any] = {}
 
     def trust(self) -> None:
         """From now on read values without comparing their files with their checksums."""
@@ -223,17 +234,17 @@ class CatalogValues:
             return self._ones[:size]
         return self._segments[self._segment[number]].counts(start, size)
 
-    @cached_property
-    def rows(self) -> RowReader:
-        """Reads the rows of the catalog's tables again from their sources."""
-        from dovetail.joins.row_hashes import RowReader
-
-        return RowReader(self.catalog)
+    def opened(self, opener: Callable[[CatalogReader], Opened]) -> Opened:
+        """What an opener, by itself, makes of the catalog: opened once, closed with the values."""
+        if opener not in self._opened:
+            self._opened[opener] = opener(self.catalog)
+        opened: Opened = self._opened[opener]
+        return opened
 
     def close(self) -> None:
-        """Let go of the sources whose rows were read."""
-        if "rows" in vars(self):
-            self.rows.close()
+        """Close what was opened of the catalog."""
+        for opened in self._opened.values():
+            opened.close()
 
 
 def _and(stored: pa.ChunkedArray, more: Sequence[int | None]) -> Ints:
@@ -359,3 +370,37 @@ def _numbers(texts: pa.ChunkedArray, number: Flags) -> Floats:
     found = np.full(len(texts), np.nan)
     found[number] = [float(text) if text else np.nan for text in listed]
     return found
+
+
+class TableColumns:
+    """Columns by table and name, over `ColumnArrays` that number them through all tables."""
+
+    def __init__(self, arrays: ColumnArrays) -> None:
+        self.of: list[list[int]] = [[] for _ in arrays.ids]
+        for column, table in enumerate(arrays.table.tolist()):
+            self.of[table].append(column)
+        self.place = {table: number for number, table in enumerate(arrays.ids)}
+        self._arrays = arrays
+        self._has_key = self._keys_first()
+
+    def find(self, table: int, name: str) -> int:
+        """A column of a table by name."""
+        return next(c for c in self.of[table] if self._arrays.name[c] == name)
+
+    def has_key_column(self, table: int) -> bool:
+        """Whether the first column is a key, by which the table is then referred to."""
+        return table in self._has_key
+
+    def _keys_first(self) -> set[int]:
+        """The tables whose first column is unique, and called an identifier or like the table."""
+        arrays = self._arrays
+        first = {t: columns[0] for t, columns in enumerate(self.of) if columns}
+        unique = [(t, arrays.name[c]) for t, c in first.items() if arrays.unique[c]]
+        called, about = [core(name) for _, name in unique], [arrays.ids[t].name for t, _ in unique]
+        named = refers(called, [entity(name) for name in about]) > 0.5
+        return {t for (t, name), own in zip(unique, named, strict=True) if own or identifies(name)}
+
+
+def probability(logit: float) -> float:
+    """The score that log-odds in nats stand for, as edges carry it."""
+    return round(float(1 / (1 + np.exp(-logit))), 6)

@@ -7,8 +7,7 @@ a sample was read contradicts nothing. The other edges are weighed again with wh
 the nats of the scoring `foreign_key`: a declared key looks like a key in full, a primary key is its
 own table's, a column that only happens to be unique is not, and a column that is declared to refer
 to one table hardly refers to another of its source, as far as it does refer to that one. A key
-whose values repeat is none, whoever declared it.
-"""
+whose values repeat is none, whoever declared it."""
 
 from __future__ import annotations
 
