@@ -1,15 +1,22 @@
-"""The join graph: tables are its nodes, scored joins its edges; neighbours, paths, components."""
+"""The join graph: tables are its nodes, scored joins its edges; neighbours, paths, components.
+
+The path between two tables is one that a person would take: along foreign keys, and not through
+what everything refers to. It costs more the less sure its joins are and the more steps it has. Two
+tables that only share a parent (a calendar, a town, a status) meet in every row that has the same
+value: to go up to such a table and down again costs the more, the more rows each one then meets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import heapq
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from dovetail.catalog.lookup import find_table
 from dovetail.catalog.reader import CatalogReader
 from dovetail.components import Components
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.edges import LazyEdges, ends_of, stored_edges
-from dovetail.joins.graph import best_path
 
 # Above this score the evidence for a join outweighs the evidence against it.
 JOINABLE = 0.5
@@ -94,3 +101,99 @@ class JoinGraph:
         if isinstance(table, TableId) and table in self._at:
             return table
         return find_table(list(self._at), table)
+
+
+# Nats for a step, for a join of attributes, where nothing looks like a key, and for a transform.
+_STEP, _ATTRIBUTE, _TRANSFORM = 0.3, 1.0, 0.2
+# Nats for going up to a parent and down to another child, and for each e-fold of rows then met.
+_SHARED, _FAN_OUT = 0.5, 0.5
+# A row that meets so many others, on average, is worth a warning.
+_MANY = 5.0
+
+# Where a path stands, and whether it came up to there from a child.
+_Place = tuple[TableId, bool]
+
+
+def best_path(
+    edges_at: Callable[[TableId], Iterable[JoinEdge]], start: TableId, end: TableId, least: float
+) -> list[JoinEdge]:
+    """The path of least cost by joins above a score; empty if there is none.
+
+    Ties go to fewer edges, then to smaller ids.
+    """
+    begin: _Place = (start, False)
+    best: dict[_Place, tuple[float, int]] = {begin: (0.0, 0)}
+    came: dict[_Place, tuple[_Place, JoinEdge]] = {}
+    queue: list[tuple[float, int, _Place]] = [(0.0, 0, begin)]
+    while queue:
+        cost, steps, place = heapq.heappop(queue)
+        here, up = place
+        if here == end:
+            return list(_back(place, begin, came))[::-1]
+        if (cost, steps) > best[place]:
+            continue
+        for edge in edges_at(here):
+            if edge.score <= least or edge.left == edge.right:
+                continue
+            rising = edge.left == here
+            there: _Place = (edge.right if rising else edge.left, rising)
+            reached = (round(cost + _cost(edge, shared=up and not rising), 9), steps + 1)
+            if there not in best or reached < best[there]:
+                best[there] = reached
+                came[there] = place, edge
+                heapq.heappush(queue, (*reached, there))
+    return []
+
+
+def _back(
+    place: _Place, begin: _Place, came: dict[_Place, tuple[_Place, JoinEdge]]
+) -> Iterator[JoinEdge]:
+    while place != begin:
+        place, edge = came[place]
+        yield edge
+
+
+def _cost(edge: JoinEdge, *, shared: bool) -> float:
+    """What a step costs in nats; `shared` if it goes down from a table that was come up to."""
+    cost = _STEP - math.log(edge.score)
+    if "declared" not in edge.evidence:
+        cost += _ATTRIBUTE * (1 - edge.evidence.get("key", 1.0))
+    cost += _TRANSFORM * bool(edge.transform)
+    if shared:
+        cost += _SHARED + _FAN_OUT * math.log(max(edge.fan_out(edge.right), 1.0))
+    return cost
+
+
+def shared_parent(edges: Iterable[JoinEdge], table: TableId) -> bool:
+    """Whether tables join a table only as its children do: they share nothing but that parent."""
+    found = list(edges)
+    return bool(found) and all(edge.right == table != edge.left for edge in found)
+
+
+def path_notes(path: Sequence[JoinEdge], start: TableId) -> list[str]:
+    """What to know of a path: tables it goes through only because both sides refer to them, and
+    joins that multiply rows.
+
+    >>> sales, stays = TableId("s", "sales"), TableId("s", "stays")
+    >>> day, said = TableId("s", "calendar"), {"fan_out": 40.0}
+    >>> up, down = (JoinEdge(t, day, (("d", "d"),), 1.0, "n:1", 1.0, said) for t in (sales, stays))
+    >>> for note in path_notes([up, down], sales):
+    ...     print(note)
+    sales and stays share nothing but calendar: rows meet wherever d is equal
+    the join of calendar with stays multiplies rows by about 40
+    """
+    notes = []
+    here, before, up = start, start, False
+    for edge in path:
+        rising = edge.left == here
+        there = edge.right if rising else edge.left
+        if up and not rising:
+            keys = " and ".join(key for _, key in edge.columns)
+            met = f"rows meet wherever {keys} is equal"
+            notes.append(f"{before.name} and {there.name} share nothing but {here.name}: {met}")
+        times = edge.fan_out(here)
+        if times >= _MANY:
+            joined = f"the join of {here.name} with {there.name}"
+            notes.append(f"{joined} multiplies rows by about {times:,.0f}")
+        before, here, up = here, there, rising
+    return notes

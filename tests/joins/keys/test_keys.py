@@ -11,9 +11,9 @@ import pytest
 
 import dovetail
 from dovetail.domain import TableId
+from dovetail.joins import composite
 from dovetail.joins.evidence import work_out
 from dovetail.joins.graph import JoinGraph
-from dovetail.joins.keys import row_checks
 from dovetail.offline.pipeline import update
 from dovetail.settings import Settings
 
@@ -95,7 +95,7 @@ def test_keys_of_tables_of_few_rows_are_those_of_each_combination_by_itself(
         str(small_families(tmp_path)), into=tmp_path / "catalog", settings=settings
     )
     together = work_out(catalog)
-    monkeypatch.setattr(row_checks, "FEW_ROWS", -1)
+    monkeypatch.setattr(composite, "FEW_ROWS", -1)
     assert work_out(catalog) == together
     assert any("composite" in edge.evidence for edge in together)
 
