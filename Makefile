@@ -14,11 +14,10 @@ CORPORA := .bench/data
 # A file of tests stays in one process, which makes its fixtures once.
 SPREAD := --numprocesses auto --maxprocesses 4 --dist loadfile
 
-.PHONY: help demo test test-fast setup check lint types imports docs recording site bench-profile bench-index bench-memory bench-joins \
-	bench-embedding bench-search bench-noise bench-families bench-degradation bench-execution bench-serve bench-page screenshots bench-data bench bench-llm soak fit clean
+.PHONY: help demo test test-fast setup check lint types imports docs recording site soak bench bench-data fit clean
 
 help: ## show the tasks
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
+	@grep -E '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 demo: $(VENV)/.installed ## index the bundled sample corpus and ask it a question
 	$(BIN)/dovetail demo --into .demo
@@ -55,48 +54,9 @@ site: $(VENV)/.dev ## build the documentation site into site/, to be read from d
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-bench-profile: $(VENV)/.dev ## profiling speed against its lower bound, on 1e7 and 1e8 cells
-	$(BIN)/python -m dovetail_bench.programs.profiling
-
-bench-index: $(VENV)/.dev ## CPU per column of every stage, 10k to 200k columns in one SQLite file
-	$(BIN)/python -m dovetail_bench.programs.index
-
-bench-memory: $(VENV)/.dev ## the driver's memory over 18 columns of ever more values; VALUES=30000000
-	$(BIN)/python -m dovetail_bench.programs.driver_memory $(if $(VALUES),--values $(VALUES))
-
-bench-joins: $(VENV)/.dev ## all inclusion dependencies against sets, SQL and the lower bound, 1k to 50k columns
-	$(BIN)/python -m dovetail_bench.programs.joins
-
-bench-embedding: $(VENV)/.dev ## embedding speed; with ST=python, beside its sentence-transformers
-	$(BIN)/python -m dovetail_bench.programs.embedding $(if $(ST),--st $(ST))
-
-bench-search: $(VENV)/.dev ## search speed at 1k to 100k tables (TABLES=1000000: at that); with LANCEDB=python, beside its LanceDB
-	$(BIN)/python -m dovetail_bench.programs.search $(if $(TABLES),--tables $(TABLES)) $(if $(LANCEDB),--lancedb $(LANCEDB))
-
-bench-noise: $(VENV)/.dev ## joins found in noisy data, hard against soft evidence, and docs/noise.svg
-	$(BIN)/python -m dovetail_bench.programs.noise
-
-bench-degradation: $(VENV)/.dev ## retrieval over noisy and growing corpora; with DATA, TIMES=1,10,100
-	$(BIN)/python -m dovetail_bench.programs.degradation $(DATA) $(if $(TIMES),--times $(TIMES))
-
-bench-families: $(VENV)/.dev ## how well families are found, and 100,000 tables in CPU seconds
-	$(BIN)/python -m dovetail_bench.programs.families
-
-bench-execution: $(VENV)/.dev ## what running a query costs, and 200 at once with some that hang
-	$(BIN)/python -m dovetail_bench.programs.execution
-
-bench-serve: $(VENV)/.dev ## load on dovetail serve beside the same work in a process, and a soak; SOAK=minutes
-	$(BIN)/python -m dovetail_bench.programs.serving $(if $(SOAK),--soak $(SOAK))
-
-bench-page: $(VENV)/.dev ## frame times of the explorer with 5,000 tables and 20,000 joins, in Chromium
-	$(BIN)/python -m dovetail_bench.programs.page $(if $(CATALOG),--catalog $(CATALOG))
-
-screenshots: $(VENV)/.dev ## take the pictures of the explorer for the docs again (needs Chromium)
-	$(BIN)/python -m dovetail_bench.programs.screenshots
-
 soak: $(VENV)/.dev ## half a million hostile statements, 2,000 tampered catalogs, long tests; CASES as wished
 	$(BIN)/pytest $(SPREAD) --soak
-	$(BIN)/python -m dovetail_bench.programs.soak $(if $(CASES),--cases $(CASES))
+	$(BIN)/dovetail bench run soak $(if $(CASES),--cases $(CASES))
 
 bench-data: ## unpack the corpora of the evaluation; with ARCHIVES=folder, from there
 	@mkdir -p $(CORPORA)
@@ -107,15 +67,15 @@ bench-data: ## unpack the corpora of the evaluation; with ARCHIVES=folder, from 
 		echo "$$archive"; tar -xJf "$$archive" -C $(CORPORA) || exit 1; done
 
 bench: $(VENV)/.dev ## all measures that need no language model: report/ and docs/results*
-	$(BIN)/python -m dovetail_bench.programs.results $(DATA)
+	$(BIN)/dovetail bench run results $(DATA)
 
-bench-llm: $(VENV)/.dev ## what the language model LLM adds: sets and answers, into docs/results*
-	$(BIN)/python -m dovetail_bench.programs.with_model --llm '$(LLM)' $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(WAIT),--wait $(WAIT)) $(DATA)
+bench-%: $(VENV)/.dev ## a program of the laboratory, bench-index or bench-search; with ARGS='--help', its options
+	$(BIN)/dovetail bench run $(subst -,_,$*) $(ARGS)
 
 fit: $(VENV)/.dev ## train the set scorer of graph anew (needs torch: the dependency group compare)
-	$(BIN)/python -m dovetail_bench.programs.training_examples .bench/examples.npz $(CORPORA)/mmqa $(CORPORA)/spider_train \
+	$(BIN)/dovetail bench run training_examples .bench/examples.npz $(CORPORA)/mmqa $(CORPORA)/spider_train \
 		--apart $(CORPORA)/spider_dev
-	$(BIN)/python -m dovetail_bench.programs.train_scorer src/dovetail/retrieve/graph/set_scorer.json .bench/examples.npz
+	$(BIN)/dovetail bench run train_scorer src/dovetail/retrieve/graph/set_scorer.json .bench/examples.npz
 
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) $(FAKESNOW) .demo .bench report site build dist

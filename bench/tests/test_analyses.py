@@ -9,29 +9,18 @@ from typing import Any
 import pytest
 
 from dovetail.errors import DatasetError, NotFoundError, UsageError
-from dovetail_bench.reporting.cases import cases
 from dovetail_bench.reporting.comparison import paired_f1, reference, strata
-from dovetail_bench.reporting.costs import (
-    Price,
-    cost,
-    per_question,
-    prompt_lengths,
-    tertiles,
-    tokens,
-)
 from dovetail_bench.reporting.join_quality import joinability, read_join_results
-from dovetail_bench.reporting.model_calls import model_calls
 from dovetail_bench.reporting.scored_run import ScoredRun, find_files, read_scored_runs
-from dovetail_bench.reporting.selection import depth, errors, selection_performance
+from dovetail_bench.reporting.selection import depth, errors, selection_performance, tokens
 from dovetail_bench.reporting.sql_accuracy import (
     answer_errors,
     execution_accuracy,
     paired_execution,
 )
 from dovetail_bench.reporting.stages import ablation, connectors, recovery
-from dovetail_bench.reporting.sweeps import frontier, sweep
 from dovetail_bench.reporting.tabular import BEST, SECOND, Table
-from runs import Stages, add_answers, asked, candidates, record, write_run
+from runs import add_answers, asked, candidates, record, write_run
 
 QUESTIONS = [
     asked(1, "ab", "simple"), asked(2, "a", "simple"), asked(3, "abc", "hard"),
@@ -110,8 +99,6 @@ def test_a_ranking_is_cut(folder: Path) -> None:
     assert values(table, "dense@1")["PR"] == 0
     assert values(table, "dense@1")["P"] == 50
     assert values(table, "dense@2")["PR"] == 50
-    (plot,) = table.plots
-    assert plot.lines[0].points == ((1, 0), (2, 50), (3, 50))
 
 
 def test_published_rows_stand_beside_ours_with_their_models(tmp_path: Path) -> None:
@@ -182,21 +169,6 @@ def test_ablation(folder: Path) -> None:
     assert (row["adjust PR"], row["adjust tables"]) == (75, 1.75)
 
 
-def test_the_ablation_of_hybrid_covers_what_the_model_was_not_asked(tmp_path: Path) -> None:
-    """The model chose for q1; for the others graph did, from candidates of its own."""
-    scored = [{"table": f"db::{name}", "probability": 0.5} for name in "abcd"]
-    chosen = sure(0.9, candidates=scored)
-    traces: dict[str, Stages] = {"q1": TRACES["q1"], **dict.fromkeys(("q2", "q3", "q4"), chosen)}
-    records = [record(name, tables) for name, tables in STAGED.items()]
-    write_run(tmp_path, "hybrid", QUESTIONS, records, traces=traces)
-    row = values(ablation(measured(tmp_path)), "hybrid@4")
-    assert (row["search PR"], row["search tables"]) == (100, 4)
-    # After selection q1 lacks b; what graph chose stays as it is, adjusted or not.
-    assert row["select F1"] == about(100 * (2 / 3 + 2 / 3 + 0.8 + 1) / 4)
-    assert row["adjust F1"] == about(100 * (1 + 2 / 3 + 0.8 + 1) / 4)
-    assert row["adjust tables"] == 1.75
-
-
 def test_a_row_says_which_part_a_published_system_runs_without(tmp_path: Path) -> None:
     records = [record(name, tables) for name, tables in RANKED.items()]
     for name in ("jar", "rear", "rear:some/cross-encoder", "core-t:paper", "dense"):
@@ -224,130 +196,17 @@ def test_connectors_dropped_and_recovered(folder: Path) -> None:
     assert "core-t@4 0.600" in table.note
 
 
-def sure(confidence: float, **more: object) -> list[dict[str, object]]:
-    """The trace of a question that graph chose for."""
-    return [{"stage": "search"}, {"stage": "select", "confidence": confidence, **more}]
-
-
-def test_asking_where_graph_is_unsure(tmp_path: Path) -> None:
-    """Confidence orders q2 and q4 (together), q3, q1; the model gains 0 and 1, -0.2, 0."""
-    free = {"q1": "a", "q2": "ax", "q3": "abc", "q4": "x"}
-    known = {"q1": 0.9, "q2": 0.2, "q3": 0.5, "q4": 0.2}
-    traces = {name: sure(value) for name, value in known.items()}
-    records = [record(name, tables) for name, tables in free.items()]
-    write_run(tmp_path, "graph", QUESTIONS, records, traces=traces)
-    paid = {"q1": "b", "q2": "ax", "q3": "ab", "q4": "d"}
-    records = [
-        record(name, tables, tokens_in=90, tokens_out=10, llm_calls=1)
-        for name, tables in paid.items()
-    ]
-    write_run(tmp_path, "core-t", QUESTIONS, records, traces=TRACES)
-    table = model_calls(measured(tmp_path))
-    rows = [[cell.value for cell in row.cells[1:]] for row in table.rows]
-    assert {row.cells[0].value for row in table.rows} == {"graph@4, core-t@4"}
-    none, half, most, every = [
-        (2 / 3 + 2 / 3 + 1 + 0) * 25, (2 / 3 + 2 / 3 + 1 + 1) * 25, (2 / 3 + 2 / 3 + 0.8 + 1) * 25,
-        (2 / 3 + 2 / 3 + 0.8 + 1) * 25,
-    ]  # fmt: skip
-    assert rows == [
-        ["a share", 0, 0.2, 1.75, about(none), 50, 0],
-        ["a share", 0, 0.2, 1.75, about(none), 50, 0],  # q2 and q4 cannot be told apart
-        ["a share", 50, 0.5, 1.75, about(half), 75, 50],
-        ["a share", 75, 0.9, 1.5, about(most), 50, 75],
-        ["a share", 100, None, 1.5, about(every), 50, 100],
-        ["for equal F1", 50, 0.5, 1.75, about(half), 75, 50],
-        ["for the best F1", 50, 0.5, 1.75, about(half), 75, 50],
-    ]
-    curve, random = table.plots[0].lines
-    assert len(curve.points) == 21
-    assert random.points == ((0, about(none)), (100, about(every)))
-
-
-def test_runs_of_hybrid_stand_beside_the_curve(tmp_path: Path) -> None:
-    records = [record("q1", "ab", llm_calls=1, tokens_in=80), record("q2", "a")]
-    write_run(tmp_path, "graph", QUESTIONS, [record("q1", "a"), record("q2", "a")],
-              traces={"q1": sure(0.1), "q2": sure(0.6)})  # fmt: skip
-    write_run(tmp_path, "core-t", QUESTIONS, records[:1])
-    note = {"stage": "hybrid", "confidence": 0.1, "unsure": 0.3, "asked": True}
-    traces: dict[str, Stages] = {
-        "q1": [note, *TRACES["q1"]],
-        "q2": [{**note, "asked": False}, *sure(0.6)],
-    }
-    write_run(tmp_path, "hybrid", QUESTIONS, records, traces=traces)
-    own = values(model_calls(measured(tmp_path)), "by its own")
-    assert list(own.values()) == [
-        "hybrid@4", "by its own", 50, 0.3, 1.5, 100, 100, 40,
-    ]  # fmt: skip
-
-
-def test_cases_are_found_by_rule(folder: Path) -> None:
-    runs = measured(folder)
-    table = cases(runs, reference(runs))
-    told = {row.cells[0].value: [cell.value for cell in row.cells[2:]] for row in table.rows}
-    assert told["success"][:4] == ["question 1", "db::a, db::b", "db::a", "db::a, db::b"]
-    assert told["soft failure"][0] == "question 3"
-    assert told["soft failure"][4:] == [about(50), about(80)]
-    assert told["failure"][0] == "question 2"
-    only = cases([runs[1]], runs[1])
-    assert [row.cells[0].value for row in only.rows] == ["soft failure", "failure"]
-    assert [row.cells[2].value for row in only.rows] == ["question 3", "question 4"]
-
-
-def test_tokens_lengths_and_tertiles(folder: Path) -> None:
+def test_tokens(folder: Path) -> None:
     runs = measured(folder)
     row = values(tokens(runs), "core-t@4")
     assert (row["calls"], row["in"], row["out"], row["fallbacks"]) == (1, 250, 10, 1)
     assert row["total M"] == about(0.00104)
     assert [row.cells[0].value for row in tokens(runs).rows] == ["core-t@4"]
-    assert list(values(prompt_lengths(runs), "core-t@4").values())[1:] == [100, 250, 400]
-    thirds = values(tertiles(runs), "core-t@4")
-    assert (thirds["short F1"], thirds["short PR"]) == (about(500 / 6), 100)
-    assert (thirds["medium F1"], thirds["medium PR"]) == (about(80), 0)
-    assert (thirds["long F1"], thirds["long PR"]) == (100, 100)
-
-
-def test_cost_by_a_price_list(folder: Path) -> None:
-    runs = measured(folder)
-    row = values(cost(runs, {"some/model": Price(2, 10)}), "core-t@4")
-    assert row["all"] == about((1000 * 2 + 40 * 10) / 1e6)
-    assert row["per 1,000 questions"] == about(0.6)
-    assert "some/model" in cost(runs, {"other": Price(1, 1)}).missing
-
-
-def test_what_a_question_costs_is_one_table(folder: Path) -> None:
-    table = per_question(measured(folder))
-    row = values(table, "core-t@4")
-    assert (row["questions"], row["calls"], row["tokens in"], row["tokens out"]) == (4, 1, 250, 10)
-    free = values(table, "dense@3")
-    assert (free["calls"], free["tokens in"]) == (0, 0)
-    assert [free[name] for name in ("mean ms", "median ms", "95% ms")] == [about(10)] * 3
-    assert table.timed
 
 
 def test_error_classes(folder: Path) -> None:
     row = values(errors(measured(folder)), "core-t@4")
     assert list(row.values())[1:] == [1, 25, 1, 25]
-
-
-def test_a_sweep_names_what_differs(tmp_path: Path) -> None:
-    for threshold, found in ((0.3, "abx"), (0.7, "ab")):
-        write_run(tmp_path, "core-t", QUESTIONS[:1], [record("q1", found)], threshold=threshold)
-    write_run(tmp_path, "core-t:compact", QUESTIONS[:1], [record("q1", "a")], threshold=0.7)
-    rows = sweep(measured(tmp_path)).rows
-    told = [(row.cells[1].value, row.cells[6].value) for row in rows]
-    assert told == [
-        ("threshold 0.3", about(80)),
-        ("threshold 0.7", 100),
-        ("compact, threshold 0.7", about(200 / 3)),
-    ]
-
-
-def test_frontier(folder: Path) -> None:
-    table = frontier(measured(folder, 1, 2))
-    told = {row.cells[0].value: row.cells[-1].value for row in table.rows}
-    assert told == {"core-t@4": "yes", "dense@2": "no", "dense@3": "no", "dense@1": "no"}
-    (line,) = [line for line in table.plots[0].lines if line.label == "dense"]
-    assert len(line.points) == 3
 
 
 def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
@@ -401,9 +260,6 @@ def test_joinability(tmp_path: Path) -> None:
         (recovery, "traces list the candidates"),
         (connectors, "traces list the candidates"),
         (tokens, "asks a language model"),
-        (prompt_lengths, "asks a language model"),
-        (tertiles, "asks a language model"),
-        (sweep, "differ in a setting"),
         (execution_accuracy, "runs with SQL"),
         (paired_execution, "At least two"),
     ],

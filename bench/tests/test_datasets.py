@@ -14,11 +14,9 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.cli import app
 from dovetail.domain import TableId
 from dovetail.errors import DatasetError, NotFoundError, UsageError
-from dovetail_bench.beir import write_beir
 from dovetail_bench.custom_questions import read_rows
 from dovetail_bench.dataset_stats import dataset_stats
 from dovetail_bench.datasets import open_dataset
-from dovetail_bench.trec import read_trec, write_trec
 
 QUESTIONS = [
     question(0, "cats", ["farm_cat"], sql="SELECT * FROM farm_cat", exec_status="empty"),
@@ -144,58 +142,3 @@ def test_a_file_of_questions_needs_a_catalog(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").touch()
     with pytest.raises(UsageError, match=r"give a \.csv, \.json or \.jsonl file"):
         open_dataset(tmp_path / "mine.txt", catalog=tmp_path).questions()
-
-
-def test_beir_there_and_back(folder: Path, catalog: CatalogReader, tmp_path: Path) -> None:
-    asked = open_dataset(folder).question_set().over(catalog.ids)
-    write_beir(tmp_path / "beir", catalog, asked.questions)
-    documents = [
-        json.loads(line) for line in (tmp_path / "beir/corpus.jsonl").read_text().splitlines()
-    ]
-    assert [document["_id"] for document in documents] == [str(table) for table in catalog.ids]
-    assert documents[0] == {
-        "_id": "farm::Food", "title": "Food", "text": "id, name\n1, hay\n2, oats", "metadata": {},
-    }  # fmt: skip
-    assert (tmp_path / "beir/qrels/test.tsv").read_text().splitlines()[:2] == [
-        "query-id\tcorpus-id\tscore",
-        "0\tfarm::farm_cat\t1",
-    ]
-    back = open_dataset(tmp_path / "beir", catalog=catalog.folder)
-    found = back.question_set().over(back.catalog().ids)
-    assert [(q.id, q.text, q.gold, q.sql) for q in found.questions] == [
-        (q.id, q.text, q.gold, q.sql) for q in asked.questions
-    ]
-
-
-def test_beir_that_does_not_fit_together(catalog: CatalogReader, tmp_path: Path) -> None:
-    (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "cats"}\n')
-    with pytest.raises(NotFoundError, match=r"is no BEIR dataset: it has no qrels/test.tsv"):
-        open_dataset(tmp_path, catalog=catalog.folder).questions()
-    (tmp_path / "qrels").mkdir()
-    qrels = tmp_path / "qrels/test.tsv"
-    qrels.write_text("query-id\tcorpus-id\tscore\n1\tfarm::farm_cat\t1\n2\tfarm::farm_cat\t1\n")
-    with pytest.raises(DatasetError, match="judges queries that are not there: 2"):
-        open_dataset(tmp_path, catalog=catalog.folder).questions()
-    qrels.write_text("1 0 farm::farm_cat 1\n")
-    with pytest.raises(DatasetError, match="must have the columns query-id, corpus-id, score"):
-        open_dataset(tmp_path, catalog=catalog.folder).questions()
-
-
-def test_trec_there_and_back(tmp_path: Path) -> None:
-    odd = TableId("city.duckdb", "owners' meetings")
-    other = TableId("lake", "störungen")
-    rankings = [("q 1", [(odd, 0.25), (other, 0.75)]), ("2", [(other, 1.0)]), ("3", [])]
-    write_trec(tmp_path / "run.trec", rankings, "core-t")
-    assert (tmp_path / "run.trec").read_text().splitlines() == [
-        "q%201 Q0 city.duckdb::owners'%20meetings 1 0.250000 core-t",
-        "q%201 Q0 lake::st%C3%B6rungen 2 0.250000 core-t",
-        "2 Q0 lake::st%C3%B6rungen 1 1.000000 core-t",
-    ]
-    assert read_trec(tmp_path / "run.trec") == {"q 1": (odd, other), "2": (other,)}
-
-
-@pytest.mark.parametrize("line", ["1 Q0 t 1 0.5 x", "1 Q0 s::t one 0.5 x", "1 s::t 0.5"])
-def test_a_line_that_is_no_trec_run(tmp_path: Path, line: str) -> None:
-    (tmp_path / "run.trec").write_text(f"1 Q0 s::t 1 0.5 x\n{line}\n")
-    with pytest.raises(DatasetError, match="line 2, is no line of a run"):
-        read_trec(tmp_path / "run.trec")

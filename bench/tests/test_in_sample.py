@@ -45,7 +45,7 @@ def test_a_table_marks_its_rows_and_says_what_the_marks_mean() -> None:
     assert marked(table, "sample") == table
 
 
-def test_reports_carry_the_marks_in_every_form(tmp_path: Path) -> None:
+def test_reports_carry_the_marks(tmp_path: Path) -> None:
     questions = [asked(number, "ab") for number in range(4)]
     for name in ("dense", "graph", "search"):
         records = [record(question.id, "ab") for question in questions]
@@ -57,9 +57,7 @@ def test_reports_carry_the_marks_in_every_form(tmp_path: Path) -> None:
     text = (tmp_path / "report" / "report.md").read_text("utf-8")
     assert f"| graph@4<sup>{MARKS[FITTED]}</sup> |" in text
     assert NOTES[CHOSEN] in text
-    assert NOTES[FITTED] in (tmp_path / "report" / "index.html").read_text("utf-8")
-    latex = (tmp_path / "report" / "tables" / "mmqa-selection.tex").read_text("utf-8")
-    assert r"graph@4$^{\mathrm{\dag{}}}$" in latex
+    assert NOTES[FITTED] in text
 
 
 def test_the_committed_tables_are_marked() -> None:

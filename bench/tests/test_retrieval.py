@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from corpora import Words, many, question, register, write_corpus
 from dovetail.cli import app
 from dovetail.domain import TableId
-from dovetail.errors import DatasetError, NotFoundError, PendingError, UsageError
+from dovetail.errors import DatasetError, PendingError, UsageError
 from dovetail.retrieve.registry import open_retriever
 from dovetail.settings import Settings
 from dovetail_bench.datasets import open_dataset
@@ -118,64 +118,6 @@ def split(folder: Path, content: object) -> Path:
     return file
 
 
-def test_subquestions_reach_the_retriever_and_make_another_run(folder: Path) -> None:
-    register("words", "given")
-    plain = measure(folder, "given", k=(1,))["results"][0]
-    file = split(folder, [["cat"], ["farm dog", " hen "], ["wood fox"]])
-    result = measure(folder, "words", "given", k=(1,), subquestions=file)
-    words, row = result["results"]
-    assert Words.asked[-3:] == [
-        "farm cat cat", "farm dog and farm hen farm dog hen", "what do wood foxes eat wood fox",
-    ]  # fmt: skip
-    assert (plain["p"], row["p"]) == (pytest.approx(2 / 3, abs=1e-6), 1.0)
-    assert "subquestions" not in words["settings"]
-    assert (result["notes"], len(row["settings"]["subquestions"])) == ([], 16)
-    asked = len(Words.asked)
-    named = {"farm cat": ["cat"], "1": ["farm dog", "hen"], "what do wood foxes eat": ["wood fox"]}
-    assert measure(folder, "given", k=(1,), subquestions=split(folder, named))["results"] == [row]
-    assert len(Words.asked) == asked  # the same sub-questions are the same run
-    other = split(folder, [["cat"], ["farm dog"], ["wood fox"]])
-    measure(folder, "given", k=(1,), subquestions=other, evidence=True)
-    assert Words.asked[asked + 1] == "farm dog and farm hen owl farm dog"
-    runs = [
-        read_run(path)
-        for path in (folder.parent / "runs").glob("*-given*")
-        if "tr" not in path.name
-    ]
-    commands = {run.made["command"].partition("--k 1")[2] for run in runs}
-    assert commands == {"", f" --subquestions {file}", f" --subquestions {file} --evidence"}
-
-
-def test_gaps_in_subquestions_are_counted_and_named(folder: Path) -> None:
-    register("words", "given")
-    file = split(folder, {"farm cat": ["cat"], "1": [" "], "farm cow": ["cow"], "9": []})
-    assert measure(folder, "given", subquestions=file)["notes"] == [
-        f"{file} has no sub-questions for 2 of 3 questions: 1, 2",
-        f"{file} names 2 questions that are not asked here: farm cow, 9",
-    ]
-    with pytest.raises(UsageError, match="--subquestions is for jar alone"):
-        measure(folder, "words", subquestions=file)
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ([["cat"]], "has 1 lists and the dataset 3 questions"),
-        ("cat", "must hold an object of lists of texts by question"),
-        ({"farm cat": "cat"}, "question 'farm cat' has \"cat\""),
-        ([["cat"], ["dog", 3], []], "question '1' has .\"dog\", 3"),
-        ({"cow": ["cow"]}, "names no question of this dataset"),
-    ],
-)
-def test_subquestions_in_another_shape_are_refused(
-    folder: Path, content: object, expected: str
-) -> None:
-    with pytest.raises(DatasetError, match=expected):
-        measure(folder, "given", subquestions=split(folder, content))
-    with pytest.raises(NotFoundError, match="there is no file of sub-questions absent"):
-        measure(folder, "given", subquestions=Path("absent"))
-
-
 def test_an_argument_after_a_colon_reaches_the_retriever(folder: Path) -> None:
     (row,) = measure(folder, "named:fox", k=(1,))["results"]
     assert (row["retriever"], Words.asked[2]) == ("named:fox", "what do wood foxes eat fox")
@@ -207,28 +149,6 @@ def test_bad_questions_are_refused_or_left_out_by_name(folder: Path) -> None:
         "left out question 2: its id is there twice",
         "left out question 3: its gold table farm::farm_cow is not in the catalog",
     ]
-
-
-def test_a_trec_run_of_another_program_is_measured(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "other.trec").write_text(
-        "0 Q0 farm::farm_cat 1 9.5 other\n1 Q0 farm::farm_hen 2 0.1 other\n"
-        "1 Q0 farm::farm_dog 1 0.7 other\n2 Q0 wood::Food 1 1.0 other\n"
-    )
-    one, two = measure(folder, f"trec:{tmp_path / 'other.trec'}", k=(1, 2))["results"]
-    assert (one["p"], one["pr"], two["p"]) == (1.0, pytest.approx(1 / 3, abs=1e-6), 1.0)
-    assert two["pr"] == pytest.approx(2 / 3, abs=1e-6)
-
-
-def test_a_run_written_as_trec_measures_the_same(folder: Path, tmp_path: Path) -> None:
-    mine = measure(folder, "words", k=(3,))["results"][0]
-    (run,) = (file for file in (tmp_path / "runs").glob("*-words.k*") if "traces" not in file.name)
-    into = tmp_path / "out"
-    command = ["bench", "export", str(folder), "-o", str(into), "--run", str(run)]
-    assert CliRunner().invoke(app, command).exit_code == 0
-    theirs = measure(folder, f"trec:{into / run.stem}.trec", k=(3,))["results"][0]
-    names = ("avg_tables", "p", "r", "f1", "pr")
-    assert [theirs[name] for name in names] == [mine[name] for name in names]
-    assert len((into / "queries.jsonl").read_text().splitlines()) == 3
 
 
 def invoke(*arguments: str) -> Any:

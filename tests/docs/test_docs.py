@@ -81,8 +81,8 @@ def test_every_command_is_documented() -> None:
         "index", "ask", "search", "tables", "show", "families", "joins", "sql", "mcp", "serve",
         "demo", "feedback", "learn", "note", "note pin", "note ban", "note mark", "note define",
         "note about", "note remove", "note list", "note suggest", "bench", "bench joins",
-        "bench retrieval", "bench run", "bench ablation", "bench sql", "bench data", "bench import",
-        "bench export", "bench report",
+        "bench retrieval", "bench run", "bench sql", "bench data", "bench import",
+        "bench report",
     ]  # fmt: skip
     assert all(f"## dovetail {name}\n" in text for name in command_names())
 

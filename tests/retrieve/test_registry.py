@@ -22,7 +22,6 @@ from dovetail.retrieve.registry import (
     ranks,
     retriever_names,
     selector_name,
-    takes,
 )
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
@@ -105,7 +104,7 @@ class _Silent:
         raise AssertionError("nobody should ask")
 
 
-@pytest.mark.parametrize("name", ["dense", "search", "steiner", "ppr", "graph:0.9", "rear"])
+@pytest.mark.parametrize("name", ["dense", "search", "graph:0.9", "rear"])
 def test_every_built_in_is_asked_by_its_name(shop: dovetail.Catalog, name: str) -> None:
     if name in ("dense", "rear"):  # without an embedder there is nothing to rank by
         with pytest.raises(dovetail.DovetailError):
@@ -134,9 +133,8 @@ def test_names_that_stand_for_others() -> None:
 
 
 def test_what_a_factory_takes_and_how_it_ranks() -> None:
-    assert (takes("jar", "subquestions"), takes("graph", "subquestions")) == (True, False)
     ranking = [name for name in retriever_names() if ranks(name)]
-    assert ranking == ["dense", "ppr", "search"]
+    assert ranking == ["dense", "search"]
 
 
 def test_errors_speak_to_the_caller(shop: dovetail.Catalog) -> None:

@@ -14,7 +14,6 @@ from dovetail.arrays import Float32s
 from dovetail.search.fusion import DEFAULT, SAMPLES, alike, weights_for
 from dovetail.search.index import IndexInputs
 from dovetail.settings import Settings
-from dovetail_bench.ablation import VARIANTS
 from tests.support.scripted import HashEmbedder
 from tests.support.searchers import search_over
 
@@ -77,4 +76,3 @@ def test_a_table_among_its_like_goes_before_one_alone(tmp_path: Path) -> None:
     assert "alike" not in searcher.rank(searcher.analyse(question), DEFAULT, 1)[0].signals
     topics = [one.id.name.split("_")[0] for one in found]
     assert topics.count("harbour") == 9
-    assert VARIANTS[0].weights(SAMPLES) == SAMPLES

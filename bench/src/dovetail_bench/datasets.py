@@ -183,10 +183,6 @@ def open_dataset(data: str | Path, *, catalog: Path | None = None) -> Dataset:
 
         home, beside = _given(catalog, path), path.parent / FAMILIES
         return Dataset(path.stem, home, {}, lambda: read_rows(path), families_file=beside)
-    if (path / "queries.jsonl").is_file():
-        from dovetail_bench.beir import read_rows as read_beir
-
-        return Dataset(path.name, _given(catalog, path), {}, lambda: read_beir(path))
     return _in_folder(path.resolve(), name=path.resolve().name)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import UsageError
@@ -18,8 +17,7 @@ class QuestionFilter:
 
     `evidence` adds each question's evidence to its text. `share` draws a part of the questions by
     `seed`, `limit` takes the first so many, `sources` those whose gold tables all stand in these
-    sources. `purposes`: a language model describes the tables first. `subquestions` is a file of
-    what each question falls into, for the retrievers that take that.
+    sources. `purposes`: a language model describes the tables first.
     """
 
     evidence: bool = False
@@ -29,7 +27,6 @@ class QuestionFilter:
     skip_bad: bool = False
     sources: tuple[str, ...] = ()
     purposes: bool = False
-    subquestions: Path | None = None
 
     def apply(self, questions: Sequence[Question], catalog: CatalogReader) -> tuple[Question, ...]:
         """The questions that are asked."""
@@ -45,7 +42,7 @@ class QuestionFilter:
         )[: self.limit]
 
     def options(self) -> list[str]:
-        """The same as command-line options, without sub-questions, which few retrievers take."""
+        """The same as command-line options."""
         found = ["--evidence"] * self.evidence + ["--skip-bad"] * self.skip_bad
         found += ["--purposes"] * self.purposes
         found += ["--source", ",".join(self.sources)] if self.sources else []

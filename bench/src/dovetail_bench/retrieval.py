@@ -6,15 +6,15 @@ A retriever that ranks is run once and cut at every k; any other is run once per
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader
-from dovetail.errors import DovetailError, NotFoundError, PendingError, UsageError
+from dovetail.errors import DovetailError, PendingError, UsageError
 from dovetail.ports import Json
-from dovetail.retrieve.registry import full_name, open_retriever, ranks, retriever_names, takes
+from dovetail.retrieve.registry import full_name, open_retriever, ranks, retriever_names
 from dovetail.settings import PREFIX, Settings
 from dovetail_bench.datasets import Dataset
 from dovetail_bench.in_sample import in_sample
@@ -24,14 +24,12 @@ from dovetail_bench.question_filter import QuestionFilter
 from dovetail_bench.questions import Question
 from dovetail_bench.run import ask_all, check_tables
 from dovetail_bench.run_config import RunConfig
-from dovetail_bench.run_file import Found, Record, resumed
-from dovetail_bench.run_key import RunKey, digest, key_of, settings_in
+from dovetail_bench.run_file import Record, resumed
+from dovetail_bench.run_key import RunKey, key_of, settings_in
 from dovetail_bench.set_measures import score_of, set_measures
-from dovetail_bench.subquestions import read_subquestions
-from dovetail_bench.trec import read_trec
 from dovetail_bench.with_purposes import catalog_with_purposes
 
-ALL, TREC = "all", "trec:"
+ALL = "all"
 # Settings that the dataset decides, where it does.
 _DECIDED: Json = {"use_sources": False, "refuse_below": 0.0}
 
@@ -45,13 +43,11 @@ def bench_retrieval(
 ) -> Json:
     """Measure retrievers at every k; `all` is each one that can run with what is configured.
 
-    `trec:FILE` stands for what another program found, in a TREC run file. Retrievers that wait for
-    recorded replies have no result yet; the others do.
+    Retrievers that wait for recorded replies have no result yet; the others do.
     """
     experiment = Experiment.of(dataset, question_filter, config)
     has_model = bool(config.settings.llm)
     retrievers = [full_name(name, has_model=has_model) for name in retrievers]
-    experiment.check_subquestions(retriever_names() if ALL in retrievers else retrievers)
     results: list[Json] = []
     waiting: list[PendingError] = []
     for name in retrievers:
@@ -89,10 +85,7 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A dataset ready to be asked: its catalog, all questions that can be scored, those chosen.
-
-    `subquestions` are those that were given, by text; none for a question that is not there.
-    """
+    """A dataset ready to be asked: its catalog, all questions that can be scored, those chosen."""
 
     dataset: str
     catalog: CatalogReader
@@ -100,14 +93,11 @@ class Experiment:
     questions: tuple[Question, ...]
     question_filter: QuestionFilter
     config: RunConfig
-    subquestions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, dataset: Dataset, question_filter: QuestionFilter, config: RunConfig) -> Experiment:
         """Bring the catalog up to date and find the gold tables of the questions in it."""
         config = replace(config, settings=_fair(dataset, config.settings))
-        file = question_filter.subquestions
-        given = read_subquestions(file, dataset.rows()) if file else None
         if question_filter.purposes:
             catalog = catalog_with_purposes(
                 dataset, config.settings, on_progress=config.on_progress, note=config.note
@@ -129,10 +119,7 @@ class Experiment:
         if all(question.answerable for question in all_questions):
             # Where every question has an answer, none is refused: other systems refuse none.
             config = replace(config, settings=replace(config.settings, refuse_below=0.0))
-        for gap in given.gaps(all_questions) if given else ():
-            config.note(gap)
-        by_text = given.by_text(all_questions) if given else {}
-        return cls(dataset.name, catalog, all_questions, chosen, question_filter, config, by_text)
+        return cls(dataset.name, catalog, all_questions, chosen, question_filter, config)
 
     @property
     def knows(self) -> list[str]:
@@ -141,28 +128,8 @@ class Experiment:
         told = {"declared keys": records.keys_digest, "comments": records.comments_digest}
         return [name for name, digest in told.items() if digest]
 
-    def check_subquestions(self, retrievers: Sequence[str]) -> None:
-        """Refuse sub-questions where no retriever takes any."""
-        if self.question_filter.subquestions and not any(map(self._extra_arguments, retrievers)):
-            raise UsageError("--subquestions is for jar alone; name it with --retriever")
-
-    def _extra_arguments(self, retriever: str) -> Json:
-        """What a retriever is given beyond `k` and the settings."""
-        if not self.subquestions or retriever.startswith(TREC):
-            return {}
-        taken = takes(retriever, "subquestions")
-        return {"subquestions": self.subquestions} if taken else {}
-
-    def _settings(self, retriever: str) -> Json:
-        """The settings that decide what a retriever finds, and what it is given by its digest."""
-        given = {name: digest(value) for name, value in self._extra_arguments(retriever).items()}
-        return {**settings_in(self.config.settings), **given}
-
     def results(self, retriever: str, ks: Sequence[int]) -> list[Json]:
         """A row for each k; none, but an error, while any question waits for a recorded reply."""
-        if retriever.startswith(TREC):
-            read = self._read(Path(retriever.removeprefix(TREC)))
-            return [self.row(retriever, _cut(read, k)) for k in ks]
         rows = []
         for ran in self.found(self.key(retriever), ks):
             if pending := len(self.questions) - len(ran.records):
@@ -179,7 +146,6 @@ class Experiment:
         key = key_of(
             self.dataset, self.all_questions, retriever, self.catalog, self.config.settings
         )
-        key = replace(key, settings=self._settings(retriever))
         write_questions(self.config.runs, self.dataset, key.questions, self.all_questions)
         return key
 
@@ -201,10 +167,9 @@ class Experiment:
             if writer.damaged:
                 self.config.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
             if any(question.id not in writer.records for question in self.questions):
-                given = self._extra_arguments(key.retriever)
                 settings = self.config.settings
                 ask_all(
-                    open_retriever(key.retriever, self.catalog, k=k, settings=settings, **given),
+                    open_retriever(key.retriever, self.catalog, k=k, settings=settings),
                     self.questions,
                     writer,
                     workers=self.config.workers,
@@ -226,8 +191,6 @@ class Experiment:
         settings, question_filter = self.config.settings, self.question_filter
         words = ["dovetail", "bench", bench, self.config.corpus or self.dataset]
         words += ["--retriever", retriever, "--k", str(k)]
-        if self._extra_arguments(retriever):
-            words += ["--subquestions", str(question_filter.subquestions)]
         words += [*question_filter.options(), *more]
         words += [f"--{name.split()[0]}" for name in self.knows]
         words += ["-C", settings.catalog] if settings.catalog != Settings().catalog else []
@@ -240,27 +203,9 @@ class Experiment:
         ]
         return " ".join([*map(shlex.quote, given), shlex.join(words)])
 
-    def _read(self, file: Path) -> RunResult:
-        if not file.is_file():
-            raise NotFoundError(f"there is no run file {file}")
-        found = read_trec(file)
-        records = [
-            Record(
-                question=question.id,
-                tables=tuple(
-                    Found(table.source, table.name, "search", 0.0)
-                    for table in found.get(question.id, ())
-                ),
-                tokens_in=0, tokens_out=0, llm_calls=0, fallback=False, seconds=0.0, trace="",
-            )
-            for question in self.questions
-        ]  # fmt: skip
-        check_tables(records, self.catalog, str(file))
-        return RunResult(max((len(record.tables) for record in records), default=0), file, records)
-
     def row(self, retriever: str, ran: RunResult) -> Json:
         """A result row: the measures of a run, each question counting alike, and what it cost."""
-        records, decisive = ran.records, self._settings(retriever)
+        records, decisive = ran.records, settings_in(self.config.settings)
         by_id = {question.id: question for question in self.questions}
         asked = [by_id[record.question] for record in records]
         scores = [score_of(*pair) for pair in zip(asked, records, strict=True)]

@@ -200,8 +200,6 @@ def fit(searcher: Searcher, asked: Sequence[str], tables: Sequence[TableId]) -> 
     return rows
 
 
-def open_jar(
-    context: SelectorContext, subquestions: Mapping[str, Sequence[str]] | None = None
-) -> JarRetriever:
-    """Open the retriever `jar`; `subquestions` are given ones, by question."""
-    return JarRetriever(context.searcher, k=context.k, llm=context.llm, subquestions=subquestions)
+def open_jar(context: SelectorContext) -> JarRetriever:
+    """Open the retriever `jar`."""
+    return JarRetriever(context.searcher, k=context.k, llm=context.llm)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from pkgutil import iter_modules
 from runpy import run_module
 from typing import TYPE_CHECKING, Annotated
@@ -17,8 +16,7 @@ from dovetail.cli.output import console, print_json, rich_table
 from dovetail.cli.progress import progress_bar
 from dovetail.errors import UsageError
 from dovetail_bench import programs as _programs
-from dovetail_bench.cli.ablation import ablation
-from dovetail_bench.cli.data import data, export, import_release
+from dovetail_bench.cli.data import data, import_release
 from dovetail_bench.cli.marks import mark_notes, marked_name
 from dovetail_bench.cli.options import (
     DataArgument,
@@ -99,24 +97,15 @@ def bench_retrieval(
         str,
         typer.Option(
             metavar="NAMES",
-            help="Retrievers, separated by commas; trec:FILE for a TREC run of another program; "
-            "all for each that can run.",
+            help="Retrievers, separated by commas; all for each that can run.",
         ),
     ] = "all",
     k: KOption = "10",
-    subquestions: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What each question falls into, for jar: a JSON object of lists by question, or "
-            "one list per question in their order.",
-        ),
-    ] = None,
 ) -> None:
     """Hold the tables that retrievers find against the gold tables of questions."""
     from dovetail_bench.retrieval import bench_retrieval as measure
 
-    question_filter = options.question_filter(subquestions)
+    question_filter = options.question_filter()
     with progress_bar(show=not options.as_json) as on_progress:
         config = options.run_config(data, on_progress)
         result = options.measured(
@@ -199,9 +188,7 @@ def run_program(
     run_module(f"{_programs.__name__}.{program}", run_name="__main__")
 
 
-bench.command("ablation")(ablation)
 bench.command("sql")(bench_sql)
 bench.command("data")(data)
 bench.command("import")(import_release)
-bench.command("export")(export)
 bench.command("report")(report)

@@ -1,4 +1,4 @@
-"""The commands about datasets themselves: dovetail bench data, import, export."""
+"""The commands about datasets themselves: dovetail bench data, import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from dovetail.cli.options import CatalogOption, JsonOption, settings_for
 from dovetail.cli.output import console, print_json, printable, rich_table
 from dovetail.cli.progress import progress_bar
-from dovetail_bench.cli.options import DataArgument, EvidenceOption
+from dovetail_bench.cli.options import DataArgument
 
 _SHOWN = 10
 
@@ -74,37 +74,3 @@ def import_release(
     counts = convert(release, path, into)
     told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     console().print(f"{into}: {told}", highlight=False)
-
-
-def export(
-    data: DataArgument,
-    into: Annotated[
-        Path, typer.Option("-o", "--into", metavar="FOLDER", help="Where files are written.")
-    ],
-    run: Annotated[
-        list[Path] | None,
-        typer.Option("--run", metavar="FILE", help="A run to write as a TREC run (repeatable)."),
-    ] = None,
-    evidence: EvidenceOption = False,
-    catalog: CatalogOption = None,
-) -> None:
-    """Write a corpus in the form of BEIR, and runs as TREC run files."""
-    from dovetail_bench.beir import write_beir
-    from dovetail_bench.datasets import open_dataset
-    from dovetail_bench.run_file import read_run
-    from dovetail_bench.trec import write_trec
-
-    dataset = open_dataset(data, catalog=catalog)
-    tables = dataset.catalog(settings_for(catalog))
-    asked = dataset.question_set().over(tables.ids)
-    asked.refuse_bad(dataset.name)
-    questions = [q.with_evidence() if evidence else q for q in asked.questions]
-    write_beir(into, tables, questions)
-    for file in run or ():
-        found = read_run(file)
-        rankings = (
-            (record.question, [(table.id, table.relevance) for table in record.tables])
-            for record in found.records.values()
-        )
-        write_trec(into / f"{file.stem}.trec", rankings, found.about["retriever"])
-    console().print(f"{into}: {len(tables)} tables, {len(questions)} questions", highlight=False)

@@ -92,13 +92,13 @@ class RunOptions:
     workers: WorkersOption = 1
     as_json: JsonOption = False
 
-    def question_filter(self, subquestions: Path | None = None) -> QuestionFilter:
+    def question_filter(self) -> QuestionFilter:
         """Which questions are asked."""
         from dovetail_bench.question_filter import QuestionFilter
 
         return QuestionFilter(
             self.evidence, share_of(self.share), self.seed, self.limit, self.skip_bad,
-            tuple(named(self.source)), self.purposes, subquestions,
+            tuple(named(self.source)), self.purposes,
         )  # fmt: skip
 
     def measured(self, data: Path, measure: Callable[[Dataset], Json]) -> Json:

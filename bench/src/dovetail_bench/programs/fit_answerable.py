@@ -6,7 +6,7 @@
 Questions of each corpus are asked over it, where they have an answer. As many have none: half of
 them over the corpus without their own database, and as many of the other corpora, or of those of
 `--strangers`, whose database it does not hold. A logistic regression tells the two apart; its
-weights stand in retrieve/graph/answerable.py. `programs/doubt.py` measures the result.
+weights stand in retrieve/graph/answerable.py.
 
 `--leave-one-out` measures instead: the weights are fitted without a corpus, and without every
 question over a database that it holds, and then asked of it. `at 5%` is the share of strangers
@@ -19,8 +19,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from dovetail.retrieve.graph.answerable import EVIDENCE, WORD_WEIGHTS, Evidence, answerable
 from dovetail.retrieve.graph.selector import GraphRetriever
@@ -28,14 +30,16 @@ from dovetail.retrieve.opening import searcher_of
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset, database_of, open_dataset
-from dovetail_bench.frontier import logistic
 from dovetail_bench.measures import area_under_curve
-from dovetail_bench.programs.doubt import spaced
 from dovetail_bench.questions import Question
 
 # The shares of questions with an answer that may be refused: which bound refuses no more.
 REFUSED = (0.005, 0.01, 0.02, 0.05)
 AROUND = (0.03, 0.04, 0.05, 0.06, 0.07)
+_RIDGE, _STEPS, _SETTLED = 3.0, 25, 1e-6
+
+Doubles = npt.NDArray[np.float64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,32 @@ def left_out(dataset: Dataset, parts: dict[str, list[Row]]) -> tuple[int, int, f
 
 def _below(values: Sequence[float], bound: float) -> float:
     return sum(one < bound for one in values) / max(1, len(values))
+
+
+def spaced(items: Sequence[T], limit: int) -> list[T]:
+    """At most `limit` of some items, evenly spaced."""
+    count = min(limit, len(items))
+    return [items[len(items) * place // count] for place in range(count)]
+
+
+def logistic(features: Doubles, needed: npt.NDArray[np.bool_]) -> list[float]:
+    """The weights of features and the bias that tell some rows from the others best.
+
+    Newton's method for a logistic regression over features of like spread, with a ridge.
+    """
+    mean, spread = features.mean(axis=0), features.std(axis=0) + 1e-6
+    rows = np.hstack([(features - mean) / spread, np.ones((len(features), 1))])
+    ridge = np.diag([_RIDGE] * features.shape[1] + [1e-6])
+    weights = np.zeros(rows.shape[1])
+    for _ in range(_STEPS):
+        likely = 1 / (1 + np.exp(-rows @ weights))
+        curvature = (rows * (likely * (1 - likely))[:, None]).T @ rows + ridge
+        step = np.linalg.solve(curvature, rows.T @ (likely - needed) + ridge @ weights)
+        weights -= step
+        if np.abs(step).max() < _SETTLED:
+            break
+    raw: Doubles = weights[:-1] / spread
+    return [*raw.tolist(), float(weights[-1] - raw @ mean)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -21,7 +21,7 @@ ONE_DATABASE = "one database"
 NONE = "\N{EN DASH}"
 INTRO = """# Results on {corpus}: every table
 
-Written by `make bench`, `make bench-llm` and `make bench-degradation`; the summary over all corpora
+Written by `make bench` and `make bench-with-model`; the summary over all corpora
 is on the page [results](../results.md), what the measures are on [evaluation](../evaluation.md).
 
 Rows marked as published are the paper's, with the models named in the last column: other embedders,

@@ -57,8 +57,8 @@ SYSTEMS: Mapping[str, Sequence[str]] = {
     "JAR@5": ("jar@5", "jar@5, no sub-questions"), "CORE-T": _CORE_T, "Oracle": ("oracle",),
 }  # fmt: skip
 _ROUNDS = (
-    "not measured: it takes rounds of replies by a model, which `make bench-llm` asks for and no "
-    "GPU has answered yet"
+    "not measured: it takes rounds of replies by a model, which `make bench-with-model` asks "
+    "for and no GPU has answered yet"
 )
 _NO_MODEL = "not measured: no model was asked on this corpus, whose gold SQL has nothing to run on"
 _OTHER_EMBEDDER = "this embedder cannot be had here; ours stands beside UAE-Large-V1"
@@ -228,7 +228,7 @@ def _why(system: str, corpus: str, other: bool) -> str:
     return _WHY.get(named) or (_NO_MODEL if corpus == "beaver" else _MISSING)
 
 
-_MISSING = "not measured: `make bench-llm` would, with a model on a GPU"
+_MISSING = "not measured: `make bench-with-model` would, with a model on a GPU"
 
 
 def page(every: Mapping[str, Tables]) -> str:

@@ -38,13 +38,12 @@ from dovetail_bench.run_config import RunConfig
 
 # Rankings are asked once, deep enough for the curve over k; JAR's program is slow beyond 5.
 WANTED = {
-    "dense": (5, 10, 15), "search": (5, 10, 15), "ppr": (5, 10, 15), "graph": (5, 10),
-    "rear": (5, 10), "steiner": (5, 10), "jar": (5,),
+    "dense": (5, 10, 15), "search": (5, 10, 15), "graph": (5, 10), "rear": (5, 10), "jar": (5,),
 }  # fmt: skip
 SCORINGS = ("foreign_key", "paper", "jar")
 # The paper's sample of MMQA: a third of each number of gold tables.
 SHARES = {"mmqa": Fraction(1, 3)}
-SHOWN = ("selection", "depth", "paired", "strata", "per-question", "joinability")
+SHOWN = ("selection", "depth", "paired", "strata", "joinability")
 
 
 def measure(data: str, into: Path, settings: Settings) -> list[Path]:

@@ -1,4 +1,4 @@
-"""What a language model adds, and the paper's comparison with it: make bench-llm LLM=...
+"""What a language model adds, and the paper's comparison with it: make bench-with-model
 
     dovetail bench run with_model --llm NAME [DATA ...] [--sample N] [--wait S] [--incomplete]
 
@@ -55,8 +55,8 @@ _PAUSE, DONE = 1.0, "done"
 _SILENCE = 20.0
 _ID = re.compile(rb'"custom_id": ?"([^"]+)"')
 SHOWN = (
-    "selection", "stages", "sweep", "recovery", "connectors", "model-calls", "per-question",
-    "tokens", "lengths", "tertiles", "paired", "execution", "paired-execution", "answer-errors",
+    "selection", "stages", "recovery", "connectors", "tokens", "paired", "execution",
+    "paired-execution", "answer-errors",
 )  # fmt: skip
 
 

@@ -1,25 +1,15 @@
-"""All plots, as SVG: a frame with two axes, and in it curves and points.
+"""Plots as SVG: panels side by side, each a frame with two axes, and in it curves and points.
 
-`figure` draws a plot of a report, whose page gives the colours; `sheet` draws panels side by side
-as a document of its own, which follows the reader's light or dark mode.
+The document follows the reader's light or dark mode.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from dovetail_bench.reporting.tabular import Line, Plot
-
 Point = tuple[float, float]
-
-# A figure in pixels, with room for its legend on the right, and how many colours a page has.
-WIDTH, HEIGHT = 780, 340
-LEFT, RIGHT, TOP, BOTTOM = 52, 310, 16, 44
-HUES = 8
-_TICKS = 5
 
 STYLES = ("a", "b", "c", "d")
 SHARES = {"0": 0.0, "0.5": 0.5, "1": 1.0}
@@ -58,66 +48,6 @@ class Frame:
         x_share = (x - self.across[0]) / (self.across[1] - self.across[0])
         y_share = (y - self.up[0]) / (self.up[1] - self.up[0])
         return self.left + x_share * self.width, self.top + (1 - y_share) * self.height
-
-
-def figure(plot: Plot) -> str:
-    """A plot for a report; its lines have the classes s0 to s7, which the page gives colours."""
-    points = [point for line in plot.lines for point in line.points]
-    across, up = ticks([x for x, _ in points]), ticks([y for _, y in points])
-    width, height = WIDTH - RIGHT - LEFT, HEIGHT - BOTTOM - TOP
-    frame = Frame(LEFT, TOP, width, height, (across[0], across[-1]), (up[0], up[-1]))
-    middle = f"translate(13 {TOP + height / 2:.1f}) rotate(-90)"
-    parts = [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(plot.title)}">',
-        f"<title>{escape(plot.title)}</title>",
-        *_grid(frame, {f"{tick:g}": tick for tick in across}, {f"{tick:g}": tick for tick in up}),
-        _text(LEFT + width / 2, HEIGHT - 6, plot.across, "axis"),
-        f'<text class="axis" transform="{middle}" text-anchor="middle">{escape(plot.up)}</text>',
-    ]
-    for number, line in enumerate(plot.lines):
-        style = f"s{number % HUES}" + (" published" if line.published else "")
-        parts += [*_drawn(line, style, frame), *_entry(line, style, number)]
-    return "\n".join([*parts, "</svg>"])
-
-
-def ticks(values: Sequence[float]) -> list[float]:
-    """Round numbers in equal steps between which all values lie.
-
-    >>> ticks([3, 41])
-    [0, 10, 20, 30, 40, 50]
-    """
-    least, most = min(values, default=0.0), max(values, default=1.0)
-    if least == most:
-        least, most = least - 1, most + 1
-    step = rounded((most - least) / _TICKS)
-    first, last = math.floor(least / step), math.ceil(most / step)
-    return [step * place for place in range(first, last + 1)]
-
-
-def rounded(value: float) -> float:
-    """The next number that reads well: 1, 2 or 5 and zeros.
-
-    >>> rounded(0.3), rounded(7.6)
-    (0.5, 10)
-    """
-    power = math.floor(math.log10(value))
-    size = 10**power if power >= 0 else 10.0**power
-    return next(size * each for each in (1, 2, 5, 10) if size * each >= value)
-
-
-def _drawn(line: Line, style: str, frame: Frame) -> list[str]:
-    parts = [_curve(line.points, style, frame)] if line.joined and len(line.points) > 1 else []
-    for x, y in line.points:
-        label = f"{line.label}: {x:.1f}, {y:.1f}"
-        parts.append(_circle(frame.at(x, y), f"point {style}", 3.5, label))
-    return parts
-
-
-def _entry(line: Line, style: str, number: int) -> list[str]:
-    """What the legend says of a line."""
-    x, y = WIDTH - RIGHT + 16, TOP + 10 + 17 * number
-    label = _text(x + 10, y, line.label, "legend", "start")
-    return [_circle((x, y - 4), f"point {style}", 3.5), label]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from dovetail_bench.reporting.cases import cases
 from dovetail_bench.reporting.comparison import paired_f1, reference, strata
-from dovetail_bench.reporting.costs import (
-    Price,
-    cost,
-    per_question,
-    prompt_lengths,
-    tertiles,
-    tokens,
-)
 from dovetail_bench.reporting.join_quality import JoinResult, joinability, read_join_results
 from dovetail_bench.reporting.marking import marked
-from dovetail_bench.reporting.model_calls import model_calls
 from dovetail_bench.reporting.scored_run import (
     USUAL,
     ScoredRun,
@@ -26,7 +16,7 @@ from dovetail_bench.reporting.scored_run import (
     find_files,
     read_scored_runs,
 )
-from dovetail_bench.reporting.selection import depth, errors, selection_performance
+from dovetail_bench.reporting.selection import depth, errors, selection_performance, tokens
 from dovetail_bench.reporting.sql_accuracy import (
     answer_errors,
     answered,
@@ -34,7 +24,6 @@ from dovetail_bench.reporting.sql_accuracy import (
     paired_execution,
 )
 from dovetail_bench.reporting.stages import ablation, connectors, recovery
-from dovetail_bench.reporting.sweeps import frontier, sweep
 from dovetail_bench.reporting.tabular import Table
 
 
@@ -42,13 +31,12 @@ from dovetail_bench.reporting.tabular import Table
 class Options:
     """What a reader may choose: where rankings are cut, which run others are held against.
 
-    How deep rankings go is shown besides. `prices` are by model. A connector is a gold table whose
-    relevance is not above `quantile`.
+    How deep rankings go is shown besides. A connector is a gold table whose relevance is not above
+    `quantile`.
     """
 
     ks: tuple[int, ...] = USUAL
     against: str = ""
-    prices: Mapping[str, Price] = field(default_factory=dict)
     quantile: float = 0.2
 
 
@@ -138,14 +126,6 @@ def _about_sets(every: Sequence[ScoredRun], options: Options) -> list[Table]:
         ablation(measured),
         recovery(measured),
         connectors(measured, options.quantile),
-        sweep(measured),
-        frontier(every),
-        model_calls(measured),
         errors(measured),
-        cases(measured, against),
-        per_question(every),
         tokens(measured),
-        prompt_lengths(measured),
-        tertiles(measured),
-        cost(measured, options.prices),
     ]

@@ -12,8 +12,6 @@ from dovetail_bench.reporting.tabular import (
     LOW,
     Cell,
     Column,
-    Line,
-    Plot,
     Row,
     Table,
     cells,
@@ -24,6 +22,7 @@ from dovetail_bench.reporting.tabular import (
 from dovetail_bench.stats import holm, sign_flip
 
 LEVEL = 0.05
+MILLION = 1_000_000
 
 
 def selection_performance(measured: Sequence[ScoredRun]) -> Table:
@@ -65,7 +64,7 @@ def depth(measured: Sequence[ScoredRun]) -> Table:
     name, title = "depth", "Rankings at several k"
     rankings = [one for one in measured if one.ranks]
     if not rankings:
-        return empty(name, title, "It needs a run of a retriever that ranks: dense, search or ppr.")
+        return empty(name, title, "It needs a run of a retriever that ranks: dense or search.")
     columns = (
         Column("system"), Column("embedder"), *measures("questions", "tables", "P", "F1", "PR"),
     )  # fmt: skip
@@ -79,20 +78,8 @@ def depth(measured: Sequence[ScoredRun]) -> Table:
         )
         for one in rankings
     ]  # fmt: skip
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for one in rankings:
-        line = f"{one.retriever}, {one.settings.get('embedder', '')}"
-        lines.setdefault(line, []).append((one.k, 100 * one.means.pr))
     published = published_rows("depth", measured[0].dataset, columns)
-    for row in published:
-        k, pr = float(str(row.cells[0].value).partition("@")[2]), float(row.cells[-1].value or 0)
-        lines.setdefault(f"DR, {row.published} (published)", []).append((k, pr))
-    drawn = tuple(
-        Line(label, tuple(sorted(set(points))), published=label.endswith("(published)"))
-        for label, points in lines.items()
-    )
-    plot = Plot("Perfect recall over k", "k", "PR %", drawn)
-    return Table(name, title, columns, (*rows, *published), plots=(plot,))
+    return Table(name, title, columns, (*rows, *published))
 
 
 def errors(measured: Sequence[ScoredRun]) -> Table:
@@ -144,3 +131,35 @@ def _letters(place: int) -> str:
     rounds, letter = divmod(place, len(ascii_lowercase))
     first = ascii_lowercase[rounds - 1] if rounds else ""
     return first + ascii_lowercase[letter]
+
+
+def tokens(measured: Sequence[ScoredRun]) -> Table:
+    """Calls and tokens of every run that asked a model: per question, and in millions over all."""
+    name, title = "tokens", "Token efficiency"
+    paid = [one for one in measured if any(each.llm_calls for each in one.records.values())]
+    if not paid:
+        return empty(name, title, "It needs a run of a retriever that asks a language model.")
+    columns = (
+        Column("system"), Column("questions"), Column("calls", LOW, 2), Column("in", LOW),
+        Column("out", LOW), Column("in M", LOW, 2), Column("out M", LOW, 2),
+        Column("total M", LOW, 2), Column("fallbacks", LOW),
+    )  # fmt: skip
+    rows: list[Row] = []
+    for one in paid:
+        records = list(one.records.values())
+        read = sum(record.tokens_in for record in records)
+        wrote = sum(record.tokens_out for record in records)
+        calls = sum(record.llm_calls for record in records)
+        count = len(records)
+        rows.append(
+            Row(
+                cells(
+                    one.label, count, calls / count, read / count, wrote / count, read / MILLION,
+                    wrote / MILLION, (read + wrote) / MILLION,
+                    sum(record.fallback for record in records),
+                ),
+                runs=(one.number,),
+            )
+        )  # fmt: skip
+    taken = published_rows(name, measured[0].dataset, columns)
+    return Table(name, title, columns, (*rows, *taken), note="in and out are means per question.")

@@ -1,4 +1,4 @@
-"""The tables and plots of a report as data, independent of the output format."""
+"""The tables of a report as data, independent of the output format."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from functools import cached_property
 HIGH, LOW, NEITHER = "high", "low", ""
 NONE = "\N{EN DASH}"
 BEST, SECOND = "best", "second"
-# Text of more letters takes several lines.
-LONG = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,6 @@ class Table:
     rows: tuple[Row, ...]
     note: str = ""
     missing: str = ""
-    plots: tuple[Plot, ...] = ()
     timed: bool = False
 
     @cached_property
@@ -78,26 +75,6 @@ class Table:
                 equal = (number for number in shown if shown[number] == value)
                 found |= {(number, place): name for number in equal}
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """Points in order; `joined` draws a line through them, `published` draws them apart."""
-
-    label: str
-    points: tuple[tuple[float, float], ...]
-    joined: bool = True
-    published: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """Lines over two axes, both in percent unless the axis says otherwise."""
-
-    title: str
-    across: str
-    up: str
-    lines: tuple[Line, ...]
 
 
 def cells(*values: float | int | str | None) -> tuple[Cell, ...]:

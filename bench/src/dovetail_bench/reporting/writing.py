@@ -1,4 +1,4 @@
-"""Writes a report to a folder: HTML page, Markdown, LaTeX tables, and the figures as JSON."""
+"""Writes a report to a folder: Markdown, and the figures as JSON."""
 
 from __future__ import annotations
 
@@ -7,31 +7,22 @@ from pathlib import Path
 
 from dovetail.ports import Json
 from dovetail_bench.in_sample import KINDS
-from dovetail_bench.reporting.as_html import page
-from dovetail_bench.reporting.as_latex import table_latex
 from dovetail_bench.reporting.as_markdown import chapter_markdown
 from dovetail_bench.reporting.report import Chapter, Report
 
-# What tables were called before, by today's name: readers of figures.json find both.
-_FORMER_NAMES = {"connectors": "bridges", "model-calls": "asking"}
-PAGE, TEXT, FIGURES, TABLES = "index.html", "report.md", "figures.json", "tables"
+TEXT, FIGURES = "report.md", "figures.json"
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write every form of a report; returns the files."""
+    """Write a report and its figures; returns the files."""
     written = {
-        folder / PAGE: page(report, folder),
         folder / TEXT: "\n".join(
             f"## {chapter.dataset}\n\n{chapter_markdown(chapter)}" for chapter in report.chapters
         ),
         folder / FIGURES: json.dumps(figures(report), ensure_ascii=False, indent=1) + "\n",
     }
-    for chapter in report.chapters:
-        for table in chapter.filled:
-            file = folder / TABLES / f"{chapter.dataset}-{table.name}.tex"
-            written[file] = table_latex(table, chapter.dataset, chapter.origins)
+    folder.mkdir(parents=True, exist_ok=True)
     for file, text in written.items():
-        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     return list(written)
 
@@ -43,7 +34,7 @@ def figures(report: Report) -> Json:
 
 def _measured(chapter: Chapter) -> Json:
     files = {origin.number: origin.path.name for origin in chapter.origins}
-    found: Json = {
+    return {
         table.name: [
             {
                 **{
@@ -61,4 +52,3 @@ def _measured(chapter: Chapter) -> Json:
         for table in chapter.filled
         if not table.timed
     }
-    return found | {old: found[new] for new, old in _FORMER_NAMES.items() if new in found}
