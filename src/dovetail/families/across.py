@@ -1,8 +1,8 @@
-"""Which tables of different schemas, folders or sources are one logical table, and which twins.
+"""Which tables of different schemas, folders or sources are one logical table, and which are twins.
 
-Names and columns say little across homes, so contents must: a copy holds the same values. Tables of
-the same shape that share no values, or that are both in use where they stand (use.py), are twins:
-each is a logical table of its own.
+Names and columns prove little across schemas, so contents decide: a copy has the same values.
+Tables of the same columns that share no values, or that are both in use in their own schemas
+(use.py), are twins: each is a logical table of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dovetail.families.links import Link, sentence
 from dovetail.families.use import Use
 from dovetail.names.table_name import REGIONS, Marker
 
-# Among more homes only neighbours by size are compared: copies have like numbers of rows.
+# Among more schemas only neighbours by size are compared: copies have like numbers of rows.
 _ALL_PAIRS = 24
 # A twin has so many columns, so many rows, and nearly the same columns.
 _TWIN_COLUMNS, _TWIN_ROWS, _TWIN_SHARED = 4, 20, 0.8
@@ -28,10 +28,10 @@ _REGION_COLUMNS, _REGION_TABLES, _CODE = 4, 3, 3
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two tables, as a rule of different homes, and what their contents say of each other.
+    """Two tables, as a rule of different schemas, and what their contents say of each other.
 
-    `of` is the one that would lead. `named` says that they were found by their names, not by equal
-    contents under any name and in any home.
+    `of` would be the canonical one. `named` says that they were paired by their names, not by equal
+    contents under any name and in any schema.
     """
 
     table: FamilyTable
@@ -41,46 +41,50 @@ class Pair:
 
     @property
     def marked(self) -> bool:
-        """Whether the name of `table` sets it aside."""
+        """Whether the name of `table` marks it as a copy, a version or a history."""
         return bool(self.table.parts.markers - self.of.parts.markers - {Marker.VIEW})
 
     @property
     def equal(self) -> bool:
-        """Whether the contents prove that both hold the same: a copy, or in use in both homes."""
-        held = (Verdict.SAME, Verdict.OVERLAP) if self.marked else (Verdict.SAME,)
-        return self.compared.proven and self.compared.verdict in held
+        """Whether the contents prove that both have the same values: a copy, or twins."""
+        enough = (Verdict.SAME, Verdict.OVERLAP) if self.marked else (Verdict.SAME,)
+        return self.compared.proven and self.compared.verdict in enough
 
     @property
     def may_be_equal(self) -> bool:
-        """Whether nothing speaks against it: contents that prove nothing, or too few rows."""
+        """Whether the contents do not rule it out: they prove nothing, or of too few rows."""
         if self.compared.verdict is Verdict.UNKNOWN:
             return True
         return self.compared.verdict is Verdict.SAME and not self.compared.proven
 
 
-def home_pairs(heads: Sequence[FamilyTable]) -> Iterator[tuple[FamilyTable, FamilyTable]]:
-    """The pairs of homes to compare, by a table of each."""
+def schema_pairs(heads: Sequence[FamilyTable]) -> Iterator[tuple[FamilyTable, FamilyTable]]:
+    """The pairs of schemas to compare, by a table of each."""
     if len(heads) <= _ALL_PAIRS:
         yield from combinations(heads, 2)
         return
     ordered = sorted(heads, key=lambda table: (table.rows, table.id))
-    for place, table in enumerate(ordered):
-        for other in ordered[place + 1 : place + 3]:
+    for at, table in enumerate(ordered):
+        for other in ordered[at + 1 : at + 3]:
             yield table, other
 
 
 def pair_of(
     one: FamilyTable, other: FamilyTable, contents: Contents, rank: Mapping[TableId, int]
 ) -> Pair:
-    """Two tables of like names and columns, compared; the first by `rank` would lead."""
+    """Two tables of like names and columns, compared; the first by `rank` would be canonical."""
     of, table = sorted((one, other), key=lambda each: (bool(each.parts.markers), rank[each.id]))
     return Pair(table, of, contents.compare(one, other))
 
 
-def across_homes(pairs: Sequence[Pair], use: Use) -> Iterator[Link]:
-    """The links between tables of different homes, the copies of whole homes first."""
-    shared = Counter(frozenset((pair.table.home, pair.of.home)) for pair in pairs if pair.equal)
-    for pair in sorted(pairs, key=lambda each: -shared[frozenset((each.table.home, each.of.home))]):
+def links_across(pairs: Sequence[Pair], use: Use) -> Iterator[Link]:
+    """The links between tables of different schemas, the copies of whole schemas first."""
+    shared = Counter(frozenset((pair.table.schema, pair.of.schema)) for pair in pairs if pair.equal)
+
+    def in_common(pair: Pair) -> int:
+        return shared[frozenset((pair.table.schema, pair.of.schema))]
+
+    for pair in sorted(pairs, key=in_common, reverse=True):
         role = _role(pair, use)
         if role is not None:
             text = sentence(pair.table, pair.of, pair.compared)
@@ -89,7 +93,7 @@ def across_homes(pairs: Sequence[Pair], use: Use) -> Iterator[Link]:
 
 def _role(pair: Pair, use: Use) -> Role | None:
     if pair.equal:
-        apart = pair.named or pair.table.home != pair.of.home
+        apart = pair.named or pair.table.schema != pair.of.schema
         twins = apart and not pair.marked and use.both(pair.table, pair.of)
         return Role.TWIN if twins else Role.COPY
     if pair.named and not pair.marked and _twins(pair.table, pair.of, pair.compared):
@@ -110,7 +114,7 @@ def _twins(one: FamilyTable, other: FamilyTable, compared: Compared) -> bool:
 def equal_tables(
     tables: Sequence[FamilyTable], contents: Contents, rank: Mapping[TableId, int]
 ) -> Iterator[Pair]:
-    """Tables of any name and home whose columns and values are equal."""
+    """Tables of any name and schema whose columns and values are equal."""
     groups: dict[object, list[FamilyTable]] = {}
     for table in tables:
         if table.rows >= _TWIN_ROWS and len(table.columns) > _TWIN_COLUMNS - 2:
@@ -125,16 +129,16 @@ def equal_tables(
 
 
 def region_slices(tables: Sequence[FamilyTable], contents: Contents) -> Iterator[Link]:
-    """Tables of one home and the same columns whose names differ in the code of a region alone."""
+    """Tables of one schema and the same columns whose names differ in a region's code alone."""
     groups: dict[object, list[tuple[str, FamilyTable]]] = {}
     for table in tables:
         parts = table.parts
         if len(table.columns) < _REGION_COLUMNS or parts.slots or parts.markers:
             continue
-        for place in (0, len(parts.stem) - 1):
-            word = parts.stem[place] if len(parts.stem) > 1 else ""
+        for at in (0, len(parts.stem) - 1):
+            word = parts.stem[at] if len(parts.stem) > 1 else ""
             if word in REGIONS or 2 <= len(word) <= _CODE:
-                rest = (*parts.stem[:place], "", *parts.stem[place + 1 :])
+                rest = (*parts.stem[:at], "", *parts.stem[at + 1 :])
                 key = (table.id.source, parts.schema, rest, table.names)
                 groups.setdefault(key, []).append((word, table))
     for group in groups.values():

@@ -1,4 +1,4 @@
-"""Links into families: connected tables are one family, and one of them stands for it."""
+"""Makes families of links: connected tables are one family, represented by its canonical member."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dovetail.families.periods import Period, short_years
 from dovetail.families.use import Use
 from dovetail.names.table_name import MARKERS, Marker
 
-_ORDER = {role: place for place, role in enumerate(Role)}
+_ORDER = {role: at for at, role in enumerate(Role)}
 # Markers that say of a table that it is not the one in use.
 _SET_ASIDE = frozenset(Marker) - {Marker.VERSION, Marker.LAYER}
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _Linked:
     """A table with the role that its link gives it."""
 
     table: FamilyTable
@@ -38,18 +38,18 @@ def assemble(links: Iterable[Link], use: Use) -> Families:
     links = list(links)
     joined = [link for link in links if link.role is not Role.TWIN]
     apart = [link for link in links if link.role is Role.TWIN and link.equal]
-    placed: dict[TableId, _Placed] = {}
+    linked: dict[TableId, _Linked] = {}
     components = KeptApart((link.table.id, link.of.id) for link in apart)
     for link in joined:
         if not components.unite(link.table.id, link.of.id):
             continue
-        new = _Placed(link.table, link.role, link.label, link.evidence)
-        placed.setdefault(link.table.id, new)
-        placed.setdefault(link.of.id, _Placed(link.of, Role.TABLE, "", ""))
-        if placed[link.table.id].role is Role.TABLE:
-            placed[link.table.id] = new
+        new = _Linked(link.table, link.role, link.label, link.evidence)
+        linked.setdefault(link.table.id, new)
+        linked.setdefault(link.of.id, _Linked(link.of, Role.TABLE, "", ""))
+        if linked[link.table.id].role is Role.TABLE:
+            linked[link.table.id] = new
     groups = (group for group in components.groups() if len(group) > 1)
-    families = [_family([placed[table] for table in group], use) for group in groups]
+    families = [_family([linked[table] for table in group], use) for group in groups]
     return Families(sorted(_with_twins(families, links), key=lambda family: family.canonical))
 
 
@@ -84,39 +84,39 @@ class KeptApart:
         return sorted(map(sorted, self._components.groups()))
 
 
-def _family(group: Sequence[_Placed], use: Use) -> Family:
+def _family(group: Sequence[_Linked], use: Use) -> Family:
     canonical = _canonical(group, use)
     members = [_member(one, canonical) for one in group]
     members.sort(key=lambda m: (m.id != canonical.table.id, _ORDER[m.role], m.label, m.id))
     return Family(_name(canonical), canonical.table.id, tuple(members))
 
 
-def _member(one: _Placed, canonical: _Placed) -> FamilyMember:
+def _member(one: _Linked, canonical: _Linked) -> FamilyMember:
     role = one.role
     if one is canonical:
         role = role if role is Role.PARTITION else Role.TABLE
         evidence = one.evidence or "the table in use: neither a copy nor a slice"
         return FamilyMember(one.table.id, role, one.label, evidence)
-    if role is Role.TABLE:  # another one has taken its place
+    if role is Role.TABLE:  # another member is canonical
         role = Role.COPY
     evidence = one.evidence or f"{canonical.table.id.name} has the same columns and newer rows"
     return FamilyMember(one.table.id, role, one.label, evidence)
 
 
-def _canonical(group: Sequence[_Placed], use: Use) -> _Placed:
+def _canonical(group: Sequence[_Linked], use: Use) -> _Linked:
     """The member in use: not set aside, not a slice, filled last, in the larger connected part of
-    a home, most joined, largest, by name.
+    a schema, most joined, largest, by name.
 
     Where all are slices it is the latest that holds rows.
     """
     shared = frozenset.intersection(*(frozenset(one.table.parts.marks) for one in group))
-    whole = [one for one in group if _in_use(one, shared) and one.role is not Role.PARTITION]
+    complete = [one for one in group if _in_use(one, shared) and one.role is not Role.PARTITION]
     slices = [one for one in group if one.role is Role.PARTITION and one.table.rows]
     short = short_years([one.label for one in group if one.label])
-    if not any(one.table.rows for one in whole) and slices:
+    if not any(one.table.rows for one in complete) and slices:
         return max(slices, key=lambda one: (_time(one.label, short), one.table.rows))
 
-    def order(one: _Placed) -> tuple[object, ...]:
+    def order(one: _Linked) -> tuple[object, ...]:
         table = one.table
         plain = not table.parts.markers and not table.parts.slots
         used = (*use.around(table.id), use.joined(table.id), table.rows)
@@ -126,12 +126,12 @@ def _canonical(group: Sequence[_Placed], use: Use) -> _Placed:
 
     fewest = min(len(one.table.parts.marks) for one in group)
     marked = [one for one in group if len(one.table.parts.marks) == fewest]
-    candidates = sorted(whole or marked, key=lambda one: one.table.id)
+    candidates = sorted(complete or marked, key=lambda one: one.table.id)
     dated = all(one.label for one in candidates)
     return max(candidates, key=order)
 
 
-def _in_use(one: _Placed, shared: frozenset[str]) -> bool:
+def _in_use(one: _Linked, shared: frozenset[str]) -> bool:
     """Whether nothing sets a table aside; markers that all members share say nothing of one."""
     own = {MARKERS[mark] for mark in one.table.parts.marks if mark not in shared}
     return one.role in (Role.TABLE, Role.COPY, Role.PARTITION) and not own & _SET_ASIDE
@@ -145,7 +145,7 @@ def _time(label: str, short: Mapping[str, Period]) -> list[tuple[int, str]]:
     return [(len(part) if part.isdigit() else 0, part) for part in parts]
 
 
-def _name(canonical: _Placed) -> str:
+def _name(canonical: _Linked) -> str:
     """What the family is called: its table's name, or for slices the name with a star."""
     name = canonical.table.id.name
     if canonical.role is not Role.PARTITION:
@@ -158,9 +158,9 @@ def _name(canonical: _Placed) -> str:
 
 
 def _with_twins(families: Sequence[Family], links: Iterable[Link]) -> list[Family]:
-    """The families with their twins told; tables that have none but twins become families."""
+    """The families with their twins; tables that have nothing but twins become families."""
     of = {table: family for family in families for table in family.tables}
-    found: dict[TableId, Family] = {family.canonical: family for family in families}
+    by_canonical: dict[TableId, Family] = {family.canonical: family for family in families}
     twins: dict[TableId, dict[TableId, FamilyMember]] = {}
     for link in links:
         if link.role is not Role.TWIN:
@@ -175,7 +175,7 @@ def _with_twins(families: Sequence[Family], links: Iterable[Link]) -> list[Famil
             twin = FamilyMember(other, Role.TWIN, "", link.evidence)
             twins.setdefault(own, {}).setdefault(other, twin)
     for own, others in twins.items():
-        alone = FamilyMember(own, Role.TABLE, "", "a table of its own")
-        family = found.get(own) or Family(own.name, own, (alone,))
-        found[own] = replace(family, members=(*family.members, *others.values()))
-    return list(found.values())
+        itself = FamilyMember(own, Role.TABLE, "", "a table of its own")
+        family = by_canonical.get(own) or Family(own.name, own, (itself,))
+        by_canonical[own] = replace(family, members=(*family.members, *others.values()))
+    return list(by_canonical.values())

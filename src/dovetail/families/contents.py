@@ -29,8 +29,8 @@ _NEVER = "2100"
 # A column says something if it has so many distinct values in both tables; so many are compared.
 _DISTINCT, _COMPARED = 12, 5
 # Shares of the smaller table's values, on average over the columns: nearly all, and enough to tell.
-_ALL, _SOME = 0.8, 0.2
-# Whole numbers that fill at least this share of their range are counted through.
+_NEARLY_ALL, _ENOUGH = 0.8, 0.2
+# Integers that fill at least this share of their range are counted through.
 _DENSE = 0.5
 # Values that are looked up at a time: memory does not grow with the columns.
 _BLOCK = 1 << 18
@@ -42,13 +42,13 @@ _SIMILAR, _WITHIN = 0.7, 0.9
 class FamilyTable:
     """A table that may be in a family.
 
-    `place` is its number in the catalog and `first` that of its first column, numbered through all
-    tables; `columns` gives the place of each column in it by its plain name; `times` the first and
+    `index` is its number in the catalog and `first` that of its first column, numbered through all
+    tables; `columns` gives the position of each column by its plain name; `times` the first and
     last value of the columns that hold dates.
     """
 
     id: TableId
-    place: int
+    index: int
     first: int
     parts: TableName
     rows: int
@@ -56,8 +56,8 @@ class FamilyTable:
     times: dict[str, tuple[str, str]]
 
     @property
-    def home(self) -> tuple[object, ...]:
-        """Where the table stands: its source, and the schema or folder in it."""
+    def schema(self) -> tuple[object, ...]:
+        """The schema or folder that the table is in, with its source."""
         return self.id.source, self.parts.schema
 
     @property
@@ -79,20 +79,20 @@ def family_tables(catalog: CatalogReader) -> list[FamilyTable]:
     low, high = columns["minimum"].to_pylist(), columns["maximum"].to_pylist()
     rows = numbers(catalog.records.tables["rows"]).tolist()
     bounds = np.asarray(catalog.records.bounds).tolist()
-    found = []
-    for place, table in enumerate(catalog.ids):
-        start, end = bounds[place], bounds[place + 1]
-        placed: dict[str, int] = {}
+    listed = []
+    for index, table in enumerate(catalog.ids):
+        start, end = bounds[index], bounds[index + 1]
+        positions: dict[str, int] = {}
         for at in range(start, end):
-            placed.setdefault(names[at], at - start)
+            positions.setdefault(names[at], at - start)
         times = {
             names[at]: (low[at], high[at])
             for at in range(start, end)
             if low[at] and high[at] and _is_time(kinds[at], low[at], high[at])
         }
         parts = _with_source_marks(TableName.parse(table.name), table.source)
-        found.append(FamilyTable(table, place, start, parts, rows[place], placed, times))
-    return found
+        listed.append(FamilyTable(table, index, start, parts, rows[index], positions, times))
+    return listed
 
 
 def _is_time(kind: str, low: str, high: str) -> bool:
@@ -203,14 +203,14 @@ class Contents:
 
     def equal(self, one: FamilyTable, other: FamilyTable) -> Compared | None:
         """The comparison of two tables whose columns hold equal sets of values; else None."""
-        told = self._worth_comparing(one, other)
-        for name in told:
+        names = self._worth_comparing(one, other)
+        for name in names:
             count = self._distinct[_at(one, name)]
             if count != self._distinct[_at(other, name)] or self._shared(one, other, name) != count:
                 return None
-        if not told or all(self._counted_through(one, name) for name in told):
+        if not names or all(self._counted_through(one, name) for name in names):
             return None
-        count, name = self._distinct[_at(one, told[0])], self._written(one, told[0])
+        count, name = self._distinct[_at(one, names[0])], self._written(one, names[0])
         return Compared(Verdict.SAME, name, count, count, proven=True, share=1.0)
 
     def distinct(self, table: FamilyTable) -> tuple[int, ...]:
@@ -225,7 +225,7 @@ class Contents:
 
     def _values(self, table: FamilyTable, name: str) -> Hashes:
         at = _at(table, name)
-        return self._segments[table.place].hashes(self._hashes_at[at], self._distinct[at])
+        return self._segments[table.index].hashes(self._hashes_at[at], self._distinct[at])
 
     def _worth_comparing(self, one: FamilyTable, other: FamilyTable) -> list[str]:
         """The columns that are worth comparing, those of most distinct values first."""
@@ -255,9 +255,9 @@ def _at(table: FamilyTable, name: str) -> int:
 
 
 def _verdict(mean: float) -> Verdict:
-    if mean >= _ALL:
+    if mean >= _NEARLY_ALL:
         return Verdict.SAME
-    return Verdict.OVERLAP if mean >= _SOME else Verdict.APART
+    return Verdict.OVERLAP if mean >= _ENOUGH else Verdict.APART
 
 
 def _parted(one: FamilyTable, other: FamilyTable) -> Iterator[str]:

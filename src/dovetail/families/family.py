@@ -1,4 +1,4 @@
-"""The nouns of families: which tables are one logical table, and which of them stands for it."""
+"""Families: which tables are one logical table, and the canonical one that represents it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class FamilyMember(HasId):
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Tables that are one logical table; `canonical` is the one that stands for it.
+    """Tables that are one logical table; `canonical` is the one that represents it.
 
     `members` holds the canonical table first, then the others in the order of roles, labels and
     names; twins come last.
@@ -123,7 +123,7 @@ class Family:
 
 
 # Members that can represent a family: a slice or an earlier state is never all of it.
-_WHOLE = (Role.TABLE, Role.COPY, Role.VIEW)
+_COMPLETE = (Role.TABLE, Role.COPY, Role.VIEW)
 
 
 class Families:
@@ -152,11 +152,11 @@ class Families:
         return f"<Families: {len(self)} of {len(self._of)} tables>"
 
     def of(self, table: TableId) -> Family | None:
-        """The family that a table belongs to, None where it stands alone."""
+        """The family that a table belongs to, None where it is in none."""
         return self._of.get(table)
 
     def canonical(self, table: TableId) -> TableId:
-        """The table that stands for a table's family; the table itself where it stands alone."""
+        """The canonical table of a table's family; the table itself where it is in none."""
         family = self._of.get(table)
         return table if family is None else family.canonical
 
@@ -166,46 +166,48 @@ class Families:
 
 
 def by_lineage(families: Families, project: DbtProject) -> Families:
-    """The families with the table standing for each that a project is built to deliver.
+    """The families, each represented by the table that a dbt project is built to deliver.
 
     That is one which is not deprecated, which people look at (an exposure reads it), and which no
     other member is built from: the mart, not what it is staged from. Where two are alike in all of
-    that, the family stays as it was found.
+    that, the family stays as it is.
     """
     if not project.tables:
         return families
-    found = {family.canonical: family for family in families}
+    by_canonical = {family.canonical: family for family in families}
     for family in families:
         delivered = _delivered(family, project)
         if delivered is not None and delivered != family.canonical:
-            stand_for(found, delivered, "dbt builds it from the others, or people look at it")
-    return Families(found[key] for key in sorted(found))
+            represent(
+                by_canonical, delivered, "dbt builds it from the others, or people look at it"
+            )
+    return Families(by_canonical[key] for key in sorted(by_canonical))
 
 
 def _delivered(family: Family, project: DbtProject) -> TableId | None:
-    whole = [one.id for one in family.members if one.role in _WHOLE]
-    known = [table for table in whole if table in project.tables]
+    complete = [one.id for one in family.members if one.role in _COMPLETE]
+    known = [table for table in complete if table in project.tables]
     if len(known) < 2 or family.partitions:
         return None
     before = set().union(*(project.ancestors(table) for table in known))
 
     def order(table: TableId) -> tuple[bool, bool, bool]:
-        told = project.tables[table]
-        return not told.deprecated, bool(told.exposures), table not in before
+        built = project.tables[table]
+        return not built.deprecated, bool(built.exposures), table not in before
 
     best = max(map(order, known))
     first = [table for table in known if order(table) == best]
     return first[0] if len(first) == 1 else None
 
 
-def family_with(found: dict[TableId, Family], table: TableId) -> Family | None:
+def family_with(by_canonical: dict[TableId, Family], table: TableId) -> Family | None:
     """The family that a table belongs to, of families by their canonical tables."""
-    return next((family for family in found.values() if table in family.tables), None)
+    return next((family for family in by_canonical.values() if table in family.tables), None)
 
 
-def stand_for(found: dict[TableId, Family], table: TableId, why: str) -> None:
-    """Have a table stand for its family, in place of the one that does; `why` is the evidence."""
-    family = family_with(found, table)
+def represent(by_canonical: dict[TableId, Family], table: TableId, why: str) -> None:
+    """Make a table the canonical member of its family; `why` is the evidence."""
+    family = family_with(by_canonical, table)
     if family is None or family.canonical == table:
         return
     first = FamilyMember(table, Role.TABLE, evidence=why)
@@ -214,5 +216,5 @@ def stand_for(found: dict[TableId, Family], table: TableId, why: str) -> None:
         for one in family.members
         if one.id != table
     ]
-    del found[family.canonical]
-    found[table] = Family(family.name, table, (first, *others))
+    del by_canonical[family.canonical]
+    by_canonical[table] = Family(family.name, table, (first, *others))

@@ -1,7 +1,8 @@
-"""Which tables of like names and columns in one schema or folder are one logical table.
+"""Which tables of one schema or folder are one logical table, and the sentence that says why.
 
-`home_links` takes the tables of one home that are about the same thing and have like columns, and
-says which are slices, copies, versions, histories or views of which.
+Their names have the same stem and their columns are alike. Dates and numbers in a name make slices
+or versions; a marker (`_bak`, `_hist`, `v_`) makes a copy, a history or a view, if the contents of
+the two tables bear it out.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ from dovetail.families.contents import Compared, Contents, FamilyTable, Verdict,
 from dovetail.families.family import Role
 from dovetail.names.table_name import MARKERS, Marker
 
-# Tables of fewer columns are too alike to be told apart by them.
-_LEAST_COLUMNS = 2
+# Tables of fewer columns are alike by chance.
+_MIN_COLUMNS = 2
 _HISTORY_ROWS = 1.2
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One table is in the family of another, in some role; `equal` if it holds the same."""
+    """A table is in the family of another (`of`), in a role; `equal` if both have the same values.
+
+    `label` is the slot of a slice, `evidence` the sentence that a person can check.
+    """
 
     table: FamilyTable
     of: FamilyTable
@@ -32,8 +36,12 @@ class Link:
     equal: bool = False
 
 
-def home_links(tables: Sequence[FamilyTable], contents: Contents) -> Iterator[Link]:
-    """The links among tables of one home, one stem and like columns."""
+def schema_links(tables: Sequence[FamilyTable], contents: Contents) -> Iterator[Link]:
+    """The links among tables of one schema, one stem and like columns.
+
+    The plain table with most rows is the base; tables with slots are linked to it or to the latest
+    of themselves, marked ones to the table of the same slot, else to the base or the latest.
+    """
     shared = frozenset.intersection(*(frozenset(table.parts.marks) for table in tables))
     own = {table.id: frozenset(table.parts.marks) - shared for table in tables}
     marked = [table for table in tables if own[table.id]]
@@ -72,15 +80,15 @@ def narrow_histories(tables: Sequence[FamilyTable], contents: Contents) -> Itera
         within = [
             one
             for one in plain
-            if len(one.names) >= _LEAST_COLUMNS and one.names < table.names
+            if len(one.names) >= _MIN_COLUMNS and one.names < table.names
             if not alike(one.names, table.names)
         ]
         if not within:
             continue
         of = max(within, key=lambda one: (len(one.names), one.rows, one.id))
         compared = contents.compare(table, of)
-        held = compared.verdict in (Verdict.SAME, Verdict.OVERLAP)
-        if held and compared.proven and table.rows > of.rows:
+        overlap = compared.verdict in (Verdict.SAME, Verdict.OVERLAP)
+        if overlap and compared.proven and table.rows > of.rows:
             yield Link(table, of, Role.HISTORY, evidence=sentence(table, of, compared))
 
 
@@ -110,7 +118,7 @@ def _slices(
     group: list[FamilyTable], base: FamilyTable | None, contents: Contents
 ) -> Iterator[Link]:
     """Tables of one name with different dates or numbers: slices, or snapshots that repeat."""
-    if len(group) + (base is not None) < 2 or len(group[0].names) < _LEAST_COLUMNS:
+    if len(group) + (base is not None) < 2 or len(group[0].names) < _MIN_COLUMNS:
         return
     if base is not None and len(group) == 1 and not _is_slice(group[0], base, contents):
         return
@@ -118,24 +126,24 @@ def _slices(
     group = sorted(group, key=lambda table: (labels[table.id], table.id))
     head = base or group[-1]
     chain = [contents.compare(one, other) for one, other in pairwise(group)]
-    told = [compared for compared in chain if compared.verdict is not Verdict.UNKNOWN]
-    repeated = [c for c in told if c.verdict is Verdict.SAME and c.proven and not c.times]
-    if told:
-        snapshots = 2 * len(repeated) > len(told)
+    decided = [compared for compared in chain if compared.verdict is not Verdict.UNKNOWN]
+    repeated = [c for c in decided if c.verdict is Verdict.SAME and c.proven and not c.times]
+    if decided:
+        snapshots = 2 * len(repeated) > len(decided)
     else:  # one slice of a base, or tables too small to tell
-        alone = contents.compare(group[0], head) if base and len(group) == 1 else None
-        snapshots = alone is not None and alone.verdict is Verdict.SAME and not alone.times
+        only = contents.compare(group[0], head) if base and len(group) == 1 else None
+        snapshots = only is not None and only.verdict is Verdict.SAME and not only.times
     fixed = {tuple(s.text for s in table.parts.slots if not s.version) for table in group}
     versions = len(fixed) == 1 and (base is None or not any(fixed))
     role = Role.COPY if snapshots or versions else Role.PARTITION
-    for place, table in enumerate(group):
+    for at, table in enumerate(group):
         if table is head:
             continue
-        near = chain[place] if place < len(chain) else chain[place - 1] if chain else None
+        near = chain[at] if at < len(chain) else chain[at - 1] if chain else None
         if near is None:
             near, other = contents.compare(table, head), head
         else:
-            other = group[place + 1] if place < len(chain) else group[place - 1]
+            other = group[at + 1] if at < len(chain) else group[at - 1]
         yield Link(table, head, role, labels[table.id], sentence(table, other, near))
     if head is not base:
         other = group[-2]
@@ -143,7 +151,7 @@ def _slices(
 
 
 def _is_slice(table: FamilyTable, base: FamilyTable, contents: Contents) -> bool:
-    """Whether one numbered table beside a plain one is a slice or copy, and no other thing."""
+    """Whether one numbered table next to a plain one is a slice or copy, not another thing."""
     if any(slot.time or slot.version for slot in table.parts.slots) or table.names == base.names:
         return True
     return contents.compare(table, base).verdict is not Verdict.UNKNOWN
@@ -153,10 +161,8 @@ def _labels(group: Sequence[FamilyTable]) -> dict[object, str]:
     """The labels of tables, without the slots that all of them share."""
     slots = [tuple(slot.text for slot in table.parts.slots) for table in group]
     if len(group) > 1 and len({len(one) for one in slots}) == 1:
-        varying = [
-            place for place, texts in enumerate(zip(*slots, strict=True)) if len(set(texts)) > 1
-        ]
-        slots = [tuple(one[place] for place in varying) for one in slots]
+        varying = [at for at, texts in enumerate(zip(*slots, strict=True)) if len(set(texts)) > 1]
+        slots = [tuple(one[at] for at in varying) for one in slots]
     return {table.id: " ".join(one) for table, one in zip(group, slots, strict=True)}
 
 
@@ -203,7 +209,7 @@ def _role(
 
 
 def sentence(table: FamilyTable, other: FamilyTable, compared: Compared) -> str:
-    """What speaks for two tables being one logical table."""
+    """Why two tables are one logical table: their columns and values in common, in one sentence."""
     return f"{_columns(table, other)}; {_contents(table, other, compared)}"
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
-from dovetail.families.family import Families, Family, FamilyMember, Role, family_with, stand_for
+from dovetail.families.family import Families, Family, FamilyMember, Role, family_with, represent
 from dovetail.joins.edges import EditedEdges, ends_of, stored_edges
 from dovetail.joins.graph import JoinGraph
 from dovetail.notes.notes import CANONICAL, COPY, PINNED, Notes
@@ -33,12 +33,12 @@ def noted_edges(edges: Sequence[JoinEdge], notes: Notes) -> Sequence[JoinEdge]:
         return edges
     pinned = {_columns(edge): edge for edge in notes.pins}
     dropped: set[int] = set()
-    for place in _touched(edges, notes):
-        edge = edges[place]
+    for at in _touched(edges, notes):
+        edge = edges[at]
         if any(ban.forbids(edge) for ban in notes.bans):
-            dropped.add(place)
+            dropped.add(at)
         elif (key := _columns(edge)) in pinned:
-            dropped.add(place)
+            dropped.add(at)
             evidence = {**edge.evidence, **pinned[key].evidence, PINNED: 1.0}
             pinned[key] = replace(edge, score=1.0, evidence=evidence)
     return EditedEdges(edges, [*pinned.values()], dropped)
@@ -47,8 +47,8 @@ def noted_edges(edges: Sequence[JoinEdge], notes: Notes) -> Sequence[JoinEdge]:
 def noted_scores(edges: Sequence[JoinEdge], notes: Notes) -> dict[tuple[TableId, TableId], float]:
     """The best score that is left between each two tables that are pinned or banned; 0 for none."""
     best = dict.fromkeys(_pairs(notes), 0.0)
-    for place in _touched(edges, notes):
-        edge = edges[place]
+    for at in _touched(edges, notes):
+        edge = edges[at]
         if not any(ban.forbids(edge) for ban in notes.bans):
             pair = frozenset((edge.left, edge.right))
             best[pair] = max(best[pair], edge.score)
@@ -64,13 +64,13 @@ def _pairs(notes: Notes) -> set[frozenset[TableId]]:
 
 
 def _touched(edges: Sequence[JoinEdge], notes: Notes) -> Iterator[int]:
-    """The places of the edges between such tables."""
+    """The indices of the edges between such tables."""
     pairs = _pairs(notes)
     # Texts keep their hashes: the names alone pass over nearly all edges in a third of the time.
     names = {table.name for pair in pairs for table in pair}
-    for place, (left, right) in enumerate(ends_of(edges)):
+    for at, (left, right) in enumerate(ends_of(edges)):
         if left.name in names and right.name in names and {left, right} in pairs:
-            yield place
+            yield at
 
 
 def _columns(edge: JoinEdge) -> Pairs:
@@ -80,33 +80,32 @@ def _columns(edge: JoinEdge) -> Pairs:
 def marked_families(families: Families, notes: Notes) -> Families:
     """The families with the tables that notes call canonical, or copies of others.
 
-    A canonical table stands for its family, or alone if it was taken for a copy of a table that
-    is canonical too. A copy joins the family of the table it is a copy of.
+    A canonical table represents its family. A copy joins the family of the table it is a copy of.
     """
     marks = [mark for mark in notes.marks if mark.role in (CANONICAL, COPY)]
     if not marks:
         return families
-    found = {family.canonical: family for family in families}
+    by_canonical = {family.canonical: family for family in families}
     for mark in marks:
         if mark.role == CANONICAL:
-            stand_for(found, mark.table, _WHY)
+            represent(by_canonical, mark.table, _WHY)
     for mark in marks:
         if mark.role == COPY and mark.of is not None and mark.of != mark.table:
-            _copy_of(found, mark.table, mark.of)
-    return Families(found[key] for key in sorted(found))
+            _copy_of(by_canonical, mark.table, mark.of)
+    return Families(by_canonical[key] for key in sorted(by_canonical))
 
 
-def _copy_of(found: dict[TableId, Family], table: TableId, of: TableId) -> None:
-    old = family_with(found, table)
+def _copy_of(by_canonical: dict[TableId, Family], table: TableId, of: TableId) -> None:
+    old = family_with(by_canonical, table)
     if old is not None:
-        del found[old.canonical]
+        del by_canonical[old.canonical]
         left = tuple(one for one in old.members if one.id != table)
         if len([one for one in left if one.role is not Role.TWIN]) > 1 and old.canonical != table:
-            found[old.canonical] = replace(old, members=left)
+            by_canonical[old.canonical] = replace(old, members=left)
         elif old.canonical == table and len(left) > 1:
-            found[left[0].id] = Family(old.name, left[0].id, left)
-    family = family_with(found, of)
+            by_canonical[left[0].id] = Family(old.name, left[0].id, left)
+    family = family_with(by_canonical, of)
     if family is None:
         family = Family(of.name, of, (FamilyMember(of, Role.TABLE),))
     member = FamilyMember(table, Role.COPY, evidence=_WHY)
-    found[family.canonical] = replace(family, members=(*family.members, member))
+    by_canonical[family.canonical] = replace(family, members=(*family.members, member))
