@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dovetail.arrays import Ints, sorted_pairs
-from dovetail.search.value_linking import _beside
+from dovetail.search.value_linking import _with_other_words
 
 columns = st.sets(st.integers(0, 11), max_size=6).map(
     lambda some: np.array(sorted(some), dtype=np.int64)
@@ -28,7 +28,7 @@ def test_parts_of_a_name_stand_in_a_column_each(words: list[Ints]) -> None:
     found = {
         column
         for at, held in enumerate(words)
-        for column in _beside(held, [*words[:at], *words[at + 1 :]], table_of).tolist()
+        for column in _with_other_words(held, [*words[:at], *words[at + 1 :]], table_of).tolist()
     }
     assert found == slow
 

@@ -21,7 +21,7 @@ from dovetail.catalog.records import numbers
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.query import QueryTerm
 
-Places = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.int32]
 Signals = Mapping[str, Float32s]
 
 # The probability that a table is needed, by its score and by its distance from the best one's: a
@@ -101,7 +101,7 @@ class Coverage:
         With `one_partner` it is what the one that adds most does, and not all of them together.
         """
         begins, others, scores = joined.around(tables)
-        every, place = np.unique(others, return_inverse=True)
+        every, index = np.unique(others, return_inverse=True)
         own = np.searchsorted(every, tables)  # every table is its own neighbour
         words, values, names = np.zeros((3, len(tables)))
         gain = np.zeros(len(tables), dtype=np.float32)
@@ -110,23 +110,23 @@ class Coverage:
         for terms, total in ((self._words, words), (self._values, values)):
             for weight, term in terms if len(tables) else ():
                 match, name_share = term.look_up(every)
-                mine = match[own]
-                total += np.float32(weight) * mine
+                own_match = match[own]
+                total += np.float32(weight) * own_match
                 if terms is self._words:
                     names += name_share[own]
-                theirs = match[place] * scores
+                joined_match = match[index] * scores
                 if one_partner:
-                    added += np.float32(weight) * np.maximum(theirs - match[owner], 0)
+                    added += np.float32(weight) * np.maximum(joined_match - match[owner], 0)
                 else:
-                    best = np.maximum.reduceat(theirs, begins)
-                    gain += np.float32(weight) * (best - mine)
+                    best = np.maximum.reduceat(joined_match, begins)
+                    gain += np.float32(weight) * (best - own_match)
         if one_partner and len(tables):
             gain = np.maximum.reduceat(added, begins)
         single = [part.astype(np.float32) for part in (words, values, names)]
         return Covered(single[0], single[1], single[2], gain)
 
 
-def _summed(parts: Sequence[tuple[float, Places, Float32s]], count: int) -> Float32s:
+def _summed(parts: Sequence[tuple[float, Numbers, Float32s]], count: int) -> Float32s:
     """For every table the sum of what the parts give it, each by its weight."""
     if not parts:
         return np.zeros(count, dtype=np.float32)
@@ -137,10 +137,10 @@ def _summed(parts: Sequence[tuple[float, Places, Float32s]], count: int) -> Floa
 
 def leading(ranking: Float32s, pool: int) -> Ints:
     """The best tables of a ranking of all tables, at most `pool` and none with a value of 0."""
-    found = np.flatnonzero(ranking > 0)
-    if len(found) <= pool:
-        return found
-    return found[np.argpartition(ranking[found], -pool)[-pool:]]
+    tables = np.flatnonzero(ranking > 0)
+    if len(tables) <= pool:
+        return tables
+    return tables[np.argpartition(ranking[tables], -pool)[-pool:]]
 
 
 def pooled(leaders: Sequence[Ints], joined: Neighbours) -> Ints:
@@ -158,11 +158,11 @@ def within_reach(signals: Signals, k: int, upper_bound: float) -> Ints:
     Two best tables count: with neighbours and without, since the latter stays first.
     """
     total: Float32s = np.asarray(sum(signals.values()), dtype=np.float32)
-    alone = by_itself(signals)
+    by_themselves = by_itself(signals)
     if len(total) <= k:
         return np.arange(len(total))
-    least = np.partition(total, -k)[-k] - upper_bound
-    return np.flatnonzero((total >= least) | (alone >= alone.max() - upper_bound))
+    minimum = np.partition(total, -k)[-k] - upper_bound
+    return np.flatnonzero((total >= minimum) | (by_themselves >= by_themselves.max() - upper_bound))
 
 
 def by_itself(signals: Signals) -> Float32s:
@@ -175,9 +175,9 @@ def by_itself(signals: Signals) -> Float32s:
 def fuse(signals: Signals) -> Float32s:
     """The scores: the sum of the signals; the table that is best by itself stays first."""
     total: Float32s = np.asarray(sum(signals.values()), dtype=np.float32)
-    alone = by_itself(signals)
+    by_themselves = by_itself(signals)
     if len(total):
-        first = int(np.argmax(alone))
+        first = int(np.argmax(by_themselves))
         total[first] = max(total[first], np.nextafter(total.max(), np.float32(np.inf)))
     return total
 
@@ -208,9 +208,9 @@ def alike(vectors: Vectors, scores: Float32s) -> Float32s:
     count = min(_NEAREST, len(scores))
     nearest = np.argpartition(-cosines, count - 1, axis=1)[:, :count]
     near = np.take_along_axis(cosines, nearest, axis=1) > _NEAR
-    theirs = -np.sort(-np.where(near, scores[nearest], -np.inf), axis=1)[:, :_BEST]
-    counted = np.isfinite(theirs)
-    total = scores + np.where(counted, theirs, 0).sum(axis=1)
+    nearest_scores = -np.sort(-np.where(near, scores[nearest], -np.inf), axis=1)[:, :_BEST]
+    counted = np.isfinite(nearest_scores)
+    total = scores + np.where(counted, nearest_scores, 0).sum(axis=1)
     mean: Float32s = (total / (1 + counted.sum(axis=1))).astype(np.float32)
     below: Float32s = mean - mean.max()
     return below

@@ -52,11 +52,11 @@ class Language:
 
         The stems are those of the index, which is the same whatever language is asked in.
         """
-        found: dict[str, str] = {}
+        stems: dict[str, str] = {}
         for word in spelled(question).split():
             if word not in self.stop and not is_stop_word(word):
-                found.setdefault(stem(word), word)
-        return found
+                stems.setdefault(stem(word), word)
+        return stems
 
 
 @cache

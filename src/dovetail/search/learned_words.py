@@ -60,11 +60,11 @@ def learned(tables: Sequence[Table], edges: Iterable[JoinEdge]) -> dict[str, tup
             seen[pair] += _PROOF
         for pair in set(_in_headers(table)):
             seen[pair] += _SIGN
-    found: dict[str, list[str]] = {}
+    longs_of: dict[str, list[str]] = {}
     for (short, long), weight in sorted(seen.items()):
         if weight >= _PROOF:
-            found.setdefault(stem(short), []).append(stem(long))
-    return {short: tuple(dict.fromkeys(longs)) for short, longs in found.items()}
+            longs_of.setdefault(stem(short), []).append(stem(long))
+    return {short: tuple(dict.fromkeys(longs)) for short, longs in longs_of.items()}
 
 
 def _in_joins(tables: dict[TableId, Table], edges: Iterable[JoinEdge]) -> Iterator[Pair]:
@@ -73,11 +73,11 @@ def _in_joins(tables: dict[TableId, Table], edges: Iterable[JoinEdge]) -> Iterat
         if edge.score <= JOINABLE or edge.left not in tables or edge.right not in tables:
             continue
         for left, right in edge.columns:
-            one, other = spelled(left).split(), spelled(right).split()
+            left_words, right_words = spelled(left).split(), spelled(right).split()
             named = [spelled(edge.left.name).split(), spelled(edge.right.name).split()]
-            yield from _pairs(_beyond(one, other), _beyond(other, one))
-            yield from _pairs(_beyond(one, other), named[1])
-            yield from _pairs(_beyond(other, one), named[0])
+            yield from _pairs(_beyond(left_words, right_words), _beyond(right_words, left_words))
+            yield from _pairs(_beyond(left_words, right_words), named[1])
+            yield from _pairs(_beyond(right_words, left_words), named[0])
 
 
 def _in_comments(table: Table) -> Iterator[Pair]:
@@ -96,32 +96,34 @@ def _in_headers(table: Table) -> Iterator[Pair]:
     return _pairs(headers, spelled(table.name).split())
 
 
-def _beyond(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    return [word for word in one if word not in other]
+def _beyond(words: Sequence[str], others: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in others]
 
 
-def _pairs(ones: Iterable[str], others: Sequence[str]) -> Iterator[Pair]:
+def _pairs(words: Iterable[str], others: Sequence[str]) -> Iterator[Pair]:
     """Each word of the ones with each of the others that it is short for, or that is for it.
 
     A short form begins as its word does, and so does a singular: no others are compared.
     """
-    alike: dict[str, list[str]] = {}
+    by_letter: dict[str, list[str]] = {}
     for other in others:
-        alike.setdefault(other[0], []).append(other)
-    for one in ones:
-        for other in alike.get(one[0], ()):
+        by_letter.setdefault(other[0], []).append(other)
+    for word in words:
+        for other in by_letter.get(word[0], ()):
             long = singular(other)
-            if abbreviates(one, long):
-                yield one, long
-            elif abbreviates(other, singular(one)):
-                yield other, singular(one)
+            if abbreviates(word, long):
+                yield word, long
+            elif abbreviates(other, singular(word)):
+                yield other, singular(word)
 
 
 def learned_words(lexical: Lexical, tables: Sequence[Table], edges: Iterable[JoinEdge]) -> Lexical:
     """The postings with the words that a word means besides itself, as their short or long form."""
-    found: dict[str, dict[str, None]] = {}
+    meanings: dict[str, dict[str, None]] = {}
     for short, longs in learned(tables, edges).items():
         for long in longs:
-            found.setdefault(long, {})[short] = None
-            found.setdefault(short, {})[long] = None
-    return replace(lexical, learned={word: tuple(others) for word, others in sorted(found.items())})
+            meanings.setdefault(long, {})[short] = None
+            meanings.setdefault(short, {})[long] = None
+    return replace(
+        lexical, learned={word: tuple(others) for word, others in sorted(meanings.items())}
+    )

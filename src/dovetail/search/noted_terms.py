@@ -33,14 +33,14 @@ class NotedTerms:
         self._defined = [
             (tuple(map(stem, spelled(each.term).split())), each) for each in notes.definitions
         ]
-        self._told: dict[str, set[int]] = {}
+        self._remarked: dict[str, set[int]] = {}
         for remark in notes.remarks:
             for word in query_words(remark.text):
-                self._told.setdefault(word, set()).add(self._place(remark.table))
+                self._remarked.setdefault(word, set()).add(self._number(remark.table))
 
-    def _place(self, table: TableId) -> int:
-        place = self._places[table]
-        return place if self._stands is None else int(self._stands[place])
+    def _number(self, table: TableId) -> int:
+        number = self._places[table]
+        return number if self._stands is None else int(self._stands[number])
 
     def expanded(self, question: str) -> str:
         """The question with what its defined terms mean behind it, for a vector."""
@@ -74,11 +74,11 @@ class NotedTerms:
             width = len(key)
             if not width:
                 continue
-            said = any(tuple(stems[at : at + width]) == key for at in range(len(stems)))
+            is_said = any(tuple(stems[at : at + width]) == key for at in range(len(stems)))
             # IT is a department, it is not: such a term must be written as the notes have it.
-            if said and all(map(is_stop_word, spelled(definition.term).split())):
-                said = definition.term in raw
-            if said:
+            if is_said and all(map(is_stop_word, spelled(definition.term).split())):
+                is_said = definition.term in raw
+            if is_said:
                 yield key, definition
 
     def _defined_terms(
@@ -95,12 +95,12 @@ class NotedTerms:
             text = " ".join(key)
             written.setdefault(text, definition.term)
             # All of them together are one thing that is said, and each is needed for it.
-            places = list(dict.fromkeys(map(self._place, definition.tables)))
-            weight = 1 / np.sqrt(len(places))
-            for number in places:
+            numbers = list(dict.fromkeys(map(self._number, definition.tables)))
+            weight = 1 / np.sqrt(len(numbers))
+            for number in numbers:
                 one = np.ones(1, dtype=np.float32)
-                place = np.array([number], dtype=np.int32)
-                yield QueryTerm(text, float(weight), place, one, one, note=note, defined=True)
+                one_table = np.array([number], dtype=np.int32)
+                yield QueryTerm(text, float(weight), one_table, one, one, note=note, defined=True)
             return
         note = f"your notes take {definition.term} for {definition.text}"
         for word, as_written in query_words(definition.text).items():
@@ -110,13 +110,13 @@ class NotedTerms:
 
     def _with_remarks(self, term: QueryTerm) -> QueryTerm:
         """A term with the tables of which notes say its word."""
-        told = self._told.get(term.text)
-        if told is None or not (places := told.difference(term.tables.tolist())):
+        remarked = self._remarked.get(term.text)
+        if remarked is None or not (others := remarked.difference(term.tables.tolist())):
             return term
-        more = np.array(sorted(places), dtype=np.int32)
+        more = np.array(sorted(others), dtype=np.int32)
         order = np.argsort(np.concatenate([term.tables, more]), kind="stable")
         tables = np.concatenate([term.tables, more])[order]
         match = np.concatenate([term.match, np.full(len(more), IN_COMMENT, np.float32)])[order]
         share = np.concatenate([term.name_share, np.zeros(len(more), np.float32)])[order]
-        said = term.expansions if term.expansions else ((term.text, 1.0),)
-        return replace(term, tables=tables, match=match, name_share=share, expansions=said)
+        expansions = term.expansions if term.expansions else ((term.text, 1.0),)
+        return replace(term, tables=tables, match=match, name_share=share, expansions=expansions)

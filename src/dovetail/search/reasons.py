@@ -17,35 +17,35 @@ _WIDTH = 80
 
 
 def reasons(
-    catalog: CatalogReader, query: Query, places: Sequence[int], notes: Notes = NO_NOTES
+    catalog: CatalogReader, query: Query, tables: Sequence[int], notes: Notes = NO_NOTES
 ) -> list[list[str]]:
-    """The reasons of some tables, each given by its number in the catalog's order."""
+    """The reasons of tables, each given by its number in the catalog's order."""
     bounds, names = catalog.records.bounds, catalog.records.columns["name"]
-    found: list[list[str]] = []
+    reasons_of: list[list[str]] = []
     numbers = NumberColumns(catalog)
-    for place in places:
-        start, end = bounds[place], bounds[place + 1]
-        own = [
+    for number in tables:
+        start, end = bounds[number], bounds[number + 1]
+        sentences = [
             f"holds {link.span.text!r} in {names[int(column)].as_py()}"
             for link in query.links
             for column in link.columns.tolist()
             if start <= column < end and (not link.span.number or numbers.meant(column))
         ]
-        meant = [term for term in query.terms if place in term.tables]
-        own += dict.fromkeys(term.note for term in meant if term.note)
+        meant = [term for term in query.terms if number in term.tables]
+        sentences += dict.fromkeys(term.note for term in meant if term.note)
         plain = [term for term in meant if not term.note]
         if plain := [term for term in plain if not shapes_speech(query.words[term.text])]:
-            table = catalog[catalog.ids[place]]
-            own += _said(table, query, plain, notes.remarks_on(table.id))
-        if own and (told := catalog.dbt.tables.get(catalog.ids[place])):
-            own += told.reasons
-        if own and (use := catalog.usage.tables.get(catalog.ids[place])):
-            own.append(f"stands in {queries(use.queries)}")
-        found.append(own)
-    return found
+            table = catalog[catalog.ids[number]]
+            sentences += _by_words(table, query, plain, notes.remarks_on(table.id))
+        if sentences and (about := catalog.dbt.tables.get(catalog.ids[number])):
+            sentences += about.reasons
+        if sentences and (use := catalog.usage.tables.get(catalog.ids[number])):
+            sentences.append(f"stands in {queries(use.queries)}")
+        reasons_of.append(sentences)
+    return reasons_of
 
 
-def _said(
+def _by_words(
     table: Table, query: Query, terms: Sequence[QueryTerm], remarks: Sequence[Remark]
 ) -> Iterator[str]:
     """Which words the names of a table say, and what comments and notes say of the others."""
@@ -54,13 +54,13 @@ def _said(
         ("its comment", table.comment),
         *((f"the comment on {column.name}", column.comment) for column in table.columns),
     ]
-    told = [(whose, text, set(query_words(text))) for whose, text in comments if text]
+    read = [(whose, text, set(query_words(text))) for whose, text in comments if text]
     names = set(stems(table.name)).union(*(stems(column.name) for column in table.columns))
-    by_name = [term for term in terms if not told or _means(term, names)]
+    by_name = [term for term in terms if not read or _means(term, names)]
     if by_name:
         yield f"its names say {', '.join(query.words[term.text] for term in by_name)}"
     left = [term for term in terms if term not in by_name]
-    for whose, text, words in told:
+    for whose, text, words in read:
         if any(_means(term, words) for term in left):
             left = [term for term in left if not _means(term, words)]
             yield f"{whose} says {cut(text, _WIDTH)!r}"

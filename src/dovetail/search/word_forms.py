@@ -36,10 +36,10 @@ Expansion = tuple[str, float]
 
 def split(
     word: str,
-    known: Callable[[str], bool],
+    is_word: Callable[[str], bool],
     *,
     links: tuple[str, ...] = ("",),
-    least: int = _SHORTEST,
+    shortest: int = _SHORTEST,
 ) -> tuple[str, ...]:
     """The parts of a word that are all known, as few as possible; none where it cannot be split.
 
@@ -49,26 +49,26 @@ def split(
     >>> split("kundennummer", {"kunde", "nummer"}.__contains__, links=LINKS)
     ('kunde', 'nummer')
     """
-    if not 2 * least <= len(word) <= _LONGEST:
+    if not 2 * shortest <= len(word) <= _LONGEST:
         return ()
     best: dict[int, tuple[str, ...]] = {0: ()}
-    for end in range(least, len(word) + 1):
-        for start in range(end - least, -1, -1):
+    for end in range(shortest, len(word) + 1):
+        for start in range(end - shortest, -1, -1):
             if start not in best or (start == 0 and end == len(word)):
                 continue
-            part = _part(word[start:end], known, links if end < len(word) else ("",), least)
-            found = (*best[start], part)
-            if part and (end not in best or len(found) <= len(best[end])):
-                best[end] = found
+            part = _part(word[start:end], is_word, links if end < len(word) else ("",), shortest)
+            parts = (*best[start], part)
+            if part and (end not in best or len(parts) <= len(best[end])):
+                best[end] = parts
     return best.get(len(word), ())
 
 
-def _part(text: str, known: Callable[[str], bool], links: tuple[str, ...], least: int) -> str:
+def _part(text: str, is_word: Callable[[str], bool], links: tuple[str, ...], shortest: int) -> str:
     """The known word that a piece is, less what links it to the next; empty if there is none."""
     for link in links:
-        if text.endswith(link) and len(text) - len(link) >= least:
+        if text.endswith(link) and len(text) - len(link) >= shortest:
             bare = text[: len(text) - len(link)]
-            if known(bare):
+            if is_word(bare):
                 return bare
     return ""
 
@@ -92,14 +92,14 @@ class WordForms:
 
         Words that any question may use count only where the catalog has them.
         """
-        found: dict[str, str] = {}
+        stems: dict[str, str] = {}
         for key, written in self.language.words(question).items():
             if self._forms(written):
-                found.setdefault(key, written)
+                stems.setdefault(key, written)
             elif written not in self.language.generic:
                 for part in self._parts(written) or (key,):
-                    found.setdefault(part, written)
-        return found
+                    stems.setdefault(part, written)
+        return stems
 
     def _forms(self, written: str) -> list[str]:
         """The words of the index that are forms of a word."""
@@ -115,32 +115,32 @@ class WordForms:
 
     def _expansions(self, written: str) -> tuple[Expansion, ...]:
         """The words of the index that a word may mean, and how well each fits."""
-        found = dict.fromkeys(self._forms(written), 1.0)
+        forms = dict.fromkeys(self._forms(written), 1.0)
         if self.language.compounds:
             keys = self.language.keys(written)
             # The words of the index have lost English endings as well.
             for key in sorted(keys | {stem(key) for key in keys}):
                 for word in self._compounds_with(key):
-                    found.setdefault(word, _PART)
-        if not found:
-            found = dict.fromkeys(self._heads(written), _PART)
-        return tuple(found.items())
+                    forms.setdefault(word, _PART)
+        if not forms:
+            forms = dict.fromkeys(self._heads(written), _PART)
+        return tuple(forms.items())
 
     def _heads(self, written: str) -> list[str]:
         """The words of the index that a compound ends with: the longest ending that is one."""
         ends = range(_LEAST_REST, len(written) - _LEAST_HEAD + 1) if self.language.compounds else ()
-        return next((found for at in ends if (found := self._forms(written[at:]))), [])
+        return next((forms for at in ends if (forms := self._forms(written[at:]))), [])
 
     def _compounds_with(self, key: str) -> list[str]:
         """The words of the index that begin or end with a stem, and say something beside it."""
         if len(key) < _LEAST_PART:
             return []
-        least = len(key) + _LEAST_REST
+        shortest = len(key) + _LEAST_REST
         return [
             word
             for text, word in self._plain.items()
             if key in text
-            and len(text) >= least
+            and len(text) >= shortest
             and (text.startswith(key) or self._ends_with(text, key))
         ]
 
@@ -175,8 +175,8 @@ class QuestionWords:
         words = forms.words(question)
 
         def look_up(word: str) -> QueryTerm:
-            found = forms.expansions(words.get(word, word)) or forms.expansions(word)
-            return lexical.term(word, found)
+            expansions = forms.expansions(words.get(word, word)) or forms.expansions(word)
+            return lexical.term(word, expansions)
 
         return SpokenWords(words, look_up, language.stop)
 
