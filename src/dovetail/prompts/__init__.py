@@ -32,9 +32,9 @@ class Prompt:
         )
 
 
-def read_prompt(name: str) -> Prompt:
-    """Read a prompt by the name of its file."""
-    text = files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8")
+def read_prompt(name: str, package: str = __name__) -> Prompt:
+    """Read a prompt by the name of its file in a package."""
+    text = files(package).joinpath(f"{name}.md").read_text(encoding="utf-8")
     _, *parts = _SECTION.split(text)
     sections = zip(parts[::2], parts[1::2], strict=True)
     return Prompt(

@@ -1,1 +1,3 @@
 """The systems CORE-T is compared with, one module each; the registry loads them by name."""
+
+PROMPTS = "dovetail_bench.prompts"

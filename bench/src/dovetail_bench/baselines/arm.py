@@ -36,6 +36,7 @@ from dovetail.retrieve.trace import (
     table_set,
 )
 from dovetail.search.searcher import Searcher
+from dovetail_bench.baselines import PROMPTS
 from dovetail_bench.baselines.alignment import Alignment
 from dovetail_bench.baselines.connected import Problem, Weights
 from dovetail_bench.baselines.jar import Compatibility, fit
@@ -130,7 +131,7 @@ class ArmRetriever:
     def _keywords(self, question: str, stage: Stage) -> list[str]:
         if not question.strip():
             return []
-        messages = read_prompt("arm_keywords").fill(question=clipped(question))
+        messages = read_prompt("arm_keywords", PROMPTS).fill(question=clipped(question))
         reply = stage.ask(self._llm, messages, schema=_KEYWORDS, max_tokens=256)
         keywords = strings_in(reply.text, "keywords")[:_MOST_KEYWORDS]
         if not keywords:
@@ -194,7 +195,7 @@ class ArmRetriever:
             shown(number, self._searcher.catalog[table])
             for number, table in enumerate(tables, start=1)
         ]
-        return read_prompt("arm_verify").fill(
+        return read_prompt("arm_verify", PROMPTS).fill(
             question=clipped(question),
             draft="\n".join(lines[:drafted]),
             joins="\n".join(self._joins(tables[:drafted])) or "none that is sure",

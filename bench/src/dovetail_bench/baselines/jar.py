@@ -35,6 +35,7 @@ from dovetail.retrieve.trace import (
     table_set,
 )
 from dovetail.search.searcher import Searcher
+from dovetail_bench.baselines import PROMPTS
 from dovetail_bench.baselines.connected import Pair, Problem, Weights
 from dovetail_bench.baselines.mip import Limits, Solution, solve
 from dovetail_bench.baselines.prompting import strings_in
@@ -159,7 +160,7 @@ class JarRetriever:
             stage.facts["by"] = "the question itself"
             return [question]
         stage.facts["by"] = self._llm.model_id
-        messages = read_prompt("jar_decompose").fill(question=clipped(question))
+        messages = read_prompt("jar_decompose", PROMPTS).fill(question=clipped(question))
         reply = stage.ask(self._llm, messages, schema=_SCHEMA, max_tokens=256)
         concepts = strings_in(reply.text, "concepts")
         if not concepts:

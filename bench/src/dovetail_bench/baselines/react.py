@@ -30,6 +30,7 @@ from dovetail.retrieve.trace import (
     table_set,
 )
 from dovetail.search.searcher import Searcher
+from dovetail_bench.baselines import PROMPTS
 from dovetail_bench.baselines.prompting import numbers_in, shown
 
 # Repetitions are bounded: a reply is hostile input, and must be read in linear time.
@@ -82,7 +83,7 @@ class ReactRetriever:
         stage = Stage("react")
         run = _Run(
             list(
-                read_prompt("react").fill(
+                read_prompt("react", PROMPTS).fill(
                     searches=str(self.searches),
                     new=str(self.new),
                     question=clipped(question),

@@ -1,12 +1,9 @@
-"""How well are families found, and how fast? Piles whose truth is known, and 100,000 tables.
+"""How well are families found? In piles whose truth is known.
 
-    dovetail bench run families [--seeds 3] [--tables 100000] [--json]
+    dovetail bench run families [--seeds 3] [--json]
 
 precision, recall  pairs of tables in one family, against the truth of `family_kinds.py`
 roles, canonical   shares of the right members with the right role, of families with the right head
-cpu_seconds        of the stage `families` over many tables whose profiles are there
-                   (`family_lakes.py`): the same kinds over and over; one table in slices, each
-                   other one with a backup; a table whose columns drift; tables of other names
 """
 
 from __future__ import annotations
@@ -15,21 +12,12 @@ import argparse
 import json
 import sqlite3
 import tempfile
-import time
-from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
-import numpy as np
-
 import dovetail
-from dovetail.catalog.reader import CatalogReader
-from dovetail.families.detect import find_families
 from dovetail.families.family import Families, Role
-from dovetail.joins.graph import JoinGraph
 from dovetail_bench.programs.family_kinds import Pile, pairs, pile
-from dovetail_bench.programs.family_lakes import SHAPES, sketched, tiled
 
 SETTINGS = dovetail.Settings(embedder="none")
 
@@ -91,52 +79,16 @@ def quality(seed: int) -> dict[str, object]:
         return {"seed": seed, "tables": len(catalog), **measure(made, catalog.families())}
 
 
-def speed(tables: int) -> list[dict[str, object]]:
-    """CPU seconds to find the families of many tables, beyond what profiles them."""
-    made = pile(0)
-    with tempfile.TemporaryDirectory() as place:
-        sources = written(made, Path(place))
-        small = dovetail.update(
-            sources,
-            into=Path(place) / "catalog",
-            settings=SETTINGS,
-        ).catalog
-        found = [_timed("kinds", partial(tiled, small, tables))]
-    for name, shape in SHAPES.items():
-        sketches = shape(tables, np.random.default_rng(0))
-        found.append(_timed(name, partial(sketched, sketches)))
-    return found
-
-
-def _timed(name: str, make: Callable[[Path], CatalogReader]) -> dict[str, object]:
-    with tempfile.TemporaryDirectory() as folder:
-        catalog = make(Path(folder))
-        began = time.process_time()
-        found = find_families(catalog, JoinGraph(catalog.ids, ()))
-        spent = time.process_time() - began
-    members = sum(len(family.tables) for family in found)
-    return {
-        "shape": name,
-        "tables": len(catalog),
-        "families": len(found),
-        "members": members,
-        "cpu_seconds": spent,
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3, help="piles to measure")
-    parser.add_argument("--tables", type=int, default=100_000, help="tables for the speed; 0: none")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args()
-    found = {"quality": [quality(seed) for seed in range(1, options.seeds + 1)]}
-    if options.tables:
-        found["speed"] = speed(options.tables)
+    found = [quality(seed) for seed in range(1, options.seeds + 1)]
     if options.json:
         print(json.dumps(found, indent=1))
         return
-    for figures in (line for part in found.values() for line in part):
+    for figures in found:
         print(", ".join(f"{name} {_short(value)}" for name, value in figures.items()))
 
 

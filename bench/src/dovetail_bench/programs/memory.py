@@ -7,6 +7,7 @@ the system takes them back when others need them: what is left without them is t
 from __future__ import annotations
 
 import os
+import resource
 from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
@@ -58,3 +59,9 @@ def _kilobytes(process: int, kind: str) -> int:
             if line.startswith(kind):
                 return int(line.split()[1])
     return 0
+
+
+def cpu_seconds() -> float:
+    """CPU used so far by this process and its finished children."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)

@@ -1,9 +1,9 @@
 """What does `dovetail serve` take beyond the work itself, and does it stay well under load?
 
-    dovetail bench run serving [--tables 1000] [--seconds 15] [--soak 5] [--json]
+    dovetail bench run serving [--lake 10k] [--seconds 15] [--soak 5] [--json]
 
-`POST /api/ask` with the selector `graph` over clones of the sample corpus under varied names, some
-two thirds of their rows each, indexed with the embedder and kept below .bench/serving. The server
+`POST /api/ask` with the selector `graph` over a lake of small tables (`lakes.py`), indexed with the
+embedder and kept below .bench/serving. The server
 runs as users start it; what asks is another process, on the loopback, with connections that stay
 open. Rounds of the same questions asked in one Python process stand between the rounds of load, so
 that both see the same machine; the load average of the machine is told beside the figures.
@@ -19,7 +19,6 @@ import argparse
 import asyncio
 import json
 import os
-import random
 import shutil
 import signal
 import socket
@@ -38,63 +37,24 @@ from pathlib import Path
 import dovetail
 from dovetail.ports import Json
 from dovetail.serve.views import TableSetBrief, set_json
-from dovetail_bench.corpora import write_corpus
-from dovetail_bench.datasets import open_dataset
-from dovetail_bench.programs.search_lakes import vocabulary
+from dovetail_bench.programs.lakes import BENCH, lake
+from dovetail_bench.programs.search import questions
 
-FOLDER = Path(".bench/serving")
-SEED, CONNECTIONS = 7, (1, 16, 64)
+CONNECTIONS = (1, 16, 64)
 UPDATE_EVERY = 15.0  # seconds between two updates of a soak
 WARM_UP = 40  # questions before anything is counted
 _asked = count()
 
 
-def corpus(tables: int) -> Path:
-    """A folder of SQLite files with so many tables, and a catalog of it; made once."""
-    folder = FOLDER / str(tables)
-    if (folder / "done").exists():
-        return folder
-    shutil.rmtree(folder, ignore_errors=True)
-    write_corpus(folder / "sample")
-    clone(folder / "sample", folder / "pile", tables)
-    dovetail.build(folder / "pile", into=folder / "catalog").close()
-    (folder / "done").touch()
+def corpus(name: str) -> Path:
+    """A folder with the files of a lake, and a catalog of them; made once."""
+    folder = BENCH / "serving" / name
+    if not (folder / "done").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(lake(name), folder / "pile")
+        dovetail.build(folder / "pile", into=folder / "catalog").close()
+        (folder / "done").touch()
     return folder
-
-
-def clone(sample: Path, into: Path, tables: int) -> None:
-    """Copies of the sample's SQLite tables, each file of them under a name and rows of its own."""
-    drawn = random.Random(SEED)
-    into.mkdir()
-    names = drawn.sample(vocabulary(), 144)
-    files = sorted([*sample.glob("*.sqlite"), *sample.glob("*.db")])
-    left = tables
-    while left > 0:
-        word = names.pop()
-        for file in files:
-            if left > 0:
-                left -= copy_file(file, into / f"{word}_{file.name}", word, left, drawn)
-
-
-def copy_file(file: Path, to: Path, word: str, most: int, drawn: random.Random) -> int:
-    """Copy up to `most` tables of a SQLite file with some of their rows; returns how many."""
-    with closing(sqlite3.connect(to)) as target, target:
-        target.execute("ATTACH ? AS original", (str(file),))
-        listed = target.execute("SELECT name FROM original.sqlite_master WHERE type = 'table'")
-        names = [name for (name,) in listed.fetchall()][:most]
-        for name in names:
-            target.execute(
-                f'CREATE TABLE "{name}_{word}" AS SELECT * FROM original."{name}" '
-                f"WHERE (rowid * 7919 + {drawn.randrange(3)}) % 3 > 0"
-            )
-    return len(names)
-
-
-def questions() -> list[str]:
-    """The questions of the sample corpus, in an order of their own."""
-    texts = [question.text for question in open_dataset("sample").questions()]
-    random.Random(SEED).shuffle(texts)
-    return texts
 
 
 def unseen(question: str) -> str:
@@ -272,11 +232,12 @@ def soak(folder: Path, port: int, pid: int, texts: Sequence[str], minutes: float
     }  # fmt: skip
 
 
-def measure(tables: int, seconds: float, minutes: float) -> Json:
+def measure(name: str, seconds: float, minutes: float) -> Json:
     """All figures: rounds in a process and under load, one after the other, and the soak."""
-    folder, texts = corpus(tables), questions()
-    found: Json = {"tables": tables, "load_average": os.getloadavg()[0], "rounds": []}
+    folder = corpus(name)
+    found: Json = {"lake": name, "load_average": os.getloadavg()[0], "rounds": []}
     with dovetail.open(folder / "catalog") as catalog, serving(folder) as (port, pid):
+        texts = questions(catalog)
         for question in texts[:WARM_UP]:
             catalog.ask(question, selector="graph")
         load(port, pid, texts, 4, 5)
@@ -295,7 +256,7 @@ def measure(tables: int, seconds: float, minutes: float) -> Json:
 def told(found: Json) -> str:
     """The figures for a reader."""
     lines = [
-        f"{found['tables']:,} tables; load average of the machine "
+        f"{found['lake']}; load average of the machine "
         f"{found['load_average']:.1f} before, {found['load_average_after']:.1f} after"
     ]
     for one in found["rounds"]:
@@ -320,12 +281,12 @@ def told(found: Json) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--tables", type=int, default=1000)
+    parser.add_argument("--lake", default="10k")
     parser.add_argument("--seconds", type=float, default=15, help="of each round; 0: no load")
     parser.add_argument("--soak", type=float, default=5, help="minutes; 0: none")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    found = measure(given.tables, given.seconds, given.soak)
+    found = measure(given.lake, given.seconds, given.soak)
     print(json.dumps(found) if given.json else told(found))
 
 

@@ -1,28 +1,18 @@
 """Trains the set scorer of `graph` on examples that `training_examples.py` wrote.
 
     dovetail bench run train_scorer src/dovetail/retrieve/graph/set_scorer.json EXAMPLES.npz ...
-    dovetail bench run train_scorer FOLDER EXAMPLES.npz ... --folds 5 [--networks 1] [--epochs 12]
 
 It needs PyTorch (the dependency group `compare`), a few minutes and no accelerator; what it writes
-is plain JSON that numpy reads. Examples that are marked as apart are left out. With `--folds` the
-databases are divided into so many parts, and a file is written for each, trained on the others: so
-a corpus that the scorer was trained on can be scored out of sample. `--without` leaves out kinds of
-examples that `pool_examples.py` wrote (keywords, names, source, messy, poorer).
+is plain JSON that numpy reads. Examples that are marked as apart are left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
-import zlib
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
@@ -84,12 +74,6 @@ class Training:
     networks: int = NETWORKS
     epochs: int = EPOCHS
     device: str = "cpu"
-    only: int | None = None
-
-    @property
-    def seeds(self) -> Sequence[int]:
-        """Of which networks there are, those that this process trains."""
-        return range(self.networks) if self.only is None else [self.only]
 
 
 def trained(
@@ -126,7 +110,9 @@ def document(given: Arrays, provenance: str, training: Training) -> dict[str, ob
     """Networks trained on some examples, as `set_scorer.json` has them."""
     seen = given["rows"][given["there"]]
     mean, spread = seen.mean(axis=0), seen.std(axis=0) + 1e-6
-    networks = [_written(trained(given, mean, spread, seed, training)) for seed in training.seeds]
+    networks = [
+        _written(trained(given, mean, spread, seed, training)) for seed in range(training.networks)
+    ]
     return {
         "provenance": provenance,
         "features": given["features"].tolist(),
@@ -175,16 +161,6 @@ def some(given: Arrays, wanted: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def kinds_without(given: Arrays, words: Sequence[str]) -> np.ndarray:
-    """Which examples are of a kind that has none of these words in it."""
-    return np.array([not set(words) & set(kind.split()) for kind in given["kind"].tolist()])
-
-
-def fold_of(database: str, folds: int) -> int:
-    """The fold of a database, from its name alone: the same in every corpus."""
-    return zlib.crc32(database.encode()) % folds
-
-
 def write(file: Path, found: Mapping[str, object]) -> None:
     """Write a document, a network to a line."""
     lines = [
@@ -196,78 +172,20 @@ def write(file: Path, found: Mapping[str, object]) -> None:
     file.write_text("{\n" + ",\n".join([*lines, f'"networks": [\n{nets}\n]']) + "\n}\n", "utf-8")
 
 
-def train(options: argparse.Namespace, into: Path) -> None:
-    """Train the networks that are asked for, and write them to a file, or one for each fold."""
-    training = Training(options.networks, options.epochs, options.device, options.only)
-    given = read(options.examples)
-    if options.without:
-        given = some(given, kinds_without(given, options.without.split(",")))
-    names = ", ".join(file.stem for file in options.examples)
-    if not options.folds:
-        kept = some(given, ~given["apart"])
-        about = f"programs/train_scorer.py on {len(kept['rows']):,} examples of {names}"
-        write(into, document(kept, about, training))
-        return
-    folds = np.array([fold_of(name, options.folds) for name in given["database"].tolist()])
-    into.mkdir(parents=True, exist_ok=True)
-    for left in range(options.folds):
-        about = f"programs/train_scorer.py on {names}, fold {left} of {options.folds} left out"
-        kept = some(given, folds != left)
-        write(into / f"{left}.json", document(kept, about, training))
-
-
-def train_side_by_side(options: argparse.Namespace, arguments: Sequence[str]) -> None:
-    """Each network in a process of its own, as many at a time as there are cores.
-
-    Networks this small gain nothing from several threads. What the processes write is put together
-    in the order of the seeds.
-    """
-    with TemporaryDirectory() as folder:
-        parts = [Path(folder) / str(seed) for seed in range(options.networks)]
-
-        def one(seed: int) -> None:
-            command = [sys.executable, "-m", "dovetail_bench.programs.train_scorer", *arguments]
-            subprocess.run(
-                [*command, "--only", str(seed), "--part", str(parts[seed])],
-                check=True,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
-            )
-
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            list(pool.map(one, range(options.networks)))
-        if not options.folds:
-            write(options.into, joined(parts))
-            return
-        options.into.mkdir(parents=True, exist_ok=True)
-        for left in range(options.folds):
-            name = f"{left}.json"
-            write(options.into / name, joined([part / name for part in parts]))
-
-
-def joined(files: Sequence[Path]) -> dict[str, object]:
-    """What several processes wrote as one: the networks of all."""
-    documents = [json.loads(file.read_text("utf-8")) for file in files]
-    networks = [network for found in documents for network in found["networks"]]
-    return {**documents[0], "networks": networks}
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("into", type=Path, help="the file to write; with --folds, the folder")
+    parser.add_argument("into", type=Path, help="the file to write")
     parser.add_argument("examples", type=Path, nargs="+")
-    parser.add_argument("--folds", type=int, default=0)
     parser.add_argument("--networks", type=int, default=NETWORKS, help="how many vote")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
-    parser.add_argument("--without", default="", help="kinds of examples, by a word of each")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--only", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--part", type=Path, help=argparse.SUPPRESS)
-    given = sys.argv[1:] if arguments is None else arguments
-    options = parser.parse_args(given)
-    if options.only is None and options.networks > 1 and options.device == "cpu":
-        train_side_by_side(options, given)
-    else:
-        train(options, options.part or options.into)
+    options = parser.parse_args(arguments)
+    given = read(options.examples)
+    kept = some(given, ~given["apart"])
+    names = ", ".join(file.stem for file in options.examples)
+    about = f"programs/train_scorer.py on {len(kept['rows']):,} examples of {names}"
+    training = Training(options.networks, options.epochs, options.device)
+    write(options.into, document(kept, about, training))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Generated lakes of very many small tables: systems of a thousand tables, each a SQLite file.
+"""Generated lakes, kept below .bench/: many small tables in SQLite files, or tall ones in Parquet.
 
-A system has modules of fifty tables (`sales_order_line`), a table twenty columns and ten rows: its
-own key, up to three references to tables of its module, and attributes. Keys look as they do in
-companies: half count from one and so agree with one another by chance, the others are long numbers
-and codes. Most names are everyday words in pairs; one attribute in ten has a word of its own in
-front, drawn by Zipf's law from twenty thousand, so that new names keep coming.
+Of small tables a thousand are a system, which is a file. It has modules of fifty tables
+(`sales_order_line`), a table twenty columns and ten rows: its own key, up to three references to
+tables of its module, and attributes. Keys look as they do in companies: half count from one and so
+agree with one another by chance, the others are long numbers and codes. Most names are everyday
+words in pairs; one attribute in ten has a word of its own in front, drawn by Zipf's law from twenty
+thousand, so that new names keep coming.
 """
 
 from __future__ import annotations
@@ -13,15 +14,26 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from dovetail_bench.programs.search_lakes import vocabulary
-
-COLUMNS, ROWS = 20, 10
+BENCH = Path(__file__).resolve().parents[4] / ".bench"
+SPIDER2 = BENCH / "data" / "spider2" / "databases" / "snowflake" / "snowflake.sqlite"
+# Lakes of small tables by how many there are, of tall ones by tables, columns and rows of each.
+SMALL = {"10k": 500, "50k": 2_500, "200k": 10_000, "2m": 100_000}
+TALL = {
+    "tall-1e6": (100, 10, 1_000),
+    "tall-1e7": (1_000, 10, 1_000),
+    "tall-1e8": (1_000, 50, 2_000),
+}
+COLUMNS, ROWS, VOCABULARY = 20, 10, 20_000
 _IN_SYSTEM, _IN_MODULE = 1_000, 50
 _MODULES = (
     "sales", "purchase", "stock", "hr", "payroll", "crm", "finance", "assets", "fleet", "projects",
@@ -38,6 +50,16 @@ _SUBJECTS = (
     "net", "gross", "first", "last", "unit", "billing", "delivery", "contact", "bank", "tax",
     "start", "end", "due", "created", "changed", "planned", "actual", "home", "work", "old",
 )  # fmt: skip
+
+
+def vocabulary(seed: int = 7) -> list[str]:
+    """Made-up words of two and three syllables, in an order without meaning."""
+    syllables = [f"{one}{two}" for one in "bdfgklmnprstvz" for two in ("a", "e", "i", "o", "ur")]
+    words = ["".join(parts) for size in (2, 3) for parts in product(syllables, repeat=size)]
+    chosen = np.random.default_rng(seed).permutation(len(words))[:VOCABULARY]
+    return [words[place] for place in chosen.tolist()]
+
+
 Values = Callable[[np.random.Generator], list[Any]]
 _WORDS = np.array(vocabulary(), dtype=object)
 
@@ -81,20 +103,66 @@ _ATTRIBUTES: tuple[tuple[str, str, Values], ...] = (
 )
 
 
-def generate(folder: Path, tables: int, seed: int = 1) -> None:
-    """Write so many tables, a thousand to a file."""
-    if (folder / "complete").exists():
-        return
-    rmtree(folder, ignore_errors=True)
-    (folder / "lake").mkdir(parents=True)
+def lake(name: str, seed: int = 1) -> Path:
+    """The files of a lake by its name, written if they are not there; `spider2` is unpacked."""
+    if name == "spider2":
+        return SPIDER2
+    folder = BENCH / "lakes" / name
+    if not (folder / "complete").exists():
+        rmtree(folder, ignore_errors=True)
+        (folder / "files").mkdir(parents=True)
+        if name in SMALL:
+            _write_small(folder / "files", SMALL[name], seed)
+        else:
+            _write_tall(folder / "files", *TALL[name], seed)
+        (folder / "complete").touch()
+    return folder / "files"
+
+
+def _write_small(folder: Path, tables: int, seed: int) -> None:
     for system, start in enumerate(range(0, tables, _IN_SYSTEM)):
         random = np.random.default_rng((seed, system))
-        with closing(sqlite3.connect(folder / "lake" / f"system_{system:03}.sqlite")) as connection:
+        with closing(sqlite3.connect(folder / f"system_{system:03}.sqlite")) as connection:
             connection.execute("PRAGMA synchronous = off")
             for first in range(0, min(_IN_SYSTEM, tables - start), _IN_MODULE):
                 _add_module(connection, _MODULES[first // _IN_MODULE], random)
             connection.commit()
-    (folder / "complete").touch()
+
+
+def _write_tall(folder: Path, tables: int, columns: int, rows: int, seed: int) -> None:
+    """Keys, references, numbers, codes, words, dates, some of them null."""
+    random = np.random.default_rng(seed)
+    for number in range(tables):
+        table = {f"c{i}": _column(i, rows, number, random) for i in range(columns)}
+        pq.write_table(pa.table(table), folder / f"t{number:05d}.parquet")
+
+
+def _column(
+    position: int,
+    rows: int,
+    table: int,
+    random: np.random.Generator,
+) -> pa.Array:
+    words = _WORDS.astype(str)
+
+    def nulls(values: npt.NDArray[Any]) -> pa.Array:
+        return pa.array(values, mask=random.random(rows) < 0.05)
+
+    kinds = [
+        lambda: pa.array(np.arange(rows) + table),
+        lambda: pa.array(random.integers(0, rows, rows)),
+        lambda: pa.array(random.integers(0, 1 << 40, rows)),
+        lambda: nulls(np.round(random.random(rows) * 1e4, 2)),
+        lambda: pa.array(random.normal(size=rows)),
+        lambda: pa.array(words[random.integers(0, len(words), rows)]),
+        lambda: nulls(words[random.integers(0, 60, rows)]),
+        lambda: pa.array([f"{table:04d}-{n:06d}" for n in random.integers(0, rows, rows)]),
+        lambda: pa.array(
+            np.datetime64("2020-01-01", "D") + random.integers(0, 2_000, rows).astype("m8[D]")
+        ),
+        lambda: pa.array(np.char.add(words[random.integers(0, 20_000, rows)], words[:rows])),
+    ]
+    return kinds[position % len(kinds)]()
 
 
 def _add_module(connection: sqlite3.Connection, module: str, random: np.random.Generator) -> None:
