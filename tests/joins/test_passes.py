@@ -23,12 +23,9 @@ from dovetail.joins.columns import (
     open_values,
 )
 from dovetail.joins.counting import count_shared
+from dovetail.joins.features import DEFAULT_WEIGHTS, PairFeatures, UpperBounds, value_information
 from dovetail.joins.graph import JoinGraph
 from dovetail.joins.rows import RowQuestions
-from dovetail.joins.scoring.features import PairFeatures
-from dovetail.joins.scoring.upper_bounds import UpperBounds
-from dovetail.joins.scoring.value_information import value_information
-from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
 from dovetail.joins.structure import first_key
 from dovetail.offline.pipeline import update
 from dovetail.ports import Engine, Json, Replies, Tick

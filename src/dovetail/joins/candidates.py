@@ -159,7 +159,7 @@ class Update:
         return self.rarity + _SLACK
 
     @classmethod
-    def since(cls, before: CountedPairs | None, rarity: Floats, open_to_all: Flags) -> Update:
+    def of(cls, before: CountedPairs | None, rarity: Floats, open_to_all: Flags) -> Update:
         """The update since some candidates were counted, if any were.
 
         `rarity` is how rare each column's values are; `open_to_all` flags the columns that are to

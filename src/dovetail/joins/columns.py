@@ -1,7 +1,8 @@
 """A catalog as join evidence sees it: one array per fact, with an entry for each column.
 
 Columns are numbered through all tables, in the order of the tables' ids. Their values are read by
-passes (`engines/passes.py`), which may run in other processes."""
+passes (`engines/passes.py`), which may run in other processes.
+"""
 
 from __future__ import annotations
 

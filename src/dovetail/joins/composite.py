@@ -15,9 +15,9 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.hashing import Hashes
 from dovetail.joins.columns import HARDLY_ANY, ColumnArrays, TableColumns, probability
 from dovetail.joins.counting import count_shared
+from dovetail.joins.databases import LatentDatabases
+from dovetail.joins.features import Weights
 from dovetail.joins.rows import RowHashes, RowQuestions, RowReader, mixed_in, row_tuples
-from dovetail.joins.scoring.latent_databases import LatentDatabases
-from dovetail.joins.scoring.weights import Weights
 from dovetail.names.references import refers
 from dovetail.names.table_name import entity
 from dovetail.names.words import Words, core, words

@@ -7,7 +7,8 @@ a sample was read contradicts nothing. The other edges are weighed again with wh
 the nats of the scoring `foreign_key`: a declared key looks like a key in full, a primary key is its
 own table's, a column that only happens to be unique is not, and a column that is declared to refer
 to one table hardly refers to another of its source, as far as it does refer to that one. A key
-whose values repeat is none, whoever declared it."""
+whose values repeat is none, whoever declared it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.domain import DeclaredKeys, JoinEdge, TableId
 from dovetail.joins.edges import cardinality, in_order
-from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
+from dovetail.joins.features import DEFAULT_WEIGHTS, Weights
 
 # Evidence: the key is declared; so many of the child's values have no partner, or several.
 DECLARED, NO_PARTNER = "declared", "values_without_partner"

@@ -1,5 +1,6 @@
 """The file of a catalog's joins, and edges that are made when they are looked at: a question needs
-few of the thousands there are, and loads none of what works them out."""
+few of the thousands there are, and loads none of what works them out.
+"""
 
 from __future__ import annotations
 

@@ -35,11 +35,10 @@ from dovetail.joins.columns import (
 )
 from dovetail.joins.declared import with_declared
 from dovetail.joins.edges import in_order, write_edges
+from dovetail.joins.features import DEFAULT_WEIGHTS
 from dovetail.joins.queried import with_queries
 from dovetail.joins.rows import RowQuestions
-from dovetail.joins.scoring.foreign_key import foreign_key
-from dovetail.joins.scoring.scored_pairs import edges_of
-from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
+from dovetail.joins.scoring import edges_of, foreign_key
 from dovetail.joins.structure import structural_edges
 from dovetail.joins.transforms import transformed_edges
 

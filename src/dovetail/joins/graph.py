@@ -79,7 +79,7 @@ class JoinGraph:
         """The path from one table to another that a person would take; empty if there is none.
 
         Sure joins by keys come before joins of attributes, few steps before many, and a parent
-        that both ends merely refer to (a calendar, a status) before nothing (`joins/paths.py`).
+        that both ends merely refer to (a calendar, a status) before nothing.
         """
         return best_path(self._edges_at, self._find(start), self._find(end), least)
 

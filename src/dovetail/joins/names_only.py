@@ -5,7 +5,8 @@ means little. So a column that is called an identifier refers to the key of the 
 after: `port_id` to the `id` of `ports`, `namespace_id` in `meta_objects` to that of
 `meta_namespaces`. Where keys are declared (Beaver), every second such edge of one source is one of
 them, and two of five where sources are not seen; their scores say so, and their evidence says
-`names_only`."""
+`names_only`.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ import numpy as np
 from dovetail.arrays import Floats
 from dovetail.domain import JoinEdge
 from dovetail.joins.columns import HARDLY_ANY, ColumnArrays, TableColumns, probability
-from dovetail.joins.scoring.latent_databases import LatentDatabases
-from dovetail.joins.scoring.weights import Weights
+from dovetail.joins.databases import LatentDatabases
+from dovetail.joins.features import Weights
 from dovetail.names.references import refers
 from dovetail.names.table_name import CopyMarks, entity
 from dovetail.names.words import Words, core, identifies

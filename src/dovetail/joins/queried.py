@@ -2,7 +2,8 @@
 
 A join that queries made gains nats with how often they did; one that nothing else speaks for
 becomes an edge. Where not one value of the two columns is shared, the data contradicts the queries,
-and the edge says so by its score and its match rate."""
+and the edge says so by its score and its match rate.
+"""
 
 from __future__ import annotations
 

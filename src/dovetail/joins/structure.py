@@ -19,10 +19,10 @@ from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.columns import HARDLY_ANY, ColumnArrays, TableColumns, probability
 from dovetail.joins.composite import CompositeKeys
 from dovetail.joins.counting import count_shared
+from dovetail.joins.databases import LatentDatabases
+from dovetail.joins.features import DEFAULT_WEIGHTS, Weights
 from dovetail.joins.names_only import name_only_edges
 from dovetail.joins.rows import RowHashes, RowQuestions, RowReader, row_tuples
-from dovetail.joins.scoring.latent_databases import LatentDatabases
-from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS, Weights
 from dovetail.names.references import References
 from dovetail.names.words import core, identifies, words
 from dovetail.ports import Json

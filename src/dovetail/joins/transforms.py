@@ -28,11 +28,16 @@ from dovetail.joins.candidates import (
 )
 from dovetail.joins.columns import ColumnArrays, ValueSets
 from dovetail.joins.counting import count_shared
-from dovetail.joins.scoring.competition import score_jointly
-from dovetail.joins.scoring.features import Features, PairFeatures, local_logits
-from dovetail.joins.scoring.scored_pairs import ScoredPairs, Unlikely, edges_of
-from dovetail.joins.scoring.value_information import value_information, value_sparsity
-from dovetail.joins.scoring.weights import Weights
+from dovetail.joins.databases import score_jointly
+from dovetail.joins.features import (
+    Features,
+    PairFeatures,
+    Weights,
+    local_logits,
+    value_information,
+    value_sparsity,
+)
+from dovetail.joins.scoring import ScoredPairs, Unlikely, edges_of
 from dovetail.joins.sketches import sharing
 
 # Normal forms: transforms that are one function, or agree where a column needs less of it.
@@ -195,7 +200,7 @@ class TransformSearch:
             number[column] = np.arange(len(column))
             before = before.renumbered(number, len(column))
         information = value_information(arrays, self.weights)
-        update = Update.since(before, information.rarity, children)
+        update = Update.of(before, information.rarity, children)
         features = PairFeatures.of_columns(
             arrays, information, update.rarity_bound, self.conventions
         )

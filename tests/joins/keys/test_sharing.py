@@ -16,9 +16,8 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.joins import candidates, transforms
 from dovetail.joins.candidates import Candidates, CountedPairs, find_candidates
 from dovetail.joins.columns import CatalogValues, ColumnArrays, ValuePasses
-from dovetail.joins.scoring.features import PairFeatures, local_logits
-from dovetail.joins.scoring.value_information import value_information
-from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS as WEIGHTS
+from dovetail.joins.features import DEFAULT_WEIGHTS as WEIGHTS
+from dovetail.joins.features import PairFeatures, local_logits, value_information
 from dovetail.joins.transforms import (
     FORMS,
     SAME,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dovetail.domain import TableId
 from dovetail.joins.candidates import Candidates
-from dovetail.joins.scoring.competition import _name_order
+from dovetail.joins.databases import _name_order
 from tests.support.column_arrays import arrays_of
 
 NAMES = st.sampled_from(["b", "a", "B", "é", "aa", ""])

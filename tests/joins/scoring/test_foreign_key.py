@@ -20,11 +20,9 @@ from dovetail.joins import candidates
 from dovetail.joins.candidate_search import SourceOnly, group_equal_sets, prepare_search
 from dovetail.joins.candidates import find_candidates
 from dovetail.joins.columns import ColumnArrays, Thresholds
+from dovetail.joins.features import DEFAULT_WEIGHTS, PairFeatures, local_logits, value_information
 from dovetail.joins.graph import JoinGraph
-from dovetail.joins.scoring.features import PairFeatures, local_logits
-from dovetail.joins.scoring.foreign_key import score_foreign_keys
-from dovetail.joins.scoring.value_information import value_information
-from dovetail.joins.scoring.weights import DEFAULT_WEIGHTS
+from dovetail.joins.scoring import score_foreign_keys
 from dovetail.joins.sketches import sample_places
 from dovetail.settings import Settings
 from tests.support.column_arrays import COLUMNS, NO_BOUNDS, arrays_of, as_dict

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dovetail.joins.scoring.latent_databases import LatentDatabases
+from dovetail.joins.databases import LatentDatabases
 
 
 @settings(deadline=None)

@@ -1,0 +1,381 @@
+"""The features of a foreign key: what names, values and positions say for and against a candidate.
+
+Each is in [0, 1]; the weights say what it adds to the logit. How much values say is measured by
+self-information: how unlikely chance is to put a column's values into another column. Ids 1..n are
+in many columns; sparse numbers and text that few tables hold are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from dovetail.arrays import Encoded, Flags, Floats, Ints, once
+from dovetail.joins.candidate_search import Groups
+from dovetail.joins.candidates import Candidates
+from dovetail.joins.columns import ColumnArrays
+from dovetail.joins.sketches import commonness
+from dovetail.names.references import References
+from dovetail.names.table_name import CopyMarks
+from dovetail.names.words import counts, identifies
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Log-odds in nats, each with its reason; everything else is an equation."""
+
+    prior: float = -4.5  # an inclusion with nothing else for it: one in ninety is a key
+    name: float = 6.0  # a child named after the parent outweighs the prior, with something to spare
+    value: float = 3.0  # values that no chance puts together; doubled where the names say nothing
+    key: float = 2.0  # the parent stands where keys stand: first, id-word, named after its table
+    own: float = 4.0  # the child is its own table's key: undoes most of a matching name
+    measure: float = 3.0  # the child is a number without an id-word: rank, year, count
+    orphan: float = 10.0  # per unit of rows without a parent: 5% of noise cost half a nat
+    repeat: float = 5.0  # per unit of key rows entered twice: 10% cost half a nat
+    cover: float = 0.5  # per e-fold of the parent's values unused: prefer the one in use
+    convention: float = 2.0  # the same naming convention, one nat either way around neutral
+    exact: float = 0.5  # the same column name to the letter: breaks ties between competitors only
+    copy: float = 2.0  # nobody refers to a backup or a staging table by its name
+    source: float = 1.0  # both tables are of one source: of look-alikes, the one next to it
+    transform: float = 1.0  # values match only after a transform: below an equal match as they are
+    sharp: float = 6.0  # a competitor weighs 1/e for every sixth of a nat it is weaker
+    competitor: float = 0.693  # every equal competitor halves the odds
+    clear: float = 0.7  # an edge may found a database while its competitors together weigh less
+    clash: float = 6.0  # two tables of one name in one database: as good as excluded
+    proof: float = 5.0  # nats at which a chance inclusion is out of the question
+    least: float = -1.0  # the logit below which a candidate neither becomes an edge nor competes
+
+
+DEFAULT_WEIGHTS = Weights()
+
+
+# Twice the sparsity above which values are distinctive.
+_DISTINCTIVE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ValueInformation:
+    """Per column, how informative it is that another column has its values."""
+
+    sparsity: Floats  # self-information of a number's being in it, over `Weights.proof`
+    rarity: Floats  # how few tables hold its values, by those sampled from it
+    common: Floats  # ln of how many tables hold one of them, on average
+
+    @property
+    def distinctive(self) -> Flags:
+        """Columns whose values may prove something, if few tables hold them."""
+        return 2 * self.sparsity > _DISTINCTIVE
+
+
+def value_information(arrays: ColumnArrays, weights: Weights) -> ValueInformation:
+    """The self-information of each column's values, from its range and from who else holds them."""
+    common = commonness(arrays.values, arrays.table)
+    live = int((arrays.rows > 0).sum())
+    rarity = np.where(arrays.distinct > 0, np.log(max(live, 1)) - common, 0.0)
+    rarity /= np.log(max(live / 2, 2))
+    return ValueInformation(value_sparsity(arrays, weights), rarity, common)
+
+
+def value_sparsity(arrays: ColumnArrays, weights: Weights) -> Floats:
+    """The self-information of a number's being in each column, over `Weights.proof`."""
+    largest = np.maximum(np.abs(arrays.low), np.abs(arrays.high))
+    whole = arrays.number & np.isfinite(largest)
+    # Chance puts a number into a key of n values up to m with n/m; text is never dense.
+    share = np.where(whole, arrays.distinct / (np.where(whole, largest, 0) + 1), 0.0)
+    nats: Floats = -np.log(np.clip(share, np.exp(-weights.proof), 1))
+    return nats / weights.proof
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """An entry for each column."""
+
+    # As child or parent.
+    rarity: Floats  # how few tables hold its values
+    global_id: Flags  # its values mean the same thing wherever they stand
+    # As a child.
+    own: Floats  # how far it is its own table's key
+    plain: Floats  # it is a number without an id-word
+    counts: Flags  # it is called a count of something
+    # As a parent.
+    sparsity: Floats  # how little chance puts a number into it
+    key: Floats  # how much it looks like a key
+    own_key: Floats  # how far a reference to what it is called is one to its table
+    own_name: Floats  # how far it is named after its own table
+    repeat: Floats  # share of its rows whose value is another's too
+
+    @classmethod
+    def of(
+        cls,
+        arrays: ColumnArrays,
+        names: Encoded[str],
+        information: ValueInformation,
+        references: References,
+    ) -> ColumnFacts:
+        """The facts about all columns."""
+        every = np.arange(len(arrays))
+        id_word, count_word = (
+            np.array([says(name) for name in names.dictionary], dtype=np.bool_)[names.codes]
+            for says in (identifies, counts)
+        )
+        first = arrays.position == 0
+        # How far a column is named after its own table, both ways round: the head word must agree.
+        own_name = np.minimum(
+            references.to_table(every, arrays.table), references.from_table(arrays.table, every)
+        )
+        own_name[references.bare] = 1.0  # a bare id is the table's own
+        key = 0.5 * first + 0.5 * np.maximum(0.5 * id_word, own_name)
+        return cls(
+            rarity=information.rarity,
+            global_id=arrays.global_ids,
+            own=arrays.key * np.clip(3 * own_name - 1, 0, 1) * np.where(first, 1, 0.5),
+            plain=(arrays.number & ~id_word).astype(np.float64),
+            counts=count_word,
+            sparsity=information.sparsity,
+            key=key,
+            # Two children of one parent share its name too: it counts in full for the own key.
+            own_key=(0.5 + 0.5 * np.minimum(2 * key, 1)) * (0.8 + 0.2 * own_name),
+            own_name=own_name,
+            repeat=1 - arrays.distinct / np.maximum(arrays.filled, 1),
+        )
+
+    def best(self, children: Groups, parents: Groups) -> ColumnFacts:
+        """What speaks most for a pair among the columns of each group, for all of the group."""
+        low = {name: children.spread(np.minimum, getattr(self, name)) for name in _AGAINST_CHILD}
+        high = {name: parents.spread(np.maximum, getattr(self, name)) for name in _FOR_PARENT}
+        both = {
+            name: parents.spread(np.maximum, children.spread(np.maximum, getattr(self, name)))
+            for name in _FOR_BOTH
+        }
+        return replace(
+            self,
+            repeat=parents.spread(np.minimum, self.repeat),
+            **both,
+            **low,
+            **high,
+        )
+
+
+_FOR_BOTH = ("rarity", "global_id")
+_AGAINST_CHILD = ("own", "plain", "counts")
+_FOR_PARENT = ("sparsity", "key", "own_key", "own_name")
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """The features of each candidate, in [0, 1]."""
+
+    name: Floats  # the child's words name the parent's table or its key column
+    value: Floats  # self-information of the inclusion: how little chance explains it
+    key: Floats  # how much the parent looks like a key
+    own: Floats  # the child is its own table's key
+    measure: Floats  # the child is a plain number
+    cover: Floats  # share of the parent's values in use
+    orphan: Floats  # share of the child's rows without a parent
+    repeat: Floats  # share of the parent's rows whose key is another's too
+    convention: Floats  # likeness of the two tables' naming conventions
+    exact: Floats  # the column names are equal to the letter
+    copy: Floats  # the parent's table is a copy by its name, and the child's is not
+    source: Floats  # both tables are of one source, where sources count
+
+    def take(self, chosen: Ints | Flags) -> Features:
+        """Those of some candidates."""
+        return Features(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+
+def ranks(found: Features, logit: Floats, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
+    """The logit with what decides between competitors only."""
+    rank: Floats = logit + weights.exact * found.exact + weights.source * found.source
+    return rank
+
+
+def local_logits(found: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
+    """The logit of each candidate by itself: the weighted sum of its features, in nats."""
+    w = weights
+    logit: Floats = (
+        w.prior
+        + w.name * found.name
+        + w.value * found.value * (2 - found.name)
+        + w.key * found.key
+        - w.own * found.own
+        - w.measure * found.measure
+        - w.orphan * found.orphan
+        - w.repeat * found.repeat
+        - w.copy * found.copy
+        + w.cover * np.log(found.cover)
+        + w.convention * (found.convention - 0.5)
+    )
+    return logit
+
+
+@dataclass(frozen=True, slots=True)
+class PairFeatures:
+    """Works out the features of pairs of columns, from what each column says by itself.
+
+    Per column: its `table`, the `distinct` values, the `filled` rows, the number of its name
+    (`names`), its `facts`, and how rare its values may become (`rarity_bound`). Per table: the
+    number of its source (`sources`), where `sources_count`, and its row of `conventions`.
+    """
+
+    table: Ints
+    distinct: Ints
+    filled: Ints
+    names: Ints
+    references: References
+    facts: ColumnFacts
+    rarity_bound: Floats
+    conventions: Floats
+    copies: CopyMarks
+    sources: Ints
+    sources_count: bool
+
+    @classmethod
+    def of_columns(
+        cls,
+        arrays: ColumnArrays,
+        information: ValueInformation,
+        rarity_bound: Floats | None = None,
+        conventions: Floats | None = None,
+    ) -> PairFeatures:
+        """`rarity_bound` is how rare each column's values may become; as they are, if not given.
+
+        `conventions` are the tables', where the columns are not all that these have.
+        """
+        names = Encoded.of(arrays.name)
+        references = References.of(names, arrays.table_names)
+        return cls(
+            table=arrays.table,
+            distinct=arrays.distinct,
+            filled=arrays.filled,
+            names=names.codes,
+            references=references,
+            facts=ColumnFacts.of(arrays, names, information, references),
+            rarity_bound=information.rarity if rarity_bound is None else rarity_bound,
+            conventions=arrays.conventions(names) if conventions is None else conventions,
+            copies=CopyMarks.of(arrays.table_names),
+            sources=Encoded.of([table.source for table in arrays.ids]).codes,
+            sources_count=bool(arrays.thresholds.sources),
+        )
+
+    def of(self, found: Candidates) -> Features:
+        """The features of each candidate."""
+        tables = self.table[found.child], self.table[found.parent]
+        copy = self.copies.copied(*tables)
+        return self._of(found, self.facts, self._convention(*tables), copy)
+
+    @property
+    def at_best(self) -> ColumnFacts:
+        """The facts about columns whose values are as rare as they may become."""
+        return replace(self.facts, rarity=self.rarity_bound)
+
+    def upper_bounds(self, child: Ints, parent: Ints) -> Features:
+        """The features of pairs as they may be at best, whatever their counts and other tables are.
+
+        Every row is found, the values are as rare as their bound, the conventions are the same.
+        """
+        copy = self.copies.copied(self.table[child], self.table[parent])
+        return self._at_best(child, parent, self.at_best, copy)
+
+    def upper_bounds_now(self, child: Ints, parent: Ints) -> Features:
+        """The same with values as rare as they are."""
+        copy = self.copies.copied(self.table[child], self.table[parent])
+        return self._at_best(child, parent, self.facts, copy)
+
+    def group_bounds(self, child: Ints, parent: Ints, best: ColumnFacts) -> Features:
+        """Upper bounds that hold for all columns of two groups, told by any of them.
+
+        Columns of a group have the same values, their and their tables' names the same words, and
+        the same `best` facts.
+        """
+        return self._at_best(child, parent, best, np.zeros(len(child)))
+
+    def _at_best(self, child: Ints, parent: Ints, facts: ColumnFacts, copy: Floats) -> Features:
+        shared = np.minimum(self.distinct[child], self.distinct[parent])
+        found = Candidates(child, parent, shared, self.filled[child])
+        return self._of(found, facts, np.ones(len(child)), copy)
+
+    def _of(
+        self, found: Candidates, facts: ColumnFacts, convention: Floats, copy: Floats
+    ) -> Features:
+        child, parent = found.child, found.parent
+        tables = self.table[child], self.table[parent]
+        to_table = self.references.to_table_or_people(child, tables[1])
+        to_column = self.references.to_column(child, parent)
+        name = np.maximum(to_table, to_column * facts.own_key[parent])
+        value = self._value(facts, child, parent)
+        # A key inside a key, no word in common, values beyond chance: a table of a subtype.
+        subtype = value * facts.own_name[parent] * (to_column == 0)
+        return Features(
+            name=name,
+            value=value,
+            key=facts.key[parent],
+            own=facts.own[child] * (1 - subtype),
+            measure=facts.plain[child] * np.where(facts.counts[child], 1, 1 - to_table),
+            cover=found.shared / self.distinct[parent],
+            orphan=1 - found.rows / self.filled[child],
+            repeat=facts.repeat[parent],
+            convention=convention,
+            exact=(self.names[child] == self.names[parent]).astype(np.float64),
+            copy=copy,
+            source=self._same_source(*tables),
+        )
+
+    def _same_source(self, left: Ints, right: Ints) -> Floats:
+        """1 for two tables of one source, unless sources are not to count."""
+        if not self.sources_count:
+            return np.zeros(len(left))
+        same: Floats = (self.sources[left] == self.sources[right]).astype(np.float64)
+        return same
+
+    def _value(self, facts: ColumnFacts, child: Ints, parent: Ints) -> Floats:
+        rarity = np.minimum(facts.rarity[child], facts.rarity[parent])
+        # A second value settles it.
+        sparsity = facts.sparsity[parent] * np.minimum(self.distinct[child], 2)
+        # However many tables hold an e-mail address, it is the same one.
+        both = facts.global_id[child] & facts.global_id[parent]
+        value: Floats = np.clip(np.where(both, sparsity, np.minimum(sparsity, rarity)), 0, 1)
+        return value
+
+    def _convention(self, left: Ints, right: Ints) -> Floats:
+        """Likeness of two tables' naming conventions, for many pairs of tables."""
+        return once(
+            lambda i, j: np.einsum("ij,ij->i", self.conventions[i], self.conventions[j]),
+            (left, len(self.conventions)),
+            (right, len(self.conventions)),
+        )
+
+
+# By how much sums of the same numbers may differ.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class UpperBounds:
+    """Pairs whose logit may reach the least that counts.
+
+    `best` is what speaks most for a pair among the columns of each group, once groups are known.
+    """
+
+    features: PairFeatures
+    weights: Weights
+    best: ColumnFacts | None = None
+
+    def of_groups(self, children: Groups, parents: Groups) -> UpperBounds:
+        """The same, told the groups, where bounds of groups hold."""
+        # Names that are more alike must never make a pair less likely.
+        if self.weights.name < self.weights.value:
+            return self
+        return replace(self, best=self.features.at_best.best(children, parents))
+
+    def within_groups(self, child: Ints, parent: Ints) -> Flags:
+        """Whether any pair that two groups stand for is within bound, told by one of them."""
+        if self.best is None:
+            return np.ones(len(child), dtype=np.bool_)
+        found = self.features.group_bounds(child, parent, self.best)
+        return local_logits(found, self.weights) > self.weights.least - _ROUNDING
+
+    def within(self, child: Ints, parent: Ints) -> Flags:
+        """Whether each pair is within bound."""
+        found = self.features.upper_bounds(child, parent)
+        return local_logits(found, self.weights) > self.weights.least

@@ -1,1 +1,0 @@
-"""How likely a pair of columns is a foreign key and its key."""
