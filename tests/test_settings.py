@@ -12,9 +12,9 @@ from dovetail.settings import BOUNDS, FILE, Settings, load_settings
 
 
 def test_the_environment_overrides_the_file(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text("breadth = 0.2\nask_below = 0.3\n")
-    found = load_settings(tmp_path, {"DOVETAIL_ASK_BELOW": "0.5"})
-    assert (found.breadth, found.ask_below) == (0.2, 0.5)
+    (tmp_path / FILE).write_text("breadth = 0.2\nrefuse_below = 0.3\n")
+    found = load_settings(tmp_path, {"DOVETAIL_REFUSE_BELOW": "0.5"})
+    assert (found.breadth, found.refuse_below) == (0.2, 0.5)
 
 
 def test_unknown_settings_are_refused(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_unknown_settings_are_refused(tmp_path: Path) -> None:
         ("seed", "-1"), ("query_seconds", "nan"), ("query_seconds", "inf"), ("query_seconds", "0"),
         ("query_memory_mb", "-1"), ("query_rows", "0"), ("workers", "-3"), ("workers", "0"),
         ("sample_rows", "-1"), ("join_rows", "nan"), ("join_unique", "1.5"), ("breadth", "7.0"),
-        ("ask_below", "-0.1"), ("llm_workers", "0"), ("llm_context", "-1"),
+        ("refuse_below", "-0.1"), ("llm_workers", "0"), ("llm_context", "-1"),
         ("llm_price_in", "-inf"),
     ],
 )  # fmt: skip

@@ -16,6 +16,7 @@ import dovetail
 from dovetail import plugins
 from dovetail.domain import Chosen, TableSet
 from dovetail.errors import ModelError
+from dovetail_bench import retrievers
 
 ANIMALS = ("cat", "dog", "owl", "fox", "hen", "bee")
 
@@ -112,13 +113,13 @@ RETRIEVERS = {
 }
 
 
-_BUILT_IN = plugins._BUILT_IN[plugins.RETRIEVERS]
+_OWN, _SELECTORS = retrievers._OWN, retrievers._SELECTORS
 
 
 def register(*names: str) -> None:
     """Have these retrievers, and no others; without names, the usual ones again."""
     chosen = {name: RETRIEVERS[name] for name in names}
-    plugins._BUILT_IN[plugins.RETRIEVERS] = chosen or _BUILT_IN
+    vars(retrievers).update(_OWN=chosen or _OWN, _SELECTORS=() if names else _SELECTORS)
     vars(plugins)["entry_points"] = _others if names else entry_points
 
 

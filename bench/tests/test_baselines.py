@@ -16,27 +16,36 @@ from tests.support.searchers import search_over
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId, TableSet
 from dovetail.errors import MissingExtraError, UsageError
+from dovetail.models.cache import needed_model
 from dovetail.offline.pipeline import update
 from dovetail.ports import LLM, Json, Message, Retriever
-from dovetail.retrieve.ranking import RankingRetriever
-from dovetail.retrieve.registry import open_retriever
 from dovetail.retrieve.trace import Stage
 from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail.testing import check_retriever
+from dovetail_bench import retrievers
+from dovetail_bench.baselines import arm, jar, ranking, react, rear
 from dovetail_bench.baselines.connected import Weights
 from dovetail_bench.baselines.jar import JarRetriever
 from dovetail_bench.baselines.mip import Limits
+from dovetail_bench.baselines.ranking import RankingRetriever
 from dovetail_bench.baselines.rear import CrossEncoder, RearRetriever
+from dovetail_bench.retrievers import open_retriever
 from dovetail_bench.run import record_of
 
 BASELINES = ("dense", "search", "react", "jar", "arm", "rear")
 
 
 def baseline(name: str, searcher: Searcher, *, k: int, llm: LLM | None = None) -> Retriever:
-    catalog, settings = searcher.catalog, Settings(embedder="none")
-    return open_retriever(name, catalog, settings=settings, k=k, llm=llm, searcher=searcher)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(retrievers, "searcher_of", lambda *_: searcher)
+        for module in (arm, jar, ranking, react, rear):
+            patch.setattr(module, "searcher_of", lambda *_: searcher)
+        for module in (arm, react):
+            patch.setattr(module, "needed_model", lambda *given: llm or needed_model(*given))
+        patch.setattr(jar, "open_model", lambda *_: llm)
+        return open_retriever(name, searcher.catalog, settings=Settings(embedder="none"), k=k)
 
 
 def names(found: TableSet) -> list[str]:
@@ -189,7 +198,7 @@ def test_rear_refines_with_a_cross_encoder_where_it_has_one(shop: Searcher) -> N
     with pytest.raises(MissingExtraError, match=r"dovetail\[st\]"):
         CrossEncoder("some/model")
     with pytest.raises(MissingExtraError, match="the cross-encoder some/model needs an extra"):
-        open_retriever("rear:some/model", shop.catalog, settings=Settings(), searcher=shop)
+        open_retriever("rear:some/model", shop.catalog, settings=Settings())
 
 
 GIVEN = {"q": ["customer city", "supplier country"]}
@@ -268,7 +277,7 @@ def test_what_needs_a_model_says_so(shop: Searcher, name: str) -> None:
 
 
 def test_an_unknown_name_lists_the_known(shop: Searcher) -> None:
-    with pytest.raises(UsageError, match="there are: arm, core-t, dense, graph, hybrid, jar"):
+    with pytest.raises(UsageError, match="there are: arm, core-t, dense, graph, jar"):
         baseline("magic", shop, k=5)
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from dovetail.ports import Json
-from dovetail.retrieve.core_t_options import options_of
-from dovetail.retrieve.registry import retriever_names
+from dovetail_bench.core_t.options import options_of
 from dovetail_bench.datasets import open_dataset
 from dovetail_bench.programs.setups import OURS, PAPER, SETUPS
 from dovetail_bench.programs.with_model import (
@@ -20,6 +19,7 @@ from dovetail_bench.programs.with_model import (
     questions_asked,
     waiting,
 )
+from dovetail_bench.retrievers import retriever_names
 
 
 def test_every_system_of_the_paper_stands_in_both_setups() -> None:

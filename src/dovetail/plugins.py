@@ -60,13 +60,8 @@ _BUILT_IN = {
         "openai": "dovetail.models.openai:OpenAILLM",
         "local": "dovetail.models.llm_local:LocalLLM",
     },
-    RETRIEVERS: {
-        "core-t": "dovetail.retrieve.core_t:open_core_t",
-        "dense": "dovetail.retrieve.ranking:open_dense",
-        "graph": "dovetail.retrieve.graph.selector:open_graph",
-        "hybrid": "dovetail.retrieve.hybrid:open_hybrid",
-        "search": "dovetail.retrieve.ranking:open_search",
-    },
+    # Offered by other packages alone; those of our own are in `dovetail.retrieve.ask`.
+    RETRIEVERS: {},
     COMMANDS: {},
 }
 

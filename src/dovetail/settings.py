@@ -20,7 +20,7 @@ PREFIX = "DOVETAIL_"
 BOUNDS: Mapping[str, tuple[float, float]] = {
     "sample": (0, 1 << 40), "max_scan_bytes": (1, 1 << 60),
     "sample_rows": (0, 1_000), "seed": (0, (1 << 63) - 1), "join_rows": (0, 1),
-    "join_unique": (0, 1), "workers": (1, 10_000), "breadth": (0, 1), "ask_below": (0, 1),
+    "join_unique": (0, 1), "workers": (1, 10_000), "breadth": (0, 1),
     "refuse_below": (0, 1),
     "llm_workers": (1, 10_000), "llm_context": (256, 1 << 31), "llm_price_in": (0, 1e6),
     "llm_price_out": (0, 1e6), "query_seconds": (0.001, 604_800), "query_memory_mb": (16, 1 << 30),
@@ -67,7 +67,6 @@ class Settings:
     embedder: str = "minilm"
     selector: str = "auto"
     breadth: float = 0.65
-    ask_below: float = 0.95
     refuse_below: float = 0.045
     use_sources: bool = True
     llm: str | None = None

@@ -1,4 +1,4 @@
-"""`dovetail ask`, `catalog.ask` and recorded replies, end to end."""
+"""`dovetail ask` and `catalog.ask`, end to end."""
 
 from __future__ import annotations
 
@@ -14,13 +14,9 @@ import pytest
 import dovetail
 from dovetail.errors import DovetailError, NotFoundError, UsageError
 from dovetail.models.openai import OpenAILLM
-from dovetail.retrieve.core_t import CoreTRetriever
-from dovetail.retrieve.graph.selector import GraphRetriever
-from dovetail.retrieve.hybrid import HybridRetriever
 from dovetail.settings import Settings
-from dovetail_bench.replay import REQUESTS, RESPONSES
 from tests.cli.test_cli import run
-from tests.support.endpoint import completion, endpoint, says
+from tests.support.endpoint import endpoint, says
 
 WORDS = Settings(embedder="none")
 QUESTION = "Which products were in which orders?"
@@ -47,13 +43,12 @@ def names(found: dovetail.TableSet) -> list[str]:
 def test_a_catalog_is_asked(shop: Path) -> None:
     catalog = dovetail.open(shop, WORDS)
     ranked = [candidate.id.name for candidate in catalog.search(QUESTION, 5)]
-    assert names(catalog.ask(QUESTION, k=5, selector="search")) == ranked
     chosen = [ranked.index("products") + 1, ranked.index("orders") + 1]
     with endpoint(says(json.dumps({"tables": chosen}))) as server:
         llm = OpenAILLM("tiny", workers=1, environ=server.environ)
         found = catalog.ask(QUESTION, k=5, llm=llm)
     assert names(found)[:3] == ["products", "orders", "order_items"]
-    assert [chosen.stage for chosen in found.tables][:3] == ["select", "select", "adjust"]
+    assert [chosen.stage for chosen in found.tables][:3] == ["select", "select", "connect"]
     assert found.connected
     assert found.warnings == ()
     assert found.question == QUESTION
@@ -69,7 +64,8 @@ def test_what_decided_is_told_in_words(shop: Path) -> None:
     assert told.explanation is not None
     assert told.to_dict()["trace"][-1]["explanation"] == told.explanation
     assert dovetail.open(shop, WORDS).ask(QUESTION).explanation is None
-    other = ask(shop, "--explain", "--selector", "search", "--json")
+    with endpoint(says('{"tables": [1]}')) as server:
+        other = ask(shop, "--explain", "--llm", "openai:tiny", "--json", **server.environ)
     assert "explanation" not in other.stdout
 
 
@@ -95,7 +91,7 @@ def test_nothing_fits_is_an_answer(shop: Path) -> None:
 
 def test_a_set_writes_its_schema_and_its_prompt(shop: Path) -> None:
     catalog = dovetail.open(shop, WORDS)
-    found = catalog.ask("items of orders", k=2, selector="search")
+    found = catalog.ask("items of orders")
     assert names(found) == ["order_items", "orders"]
     schema = found.ddl()
     assert schema.startswith("CREATE TABLE order_items (")
@@ -129,11 +125,9 @@ def test_the_json_is_as_documented(shop: Path) -> None:
 
 @pytest.mark.slow
 def test_what_is_shown(shop: Path) -> None:
-    shown = ask(shop, "--k", "3", "--selector", "search", COLUMNS="200")
+    shown = ask(shop, "--k", "3", COLUMNS="200")
     assert shown.returncode == 0
-    assert re.search(
-        r"shop\.sqlite::orders +0\.\d\d +search +search ranking, rank \d", shown.stdout
-    )
+    assert re.search(r"shop\.sqlite::orders +0\.\d\d +select +its names say", shown.stdout)
     assert "shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no" in shown.stdout
     assert ask(shop, "--k", "2", "--ddl").stdout.startswith("CREATE TABLE ")
 
@@ -144,13 +138,13 @@ def test_the_account_of_a_set(shop: Path) -> None:
         shown = ask(shop, "--llm", "openai:tiny", "--trace", COLUMNS="250", **server.environ)
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
-    heads = [line for line in lines if re.match(r"(search|select|adjust): ", line)]
-    assert [head.split(":")[0] for head in heads] == ["search", "select", "adjust"]
-    assert "prompt grouped, model openai:tiny" in heads[1]
+    heads = [line for line in lines if re.match(r"(search|select|connect)\b", line)]
+    assert [head.split(":")[0] for head in heads] == ["search", "select", "connect"]
+    assert "model openai:tiny" in heads[1]
     assert "llm_calls 1, tokens_in 321, tokens_out 5" in heads[1]
     assert '  dropped: {"out of range": 1}' in lines
     assert "  selected: [1]" in lines
-    assert "selected by the model; rank 1 of the fused search" in shown.stdout
+    assert "selected by the model; rank 1 of the search" in shown.stdout
 
 
 @pytest.mark.slow
@@ -169,8 +163,7 @@ def test_tables_that_do_not_join_are_warned_of(sample: dovetail.Catalog) -> None
     ("arguments", "code", "message"),
     [
         (["--selector", "llm"], 2, "set llm in dovetail.toml, or give --llm NAME"),
-        (["--selector", "guess"], 2, "retriever 'guess' is not known; there are: arm, core-t,"),
-        (["--prompt", "long"], 2, "prompt 'long' is not known; there are: full, compact"),
+        (["--selector", "guess"], 2, "selector 'guess' is not known; there are: auto, graph, llm"),
         (["--llm", "openai:"], 2, "openai: needs the name of a model"),
         (["-C", "nowhere"], 1, "nowhere"),
         (["--csv"], 2, "--csv and --parquet are for rows: add --run"),
@@ -193,7 +186,7 @@ def test_an_update_gives_a_catalog_that_can_be_asked(shop: Path, tmp_path: Path)
     shutil.copytree(shop, tmp_path / "catalog")
     report = dovetail.update(into=tmp_path / "catalog", settings=WORDS)
     assert isinstance(report.catalog, dovetail.Catalog)
-    assert names(report.catalog.ask("orders", k=1, selector="search")) == ["orders"]
+    assert names(report.catalog.ask("orders", breadth=0.0)) == ["orders"]
 
 
 def test_without_a_model_the_graph_chooses(shop: Path) -> None:
@@ -205,27 +198,10 @@ def test_without_a_model_the_graph_chooses(shop: Path) -> None:
     assert set(names(found)) < set(names(every))
 
 
-def test_hybrid_asks_a_model_where_the_graph_is_unsure(shop: Path) -> None:
-    catalog = dovetail.open(shop, WORDS)
-    with endpoint(says(json.dumps({"tables": [1]}))) as server:
-        llm = OpenAILLM("tiny", workers=1, environ=server.environ)
-        searcher = catalog.searcher
-        graph = GraphRetriever(searcher)
-        known = graph.retrieve(QUESTION).trace[-1]["confidence"]
-        assert isinstance(known, float)
-        other = CoreTRetriever(searcher, llm)
-        sure = HybridRetriever(graph, other, ask_below=known).retrieve(QUESTION)
-        assert (sure.trace[0]["asked"], len(server.asked)) == (False, 0)
-        assert sure.ids == graph.retrieve(QUESTION).ids
-        unsure = HybridRetriever(graph, other, ask_below=known + 0.1).retrieve(QUESTION)
-        assert (unsure.trace[0]["asked"], len(server.asked)) == (True, 1)
-        assert unsure.ids == other.retrieve(QUESTION).ids
-
-
 @pytest.mark.slow
 def test_rows_come_back_for_a_question(shop: Path, tmp_path: Path) -> None:
     written = "SELECT count(*) AS n\nFROM orders"
-    given = ["--selector", "search", "--k", "3", "--llm", "openai:tiny"]
+    given = ["--selector", "graph", "--k", "3", "--llm", "openai:tiny"]
     count = dovetail.open(shop, WORDS)["orders"].rows
     file = tmp_path / "rows.parquet"
     with endpoint(says(f"```sql\n{written}\n```")) as server:
@@ -243,55 +219,6 @@ def test_rows_come_back_for_a_question(shop: Path, tmp_path: Path) -> None:
     assert comma.stderr == "dovetail: ran SELECT count(*) AS n FROM orders\n"
     assert parquet.stdout.endswith(f"1 row in {file}\n")
     assert pq.read_table(file).to_pylist() == [{"n": count}]
-
-
-def bench(*arguments: str, folder: Path) -> Any:
-    return run(
-        "bench", "retrieval", "sample", "--retriever", "core-t:compact", "--limit", "6",
-        "--llm", f"replay:{folder}", "--json", *arguments,
-        DOVETAIL_EMBEDDER="none", XDG_CACHE_HOME=str(folder.parent / "cache"),
-    )  # fmt: skip
-
-
-def answer(folder: Path, count: int) -> None:
-    """Have requests answered as a batch endpoint would: here, each with the first two tables."""
-    requests = [json.loads(line) for line in (folder / REQUESTS).read_text().splitlines()]
-    replies = [
-        {
-            "custom_id": request["custom_id"],
-            "response": {"status_code": 200, "body": completion('{"tables": [1, 2]}', (300, 8))},
-        }
-        for request in requests[:count]
-    ]
-    (folder / RESPONSES).write_text("".join(json.dumps(reply) + "\n" for reply in replies))
-
-
-@pytest.mark.slow
-def test_an_evaluation_by_recorded_replies(tmp_path: Path) -> None:
-    folder, runs = tmp_path / "record", str(tmp_path / "runs")
-    first = bench("--runs", runs, folder=folder)
-    assert (first.returncode, first.stdout) == (1, "")
-    assert "core-t:compact at k=10 waits for replies to 6 of 6 questions" in first.stderr
-    asked = (folder / REQUESTS).read_bytes()
-    assert asked.count(b"\n") == 6
-    answer(folder, 4)
-    assert "waits for replies to 2 of 6" in bench("--runs", runs, folder=folder).stderr
-    answer(folder, 6)
-    done = bench("--runs", runs, folder=folder)
-    assert done.returncode == 0, done.stderr
-    (row,) = json.loads(done.stdout)["results"]
-    assert (row["llm_calls"], row["tokens_in"], row["tokens_out"], row["fallbacks"]) == (
-        1, 300, 8, 0,
-    )  # fmt: skip
-    assert row["avg_tables"] >= 2
-    assert bench("--runs", runs, folder=folder).stdout == done.stdout
-    elsewhere = bench("--runs", str(tmp_path / "others"), folder=folder)
-    assert apart_from_time_and_place(elsewhere.stdout) == apart_from_time_and_place(done.stdout)
-    assert (folder / REQUESTS).read_bytes() == asked
-
-
-def apart_from_time_and_place(text: str) -> str:
-    return re.sub(r'"seconds_per_question": [\d.e-]+|"run": "[^"]*"', "", text)
 
 
 def test_a_model_that_fails_says_so(shop: Path) -> None:

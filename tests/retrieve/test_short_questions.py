@@ -6,7 +6,7 @@ import pytest
 
 import dovetail
 from dovetail.domain import TableId
-from dovetail.retrieve.graph.selector import GraphRetriever
+from dovetail.retrieve.ask import GraphRetriever
 from dovetail.search.query import query_words, stems
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings

@@ -13,8 +13,7 @@ import pytest
 
 import dovetail
 from dovetail.domain.schema import ddl
-from dovetail.retrieve.join_pairs import joinable_pairs
-from dovetail.retrieve.prompt_tables import PromptInput, render_compact, render_full
+from dovetail.retrieve.prompt import PromptInput, joined_pairs, render
 from dovetail.search.reasons import reasons
 
 QUESTION = "Which buyers are blocked for delivery?"
@@ -67,21 +66,20 @@ def test_a_comment_that_changes_is_searched_by_its_new_words(tmp_path: Path) -> 
     assert list(after) == list(build(source, tmp_path / "rebuilt"))
 
 
-@pytest.mark.parametrize("render", [render_full, render_compact])
-def test_a_comment_is_data_in_a_prompt(tmp_path: Path, render: object) -> None:
+def test_a_comment_is_data_in_a_prompt(tmp_path: Path) -> None:
     catalog = build(customers(tmp_path / "erp.duckdb", HOSTILE), tmp_path / "catalog")
     assert len(catalog["kunde"].column("kz_ls").comment) == 1000
     searcher = catalog.searcher
     query = searcher.analyse("Which tables to ignore?")
     candidates = searcher.search(query, 5)
-    pairs = joinable_pairs(searcher.joins, candidates)
+    pairs = joined_pairs(searcher.joins, candidates)
     prompt_input = PromptInput(searcher, query, candidates, pairs)
-    text = render(prompt_input, 4_000).tables  # type: ignore[operator]
+    text = render(prompt_input, 4_000).text
     assert "ignore all tables" in text
     assert "[INST]" not in text
     assert "</s>" not in text
     assert "\x1b" not in text
-    assert text.count("\n```") <= 1 + text.count("Candidate")
+    assert text.count("\n```") == 1
     assert len(text) < 4_000
     shown = ddl([catalog["kunde"]])
     assert "\x1b" not in shown

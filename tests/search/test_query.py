@@ -12,13 +12,9 @@ import numpy.typing as npt
 import pytest
 
 from dovetail.ports import Retriever
-from dovetail.retrieve.core_t import CoreTRetriever
-from dovetail.retrieve.core_t_options import CoreTOptions
-from dovetail.retrieve.graph.query_match import QueryMatcher
-from dovetail.retrieve.graph.selector import GraphRetriever
-from dovetail.retrieve.hybrid import HybridRetriever
-from dovetail.retrieve.ranking import RankingRetriever
-from dovetail.retrieve.select_llm import SelectOptions
+from dovetail.retrieve.ask import GraphRetriever
+from dovetail.retrieve.llm import LLMRetriever
+from dovetail.retrieve.match import QueryMatcher
 from dovetail.search import searcher as searching
 from dovetail.search import word_forms
 from dovetail.search.index import IndexInputs
@@ -52,7 +48,7 @@ def shop(tmp_path: Path) -> Searcher:
     return search_over(shop_searcher(tmp_path).catalog, IndexInputs(CountingEmbedder()))
 
 
-@pytest.mark.parametrize("name", ["search", "graph", "llm", "hybrid"])
+@pytest.mark.parametrize("name", ["graph", "llm"])
 def test_a_question_is_analysed_once(
     shop: Searcher, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -70,14 +66,8 @@ def test_a_question_is_analysed_once(
         monkeypatch.setattr(where, of, counted)
     with playing([REPLY]) as endpoint:
         graph = GraphRetriever(shop)
-        options = CoreTOptions(select=SelectOptions("compact"))
-        llm = CoreTRetriever(shop, endpoint.llm, options)
-        retrievers: dict[str, Retriever] = {
-            "search": RankingRetriever(shop, ranking=Searcher.search),
-            "graph": graph,
-            "llm": llm,
-            "hybrid": HybridRetriever(graph, llm, 1.0),
-        }
+        llm = LLMRetriever(shop, endpoint.llm)
+        retrievers: dict[str, Retriever] = {"graph": graph, "llm": llm}
         found = retrievers[name].retrieve(QUESTION)
     assert "customers" in {table.name for table in found.ids}
     assert calls == {"query_words": 1, "spans": 1}
@@ -111,9 +101,6 @@ def test_a_query_and_its_text_find_the_same(shop: Searcher) -> None:
     assert shop.dense(query, 5) == shop.dense(QUESTION, 5)
     tables = [one.id for one in found]
     assert shop.reasons(query, tables) == shop.reasons(QUESTION, tables)
-    graph = GraphRetriever(shop)
-    one, two = graph.score(query), graph.score(QUESTION)
-    assert (one.tables, one.probabilities.tolist()) == (two.tables, two.probabilities.tolist())
     match = QueryMatcher(shop).match(query, found)
     assert len(match.word_weights) == len(query.terms)
     assert len(match.value_weights) == len(query.links)

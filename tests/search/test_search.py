@@ -207,13 +207,6 @@ def test_search_as_json(shop: Path) -> None:
     assert len(found["tables"]) == 3
 
 
-def test_dense_alone_has_one_part_its_cosine(shop: Path) -> None:
-    tables = search_json("customers in Oslo", "--dense", cwd=shop)["tables"]
-    assert len(tables) == 7
-    assert all(set(table["signals"]) == {"dense"} for table in tables)
-    assert [t["relevance"] for t in tables] == [max(0, t["signals"]["dense"]) for t in tables]
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [

@@ -222,7 +222,7 @@ def test_a_pattern_that_fits_nothing_is_an_error(folder: Path) -> None:
         narrowed(whole, ["orders", "sales.*"])
     some = narrowed(whole, ["order*"])
     assert [table.name for table in some.ids] == ["order_items", "orders"]
-    assert [table.name for table in some.ask(QUESTION, selector="search")] != []
+    assert [table.name for table in some.ask(QUESTION)] != []
     assert {edge.right.name for edge in some.joins()} == {"orders"}
 
 

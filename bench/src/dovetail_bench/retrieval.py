@@ -14,7 +14,6 @@ from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import DovetailError, PendingError, UsageError
 from dovetail.ports import Json
-from dovetail.retrieve.registry import full_name, open_retriever, ranks, retriever_names
 from dovetail.settings import PREFIX, Settings
 from dovetail_bench.datasets import Dataset
 from dovetail_bench.in_sample import in_sample
@@ -22,6 +21,7 @@ from dovetail_bench.measures import retrieval
 from dovetail_bench.question_file import write_questions
 from dovetail_bench.question_filter import QuestionFilter
 from dovetail_bench.questions import Question
+from dovetail_bench.retrievers import full_name, open_retriever, ranks, retriever_names
 from dovetail_bench.run import ask_all, check_tables
 from dovetail_bench.run_config import RunConfig
 from dovetail_bench.run_file import Record, resumed

@@ -14,10 +14,10 @@ from pathlib import Path
 import dovetail
 from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader
-from dovetail.plugins import RETRIEVERS, load
 from dovetail.ports import Json
 from dovetail.settings import Settings
 from dovetail_bench.questions import Question
+from dovetail_bench.retrievers import factory_of
 
 # Settings that say where things are, how fast they go or how SQL runs, not which tables come out;
 # and whether declared keys and comments are used, which is the dataset's to say.
@@ -128,7 +128,7 @@ def _code(retriever: str) -> str:
     ]
     if retriever == ORACLE:
         return digest(parts)
-    factory = load(RETRIEVERS, retriever.partition(":")[0])
+    factory = factory_of(retriever)
     plain = inspect.isclass(factory) or inspect.isroutine(factory)
     home = inspect.getsourcefile(factory if plain else type(factory))
     if home and not Path(home).is_relative_to(_PACKAGE):

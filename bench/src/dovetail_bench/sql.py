@@ -10,15 +10,15 @@ from dovetail.answer.results import Limits
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import DatasetError, MissingModelError, PendingError, UsageError
 from dovetail.joins.graph import JoinGraph
+from dovetail.models.cache import open_model
 from dovetail.ports import LLM, Json
-from dovetail.retrieve.opening import open_model
-from dovetail.retrieve.registry import full_name
 from dovetail_bench.datasets import Dataset
 from dovetail_bench.measures import execution, score
 from dovetail_bench.question_file import write_questions
 from dovetail_bench.question_filter import QuestionFilter
 from dovetail_bench.questions import Question
 from dovetail_bench.retrieval import Experiment, RunResult
+from dovetail_bench.retrievers import full_name
 from dovetail_bench.run import fill
 from dovetail_bench.run_config import RunConfig
 from dovetail_bench.run_file import Found, Record, Trace, Written, resumed

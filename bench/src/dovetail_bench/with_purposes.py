@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import PendingError, UsageError
+from dovetail.models.cache import needed_model
 from dovetail.offline.summary import ProgressCallback
-from dovetail.retrieve.opening import needed_model
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset
 
@@ -28,7 +28,7 @@ def catalog_with_purposes(
             "purposes, and they are always read"
         )
     catalog = dataset.catalog(settings, on_progress, search=False, variant=_VARIANT)
-    model = needed_model(catalog, settings, "writing purposes")
+    model = needed_model(catalog.folder, settings, "writing purposes")
     written = dataset.update(
         settings, on_progress, search=False, variant=_VARIANT, llm=model
     ).purposes

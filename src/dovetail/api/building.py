@@ -11,10 +11,10 @@ from typing import Any, TypedDict, Unpack
 from dovetail.api.catalog import Catalog
 from dovetail.catalog.writer import writing
 from dovetail.errors import MissingModelError, UsageError
+from dovetail.models.cache import open_model
 from dovetail.offline import pipeline
 from dovetail.offline.summary import ProgressCallback, UpdateSummary
 from dovetail.ports import LLM
-from dovetail.retrieve.opening import open_model
 from dovetail.settings import Settings, load_settings
 from dovetail.sources.frames import LABEL, is_frame, write_frames
 

@@ -20,13 +20,12 @@ from dovetail.errors import NotFoundError, UsageError
 from dovetail.families.family import Families
 from dovetail.families.stored import read_families
 from dovetail.joins.graph import JOINABLE, JoinGraph
+from dovetail.models.cache import open_model
 from dovetail.notes.apply import marked_families, noted_graph
 from dovetail.notes.notes import NO_NOTES, Notes
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
-from dovetail.retrieve.graph.explain import explained
-from dovetail.retrieve.opening import open_model
-from dovetail.retrieve.registry import GROUPED, open_selector
+from dovetail.retrieve.ask import open_retriever
 from dovetail.search.searcher import Searcher, open_searcher
 from dovetail.settings import Settings, load_settings
 from dovetail.text import fenced
@@ -168,29 +167,26 @@ class Catalog(CatalogReader):
         k: int | None = None,
         selector: str | None = None,
         llm: LLM | str | None = None,
-        prompt: str = GROUPED,
         breadth: float | None = None,
         sources: str | Iterable[str] | None = None,
         explain: bool = False,
     ) -> TableSet:
         """The set of tables that a question needs, and how they join.
 
-        `k` candidates are searched for (10; for `graph` 16, for `llm` 8 to 30 by need), and
-        `selector` chooses among them: `graph` without a language model, by what the question says
-        of them and how they join, `llm` by one call of a model with the prompt `grouped`, `compact`
-        or `full`, `hybrid` asks it where `graph` is not confident, `search` takes them all, and
-        `auto` is `llm` if there is a model (`llm`, or the one that the settings name), else
-        `graph`. Any other retriever goes by the name it has in `bench`, a plug-in's too. `breadth`,
-        from 0 to 1, is for `graph`: how many tables it takes. `sources`
-        names the sources, by label or by a folder of them, whose tables are considered; without it
-        all are. The set may be empty: a model may say that no table answers the question.
-        With `explain`, the result's `explanation` says what decided, where `graph` chose.
+        `k` candidates are searched for (`graph`: 16, `llm`: 8 to 30 by need), and `selector`
+        chooses among them: `graph` without a language model, by what the question says of them and
+        how they join, `llm` by one call of a model, and `auto` is `llm` if there is a model
+        (`llm`, or the one that the settings name), else `graph`. A retriever that another package
+        offers goes by its name. `breadth`, from 0 to 1, is for `graph`: how many tables it takes.
+        `sources` names the sources, by label or by a folder of them, whose tables are considered;
+        without it all are. The set may be empty, where no table answers the question. With
+        `explain`, the result's `explanation` says what decided, where `graph` chose.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
-        >>> found = catalog.ask("Who ordered what?", selector="search", k=2)
+        >>> found = catalog.ask("Which products are in which orders?", breadth=0.5)
         >>> [table.name for table in found]
-        ['orders', 'order_items']
+        ['products', 'order_items', 'orders']
         """
         if not question.strip():
             raise UsageError("the question is empty; ask one")
@@ -200,16 +196,12 @@ class Catalog(CatalogReader):
         if sources is not None:
             wanted = [sources] if isinstance(sources, str) else sources
             searcher = searcher.among(tables_of_sources(self.ids, wanted))
-        made = partial(
-            open_selector, selector, self._opened,
-            settings=settings, k=k, prompt=prompt, llm=model, searcher=searcher,
-        )  # fmt: skip
+        name = selector or settings.selector
+        made = partial(open_retriever, name, searcher, settings, k=k, llm=model, explain=explain)
         lasting = sources is None and model is None
-        key = (searcher, selector, settings, k, prompt)
+        key = (searcher, name, settings, k, explain)
         retriever = self._noted.selector(key, made) if lasting else made()
         found = retriever.retrieve(question)
-        if explain:
-            found = explained(found, searcher, settings)
         return replace(found, details=tuple(self[table] for table in found.ids))
 
     def answer(self, found: TableSet | str, *, llm: LLM | str | None = None) -> Answer:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from dovetail.errors import MissingModelError, UsageError
+from dovetail.models.cache import open_model
 from dovetail.ports import LLM
-from dovetail.retrieve.opening import open_model
 from dovetail.settings import Settings
 
 

@@ -40,24 +40,17 @@ def ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.")],
     k: Annotated[
         int | None,
-        typer.Option(
-            "--k", min=1, metavar="N", help="Candidates [10; for graph 16, for llm 8 to 30]."
-        ),
+        typer.Option("--k", min=1, metavar="N", help="Candidates [graph: 16, llm: 8 to 30]."),
     ] = None,
     selector: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Who chooses among the candidates: graph (no language model), llm, hybrid (llm "
-            "where graph is not confident), search (all of them), auto (llm if a language model "
-            "is set, else graph), or any retriever of dovetail bench [auto].",
+            help="Who chooses among the candidates: graph (no language model), llm, auto (llm if a "
+            "language model is set, else graph), or a retriever of another package [auto].",
         ),
     ] = None,
     llm: LLMOption = None,
-    prompt: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="What a language model reads: grouped, compact or full."),
-    ] = "grouped",
     breadth: Annotated[
         float | None,
         typer.Option(
@@ -102,7 +95,6 @@ def ask(
         question,
         k=k,
         selector=selector,
-        prompt=prompt,
         breadth=breadth,
         sources=source,
         explain=explain,

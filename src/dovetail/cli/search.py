@@ -27,9 +27,6 @@ QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="In yo
 def search(
     question: QuestionArgument,
     k: Annotated[int, typer.Option("-k", "--k", min=1, metavar="N", help="Tables to list.")] = 10,
-    dense: Annotated[
-        bool, typer.Option("--dense", help="By the embedder's vectors alone, as in the paper.")
-    ] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the signals of each score, and why.")
     ] = False,
@@ -49,7 +46,7 @@ def search(
     settings = settings_for(catalog, embedder=embedder)
     searcher = open_searcher(open_catalog(catalog), settings)
     query = searcher.analyse(question)
-    found = searcher.dense(query, k) if dense else searcher.search(query, k)
+    found = searcher.search(query, k)
     reasons = searcher.reasons(query, [one.id for one in found])
     rows = [
         {

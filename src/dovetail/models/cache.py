@@ -9,8 +9,29 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import mkstemp
 
+from dovetail.errors import MissingModelError
 from dovetail.models.chat import request_key
+from dovetail.plugins import open_llm
 from dovetail.ports import LLM, Completion, Json, Message
+from dovetail.settings import Settings
+
+REPLIES = "replies"
+
+
+def open_model(catalog: Path, settings: Settings) -> LLM | None:
+    """Open the language model that is set, if any; its replies are kept in the catalog's folder."""
+    if not settings.llm:
+        return None
+    model = open_llm(settings.llm, workers=settings.llm_workers)
+    return CachedLLM(model, catalog / REPLIES)
+
+
+def needed_model(catalog: Path, settings: Settings, what: str) -> LLM:
+    """Open the language model that is set; without one the error says that `what` needs it."""
+    model = open_model(catalog, settings)
+    if model is None:
+        raise MissingModelError(what)
+    return model
 
 
 class CachedLLM:

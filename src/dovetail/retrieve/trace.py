@@ -80,10 +80,10 @@ def table_set(
 
 
 def joins_among(joins: JoinGraph, tables: Iterable[TableId]) -> Iterator[JoinEdge]:
-    """The best join of every two of some tables, in their order."""
+    """The best join of every two tables, in their order."""
     inside = list(tables)
-    for place, table in enumerate(inside):
-        others = set(inside[place + 1 :])
+    for at, table in enumerate(inside):
+        others = set(inside[at + 1 :])
         for edge in joins.joins(table):
             other = edge.right if edge.left == table else edge.left
             if other in others:
@@ -95,11 +95,6 @@ def ranked(candidates: Iterable[Candidate], stage: str, reason: str) -> Iterator
     """Choose all candidates in their order; the reason of each is `reason` and its rank."""
     for rank, candidate in enumerate(candidates, start=1):
         yield Chosen(candidate.id, candidate.relevance, stage, f"{reason}, rank {rank}")
-
-
-def cosine(candidate: Candidate) -> float:
-    """The cosine of a candidate of the dense search as it is, below 0 as well."""
-    return candidate.signals.get("dense", candidate.relevance)
 
 
 def clipped(question: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +23,14 @@ from dovetail.catalog.layout import SEGMENTS
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.catalog.segment import Segment
-from dovetail.catalog.writer import Draft
 from dovetail.domain import Kind
 from dovetail.engines.passes import UNABLE, Workers
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes, hash_text, text_array
 from dovetail.ports import Json, Tick
+
+if TYPE_CHECKING:
+    from dovetail.catalog.writer import Draft
 
 # Raised whenever the same segment would be written differently.
 _VERSION = 2

@@ -90,7 +90,7 @@ class Ask(BaseModel):
 
     question: str = Field(min_length=1, max_length=4_000, examples=["Who ordered what?"])
     breadth: float | None = Field(None, ge=0, le=1, description="0 few tables, 1 all that join.")
-    selector: str | None = Field(None, max_length=100, description="graph, llm, hybrid, search …")
+    selector: str | None = Field(None, max_length=100, description="graph, llm, auto …")
     k: int | None = Field(None, ge=1, le=100, description="How many candidates.")
     explain: bool = Field(default=False, description="Say what decided, where graph chose.")
     sources: list[str] | None = Field(None, max_length=100, description="These sources alone.")

@@ -1,3 +1,1 @@
 """The systems CORE-T is compared with, one module each; the registry loads them by name."""
-
-PROMPTS = "dovetail_bench.prompts"

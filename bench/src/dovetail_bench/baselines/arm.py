@@ -24,10 +24,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
+from dovetail.models.cache import needed_model
 from dovetail.ports import LLM, Completion, Message
 from dovetail.prompts import read_prompt
-from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.trace import (
     Stage,
     clipped,
@@ -36,12 +37,14 @@ from dovetail.retrieve.trace import (
     table_set,
 )
 from dovetail.search.searcher import Searcher
-from dovetail_bench.baselines import PROMPTS
+from dovetail.settings import Settings
 from dovetail_bench.baselines.alignment import Alignment
 from dovetail_bench.baselines.connected import Problem, Weights
 from dovetail_bench.baselines.jar import Compatibility, fit
 from dovetail_bench.baselines.mip import Limits, solve
 from dovetail_bench.baselines.prompting import numbers_in, shown, strings_in
+from dovetail_bench.prompts import PROMPTS
+from dovetail_bench.retrievers import MemberRetriever, searcher_of
 
 _MOST_KEYWORDS = 8
 _KEYWORDS = {
@@ -250,6 +253,8 @@ def _probability(reply: Completion, start: int, stop: int) -> float:
     return math.exp(min(total, 0.0))
 
 
-def open_arm(context: SelectorContext) -> ArmRetriever:
+def open_arm(catalog: CatalogReader, *, k: int, settings: Settings) -> MemberRetriever:
     """Open the retriever `arm`."""
-    return ArmRetriever(context.searcher, context.needed_llm("retriever 'arm'"), k=context.k)
+    model = needed_model(catalog.folder, settings, "retriever 'arm'")
+    searcher = searcher_of(catalog, settings)
+    return MemberRetriever(ArmRetriever(searcher, model, k=k), searcher)

@@ -22,23 +22,26 @@ from itertools import combinations, permutations
 import numpy as np
 
 from dovetail.arrays import Floats
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
+from dovetail.models.cache import open_model
 from dovetail.ports import LLM
 from dovetail.prompts import read_prompt
-from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.trace import (
     Stage,
     clipped,
-    cosine,
     ranked,
     require_positive,
     table_set,
 )
 from dovetail.search.searcher import Searcher
-from dovetail_bench.baselines import PROMPTS
+from dovetail.settings import Settings
 from dovetail_bench.baselines.connected import Pair, Problem, Weights
 from dovetail_bench.baselines.mip import Limits, Solution, solve
 from dovetail_bench.baselines.prompting import strings_in
+from dovetail_bench.baselines.ranking import cosine
+from dovetail_bench.prompts import PROMPTS
+from dovetail_bench.retrievers import MemberRetriever, searcher_of
 from dovetail_bench.scorings import joins_by
 
 _MOST_SUBQUESTIONS = 8
@@ -201,6 +204,7 @@ def fit(searcher: Searcher, asked: Sequence[str], tables: Sequence[TableId]) -> 
     return rows
 
 
-def open_jar(context: SelectorContext) -> JarRetriever:
+def open_jar(catalog: CatalogReader, *, k: int, settings: Settings) -> MemberRetriever:
     """Open the retriever `jar`."""
-    return JarRetriever(context.searcher, k=context.k, llm=context.llm)
+    searcher, model = searcher_of(catalog, settings), open_model(catalog.folder, settings)
+    return MemberRetriever(JarRetriever(searcher, k=k, llm=model), searcher)

@@ -17,11 +17,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Chosen, TableSet
+from dovetail.models.cache import needed_model
 from dovetail.models.chat import without_thoughts
 from dovetail.ports import LLM, Message
 from dovetail.prompts import read_prompt
-from dovetail.retrieve.opening import SelectorContext
 from dovetail.retrieve.trace import (
     Stage,
     clipped,
@@ -30,8 +31,10 @@ from dovetail.retrieve.trace import (
     table_set,
 )
 from dovetail.search.searcher import Searcher
-from dovetail_bench.baselines import PROMPTS
+from dovetail.settings import Settings
 from dovetail_bench.baselines.prompting import numbers_in, shown
+from dovetail_bench.prompts import PROMPTS
+from dovetail_bench.retrievers import MemberRetriever, searcher_of
 
 # Repetitions are bounded: a reply is hostile input, and must be read in linear time.
 _OBSERVATION = re.compile(r"^\W{0,40}observation\b", re.IGNORECASE | re.MULTILINE)
@@ -158,6 +161,8 @@ def _searched_for(action: re.Match[str]) -> str:
     return " ".join(action.group(1).strip().strip("\"'`").split())[:_LONGEST_SEARCH]
 
 
-def open_react(context: SelectorContext) -> ReactRetriever:
+def open_react(catalog: CatalogReader, *, k: int, settings: Settings) -> MemberRetriever:
     """Open the retriever `react`."""
-    return ReactRetriever(context.searcher, context.needed_llm("retriever 'react'"), context.k)
+    model = needed_model(catalog.folder, settings, "retriever 'react'")
+    searcher = searcher_of(catalog, settings)
+    return MemberRetriever(ReactRetriever(searcher, model, k), searcher)

@@ -22,12 +22,15 @@ from typing import Protocol
 import numpy as np
 
 from dovetail.arrays import Floats
+from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Candidate, Chosen, TableId, TableSet
 from dovetail.errors import MissingExtraError
-from dovetail.retrieve.opening import SelectorContext
-from dovetail.retrieve.trace import Stage, clipped, cosine, require_positive, table_set
+from dovetail.retrieve.trace import Stage, clipped, require_positive, table_set
 from dovetail.search.embeddings import table_text
 from dovetail.search.searcher import Searcher
+from dovetail.settings import Settings
+from dovetail_bench.baselines.ranking import cosine
+from dovetail_bench.retrievers import MemberRetriever, searcher_of
 
 
 class PairScorer(Protocol):
@@ -166,7 +169,10 @@ def _scaled(scores: Floats) -> Floats:
     return scaled
 
 
-def open_rear(context: SelectorContext, argument: str = "") -> RearRetriever:
+def open_rear(
+    catalog: CatalogReader, *, k: int, settings: Settings, argument: str = ""
+) -> MemberRetriever:
     """Open the retriever `rear`, or with a cross-encoder by name or folder, `rear:NAME`."""
     scorer = CrossEncoder(argument) if argument else None
-    return RearRetriever(context.searcher, context.k, scorer=scorer)
+    searcher = searcher_of(catalog, settings)
+    return MemberRetriever(RearRetriever(searcher, k, scorer=scorer), searcher)

@@ -6,7 +6,7 @@
 Questions of each corpus are asked over it, where they have an answer. As many have none: half of
 them over the corpus without their own database, and as many of the other corpora, or of those of
 `--strangers`, whose database it does not hold. A logistic regression tells the two apart; its
-weights stand in retrieve/graph/answerable.py.
+weights stand in retrieve/doubt.py.
 
 `--leave-one-out` measures instead: the weights are fitted without a corpus, and without every
 question over a database that it holds, and then asked of it. `at 5%` is the share of strangers
@@ -24,14 +24,14 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.retrieve.graph.answerable import EVIDENCE, WORD_WEIGHTS, Evidence, answerable
-from dovetail.retrieve.graph.selector import GraphRetriever
-from dovetail.retrieve.opening import searcher_of
+from dovetail.retrieve.ask import CANDIDATES, GraphRetriever
+from dovetail.retrieve.doubt import SIGNS, WORD_WEIGHTS, Signs, WordCover, answerable
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset, database_of, open_dataset
 from dovetail_bench.measures import area_under_curve
 from dovetail_bench.questions import Question
+from dovetail_bench.retrievers import searcher_of
 
 # The shares of questions with an answer that may be refused: which bound refuses no more.
 REFUSED = (0.005, 0.01, 0.02, 0.05)
@@ -49,7 +49,7 @@ class Row:
     `own`: it has an answer there. `stranger`: it is of another corpus.
     """
 
-    seen: Evidence
+    seen: Signs
     nowhere: bool
     database: str
     own: bool = False
@@ -75,11 +75,15 @@ def rows(dataset: Dataset, strangers: Sequence[Question], limit: int) -> list[Ro
 def _row(
     searcher: Searcher, question: Question, *, own: bool = False, stranger: bool = False
 ) -> Row:
-    retriever = GraphRetriever(searcher)
-    scored = retriever.score(question.text)
-    seen = retriever.evidence(question.text, scored)
-    nowhere = retriever.nowhere(question.text, scored)
-    return Row(seen, nowhere, database_of(question.gold[0]), own, stranger)
+    retriever, database = GraphRetriever(searcher), database_of(question.gold[0])
+    query = searcher.analyse(question.text)
+    candidates = searcher.search(query, CANDIDATES)
+    if not candidates:
+        return Row((), nowhere=True, database=database, own=own, stranger=stranger)
+    scored = retriever.score(query, candidates)
+    covered = retriever.doubter.by_meaning(WordCover.of(query, scored), scored)
+    seen = retriever.doubter.signs(query, scored, covered)
+    return Row(seen, covered.mostly_nowhere, database, own, stranger)
 
 
 def fitted(given: Sequence[Row]) -> list[float]:
@@ -178,7 +182,7 @@ def _print_weights(given: Sequence[Row]) -> None:
     without = logistic(seen[:, : len(WORD_WEIGHTS)], has_answer)
     print("without an embedder:", ", ".join(f"{weight:.2f}" for weight in without))
     weights = fitted(given)
-    for name, weight in zip((*EVIDENCE, "bias"), weights, strict=True):
+    for name, weight in zip((*SIGNS, "bias"), weights, strict=True):
         print(f"{name:14s}{weight:6.2f}")
     likely = 1 / (1 + np.exp(-(seen @ np.array(weights[:-1]) + weights[-1])))
     own, strange = likely[has_answer], likely[~has_answer]

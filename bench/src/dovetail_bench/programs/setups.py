@@ -74,7 +74,6 @@ OURS = Setup(
         System("core-t:0.7", answers=False),
         System("core-t:compact+0.3", answers=False),
         System("core-t:compact+0.7", answers=False),
-        System("hybrid:compact", answers=False),
     ),
 )
 PAPER = Setup(

@@ -1,6 +1,6 @@
 """Trains the set scorer of `graph` on examples that `training_examples.py` wrote.
 
-    dovetail bench run train_scorer src/dovetail/retrieve/graph/set_scorer.json EXAMPLES.npz ...
+    dovetail bench run train_scorer src/dovetail/retrieve/set_scorer.json EXAMPLES.npz ...
 
 It needs PyTorch (the dependency group `compare`), a few minutes and no accelerator; what it writes
 is plain JSON that numpy reads. Examples that are marked as apart are left out.

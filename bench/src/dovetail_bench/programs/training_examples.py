@@ -19,16 +19,14 @@ from random import Random
 import numpy as np
 
 from dovetail.domain import TableId
-from dovetail.retrieve.graph.belonging import Belonging, Pairs, belonging
-from dovetail.retrieve.graph.features import features
-from dovetail.retrieve.graph.query_match import QueryMatch, QueryMatcher
-from dovetail.retrieve.graph.scored_candidates import predict
-from dovetail.retrieve.graph.selector import CANDIDATES
-from dovetail.retrieve.graph.set_features import PAIR_FEATURES, SET_FEATURES, set_input
-from dovetail.retrieve.opening import searcher_of
+from dovetail.retrieve.ask import CANDIDATES
+from dovetail.retrieve.features import PAIR_FEATURES, SET_FEATURES, features, predict, set_input
+from dovetail.retrieve.groups import Belonging, Pairs, belonging
+from dovetail.retrieve.match import QueryMatch, QueryMatcher
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset, database_of, open_dataset
 from dovetail_bench.questions import Question
+from dovetail_bench.retrievers import searcher_of
 
 SEED = 7
 
@@ -57,7 +55,10 @@ class Example:
         """The same with some of the candidates alone."""
         tables = tuple(self.tables[place] for place in places)
         return replace(
-            self, tables=tables, match=self.match.among(places), pairs=self.pairs.among(places)
+            self,
+            tables=tables,
+            match=match_among(self.match, places),
+            pairs=pairs_among(self.pairs, places),
         )
 
     def varied(self) -> list[Example]:
@@ -79,9 +80,9 @@ class Example:
         full = np.array([rng.random() >= share for _ in self.tables], dtype=np.float32)
         both = np.maximum(full[:, None] * full[None], np.eye(len(full), dtype=np.float32))
         match = replace(
-            self.match, values=self.match.values * full, held=self.match.held * full,
-            gains=self.match.gains * full, neighbours=self.match.neighbours * full,
-            joins=self.match.joins * both,
+            self.match, values=self.match.values * full,
+            value_signal=self.match.value_signal * full, gains=self.match.gains * full,
+            neighbours=self.match.neighbours * full, joins=self.match.joins * both,
         )  # fmt: skip
         paths = self.pairs.paths * both
         pairs = replace(
@@ -89,6 +90,32 @@ class Example:
             together=belonging(paths, self.pairs.apart, self.pairs.same_name),
         )  # fmt: skip
         return replace(self, match=match, pairs=pairs, kind=f"{self.kind} poorer")
+
+
+def match_among(match: QueryMatch, places: Sequence[int]) -> QueryMatch:
+    """The match of some of the candidates, the first of them still with the highest score."""
+    kept = list(places)
+    scores = match.scores[kept]
+    scores[0] = scores.max()
+    each = (
+        "names", "columns", "headers", "gains", "defined", "dense", "value_signal", "neighbours",
+    )  # fmt: skip
+    return replace(
+        match,
+        scores=scores,
+        words=match.words[:, kept],
+        covers=match.covers[:, kept],
+        values=match.values[:, kept],
+        joins=match.joins[np.ix_(kept, kept)],
+        **{name: getattr(match, name)[kept] for name in each},
+    )
+
+
+def pairs_among(pairs: Pairs, places: Sequence[int]) -> Pairs:
+    """What there is between each two of some of the candidates."""
+    kept = np.ix_(list(places), list(places))
+    matrices = (pairs.joins, pairs.paths, pairs.apart, pairs.same_name, pairs.together)
+    return Pairs(*(matrix[kept] for matrix in matrices))
 
 
 def examples(dataset: Dataset) -> Iterator[Example]:
@@ -120,7 +147,8 @@ def arrays(found: Sequence[Example], apart: Collection[str]) -> dict[str, np.nda
     missing = np.zeros(len(found), dtype=np.int64)
     for at, one in enumerate(found):
         count = len(one.tables)
-        given = set_input(one.match, one.pairs, predict(features(one.match)))
+        seen = features(one.match)
+        given = set_input(one.match, one.pairs, seen, predict(seen))
         rows[at, :count], pairs[at, :count, :count] = given.rows, given.pairs
         needed[at, :count] = [table in one.gold for table in one.tables]
         there[at, :count] = True

@@ -1,1 +1,4 @@
-"""The prompts of the systems that are compared with, in words of ours."""
+"""The laboratory's own prompts: those of the paper, of its rivals, and earlier ones of ours."""
+
+# Where `read_prompt` finds them.
+PROMPTS = __name__

@@ -1,0 +1,298 @@
+"""Connects the chosen tables: adds one or two tables between components, or gives a component up.
+
+The chosen tables may form several connected components of the join graph. A path of one or two
+further tables, the connectors, joins a component to the first one. Longer paths run through joins
+that only look true, and cost more precision than the component is worth (docs/graph.md has the
+figures), so a component that only a longer path reaches is left out. One that no path reaches
+stays, since the catalog itself is disconnected there.
+
+Where both tables around a connector refer to the same key of it, they are joined directly instead:
+tickets and a survey both have the e-mail of a contact, and joined by the e-mail itself, the same
+rows meet as by way of the contacts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from dovetail.catalog.reader import CatalogReader
+from dovetail.components import Components
+from dovetail.domain import JoinEdge, TableId
+from dovetail.joins.graph import JOINABLE, JoinGraph
+
+# Above this score a join or a name link connects two tables. Name links count where a table has too
+# few rows for a join to be proven: without them the sets of Beaver, whose tables are empty, fall
+# into components.
+_LEAST = 0.2
+
+Pair = tuple[TableId, TableId, float]
+Probabilities = Mapping[TableId, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A table that was added to connect the set, and the two tables that it connects."""
+
+    table: TableId
+    between: tuple[TableId, TableId]
+
+    def __str__(self) -> str:
+        left, right = self.between
+        return f"connects {left.name} and {right.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedSet:
+    """The chosen tables, the connectors between them, and the chosen that no short path reached.
+
+    `direct` are joins in place of connectors.
+    """
+
+    tables: tuple[TableId, ...]
+    connectors: tuple[Connector, ...] = ()
+    left_out: tuple[TableId, ...] = ()
+    direct: tuple[JoinEdge, ...] = ()
+
+    @property
+    def ids(self) -> list[TableId]:
+        """All tables of the set: the chosen first, then the connectors."""
+        return [*self.tables, *(connector.table for connector in self.connectors)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """Connectors in a row, and the score of the weakest join along them."""
+
+    connectors: tuple[Connector, ...]
+    score: float
+
+    @property
+    def tables(self) -> list[TableId]:
+        return [connector.table for connector in self.connectors]
+
+
+class LinkGraph:
+    """The undirected graph of all tables, with an edge where two join or are linked by name.
+
+    `joined` holds the neighbours of each table with the score of the edge.
+    """
+
+    def __init__(self, tables: Iterable[TableId], pairs: Iterable[Pair]) -> None:
+        self.joined: dict[TableId, dict[TableId, float]] = {table: {} for table in tables}
+        for left, right, score in pairs:
+            if score > _LEAST and left != right:
+                self.joined[left][right] = self.joined[right][left] = score
+        edges = ((table, other) for table, near in self.joined.items() for other in near)
+        self._components = Components(self.joined, edges)
+
+    def connect(
+        self,
+        chosen: Sequence[TableId],
+        probabilities: Probabilities,
+        least: float = 0.0,
+        *,
+        needed: Collection[TableId] = (),
+    ) -> ConnectedSet:
+        """The chosen tables, the most probable first, connected wherever a short path allows.
+
+        Each component of the whole graph is connected by itself: around the part of the set that
+        holds its most probable table, part by part. Parts that no path of one or two connectors
+        reaches are left out, and so are those that are not worth their connectors: the tables that
+        would come in together must have a mean probability of `least`. Those that are `needed` stay
+        in any case.
+        """
+        parts_of: dict[TableId, list[list[TableId]]] = {}
+        for part in self.components(chosen):
+            parts_of.setdefault(self._components.root(part[0]), []).append(part)
+        connectors: list[Connector] = []
+        left_out: set[TableId] = set()
+        for first, *others in parts_of.values():
+            reached, waiting = list(first), others
+            while waiting:
+                reachable = (
+                    (part, path)
+                    for part in waiting
+                    if (path := self._path(part, reached, probabilities))
+                    and _worth([*part, *path.tables], probabilities, least)
+                )
+                if (nearest := next(reachable, None)) is None:
+                    left_out.update(table for part in waiting for table in part)
+                    break
+                part, path = nearest
+                waiting.remove(part)
+                reached += [*part, *path.tables]
+                connectors += path.connectors
+        left_out.difference_update(needed)
+        kept = tuple(table for table in chosen if table not in left_out)
+        dropped = tuple(table for table in chosen if table in left_out)
+        return ConnectedSet(kept, tuple(connectors), dropped)
+
+    def components(
+        self, chosen: Iterable[TableId], *, least: float = _LEAST
+    ) -> list[list[TableId]]:
+        """The connected components that tables form among themselves, in their order.
+
+        Edges that score above `least` connect them.
+        """
+        tables = list(chosen)
+        edges = (
+            (left, right)
+            for left, right in combinations(tables, 2)
+            if self.joined[left].get(right, 0.0) > least
+        )
+        return Components(tables, edges).groups()
+
+    def connect_singly(
+        self, chosen: Sequence[TableId], offered: Sequence[TableId], *, least: float = JOINABLE
+    ) -> list[Connector]:
+        """The tables on offer that connect components of the chosen ones, in order.
+
+        Each joins at least two components by edges that score above `least`; the one that joins
+        most comes first, ties as they are offered. It ends when the set is connected, or no single
+        table connects it further.
+        """
+        group, connectors = list(chosen), list[Connector]()
+        while len(parts := self.components(group, least=least)) > 1:
+            joins = (
+                self._strongest(table, parts, least) for table in offered if table not in group
+            )
+            best = max(joins, key=len, default=[])
+            if len(best) < 2:
+                break
+            (table, first), (_, second), *_ = best
+            connectors.append(Connector(table, (first, second)))
+            group.append(table)
+        return connectors
+
+    def _strongest(
+        self, table: TableId, parts: Sequence[Sequence[TableId]], least: float
+    ) -> list[tuple[TableId, TableId]]:
+        """The table's strongest join with each part that it joins, the strongest first."""
+        near = self.joined[table]
+        best = [max((near.get(other, 0.0), other) for other in part) for part in parts]
+        joins = sorted((join for join in best if join[0] > least), key=lambda join: -join[0])
+        return [(table, other) for _, other in joins]
+
+    def _path(
+        self, part: Sequence[TableId], reached: Sequence[TableId], probabilities: Probabilities
+    ) -> _Path | None:
+        """The shortest path of at most two connectors from a part to the tables reached so far.
+
+        Among equally short ones it is that of the most probable tables, then of the surest joins.
+        """
+        near, far = self._around(part), self._around(reached)
+        if not near.keys().isdisjoint(reached):  # an earlier connector has joined it
+            return _Path((), 1.0)
+        paths = [
+            _Path(
+                (Connector(table, (near[table][0], far[table][0])),),
+                min(near[table][1], far[table][1]),
+            )
+            for table in near.keys() & far.keys()
+        ]
+        if not paths:
+            paths = [
+                _Path(
+                    (Connector(a, (near[a][0], b)), Connector(b, (a, far[b][0]))),
+                    min(near[a][1], between, far[b][1]),
+                )
+                for a in near
+                for b, between in self.joined[a].items()
+                if b in far
+            ]
+
+        def cost(path: _Path) -> tuple[float, float, list[TableId]]:
+            probable = sum(probabilities.get(table, 0.0) for table in path.tables)
+            return -probable, -path.score, path.tables
+
+        return min(paths, key=cost, default=None)
+
+    def _around(self, tables: Iterable[TableId]) -> dict[TableId, tuple[TableId, float]]:
+        """The neighbours of tables, each with the table among them it joins most surely."""
+        neighbours: dict[TableId, tuple[TableId, float]] = {}
+        for table in tables:
+            for neighbour, score in self.joined[table].items():
+                if neighbour not in neighbours or score > neighbours[neighbour][1]:
+                    neighbours[neighbour] = (table, score)
+        return neighbours
+
+
+def _worth(tables: Sequence[TableId], probabilities: Probabilities, least: float) -> bool:
+    """Whether tables have a mean probability of at least `least`."""
+    return sum(probabilities.get(table, 0.0) for table in tables) >= least * len(tables)
+
+
+def without_needless(
+    catalog: CatalogReader, joins: JoinGraph, connected: ConnectedSet
+) -> ConnectedSet:
+    """A connected set with direct joins in place of the connectors that these make needless."""
+    between = {table for connector in connected.connectors for table in connector.between}
+    direct = {
+        connector.table: edge
+        for connector in connected.connectors
+        if connector.table not in between  # else it is a step of a longer path
+        and (edge := direct_join(catalog, joins, connector)) is not None
+    }
+    kept = tuple(one for one in connected.connectors if one.table not in direct)
+    return replace(connected, connectors=kept, direct=tuple(direct.values()))
+
+
+def direct_join(catalog: CatalogReader, joins: JoinGraph, connector: Connector) -> JoinEdge | None:
+    """The join of the two tables around a connector, if both refer to one key column of it.
+
+    None if they do not, or if values must be transformed before they match.
+    """
+    first, second = (_reference(joins, child, connector.table) for child in connector.between)
+    if first is None or second is None or first.columns[0][1] != second.columns[0][1]:
+        return None
+    columns = (first.columns[0][0], second.columns[0][0])
+    shared = _Overlap.of(catalog, (first.left, columns[0]), (second.left, columns[1]))
+    if not shared.rows:
+        return None
+    score = min(first.score, second.score)
+    evidence = {"shared_key": score, "fan_in": shared.fan_in, "fan_out": shared.fan_out}
+    return JoinEdge(first.left, second.left, (columns,), score, "n:m", shared.match_rate, evidence)
+
+
+def _reference(joins: JoinGraph, child: TableId, parent: TableId) -> JoinEdge | None:
+    """The best join of two tables, if it is a plain reference of the child to one key column."""
+    edge = next(iter(joins.between(child, parent)), None)
+    if edge is None or edge.score <= JOINABLE or edge.transform or len(edge.columns) > 1:
+        return None
+    return edge if edge.left == child != edge.right and edge.cardinality.endswith(":1") else None
+
+
+class _Overlap(NamedTuple):
+    """The rows of the left that meet rows of the right, and how many each of both then meets."""
+
+    rows: int
+    match_rate: float
+    fan_in: float
+    fan_out: float
+
+    @classmethod
+    def of(
+        cls, catalog: CatalogReader, left: tuple[TableId, str], right: tuple[TableId, str]
+    ) -> _Overlap:
+        """Count them exactly, from the value hashes of both columns."""
+        sides = []
+        for table, name in (left, right):
+            at = [column.name for column in catalog[table].columns].index(name)
+            sides.append((catalog.hashes(table, at), catalog.counts(table, at)))
+        (left_hashes, left_counts), (right_hashes, right_counts) = sides
+        _, in_left, in_right = np.intersect1d(
+            left_hashes, right_hashes, assume_unique=True, return_indices=True
+        )
+        left_rows = left_counts[in_left].astype(np.int64)
+        right_rows = right_counts[in_right].astype(np.int64)
+        rows = int(left_rows.sum())
+        if not rows:
+            return cls(0, 0.0, 1.0, 1.0)
+        met = int((left_rows * right_rows).sum())
+        rate = round(rows / int(left_counts.sum()), 6)
+        return cls(rows, rate, round(met / rows, 6), round(met / int(right_rows.sum()), 6))

@@ -1,0 +1,263 @@
+"""Why `graph` chose a table: the three things that decided, and why the next one stayed out.
+
+What a thing contributed is found by leaving it out: its features are set to those of an average
+candidate and the set is scored again. The probability that is lost is what it was worth. For the
+best candidate that stayed out, each thing is replaced by that of the last table taken: what then
+raises its probability most is what it lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dovetail.arrays import Float32s
+from dovetail.domain import EXPLANATION, TableSet
+from dovetail.ports import Json
+from dovetail.retrieve.features import (
+    COEFFICIENTS,
+    FEATURES,
+    PAIR_FEATURES,
+    SET_FEATURES,
+    SetInput,
+)
+from dovetail.retrieve.match import by_relevance
+from dovetail.retrieve.scorer import ScoredCandidates, SetScorer, shipped
+from dovetail.search.query import Query
+from dovetail.search.searcher import Searcher
+
+# Things that are named for each table, and the least probability that one must be worth.
+_NAMED = 3
+_LEAST = 0.005
+
+# The features that speak of one thing, so that none stands in for another that is left out.
+THINGS: Mapping[str, tuple[str, ...]] = {
+    "words": ("new_words", "best_words", "cover", "cover_gap"),
+    "name": ("name",),
+    "values": ("new_values", "plain_values", "value"),
+    "column": ("column", "column_gap"),
+    "meaning": ("dense", "dense_gap"),
+    "search": ("gap",),
+    "neighbours": ("gain", "neighbour", "joined"),
+    "group": ("group_gap", "group_cover", "group_cover_gap", "group_share", "group_probability"),
+}
+# The features of two candidates that go with a thing.
+_PAIRED: Mapping[str, tuple[str, ...]] = {
+    "neighbours": ("join", "path"),
+    "words": ("adds", "lacks"),
+    "group": ("together",),
+}
+# What the signals of the search are, in words.
+_SIGNALS = {
+    "lexical": "words",
+    "value": "values",
+    "dense": "meaning",
+    "name": "its name",
+    "neighbour": "what its neighbours cover",
+    "column": "a header",
+    "alike": "tables like it",
+}
+_FIRST = SET_FEATURES.index("first_logit")
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A thing that decided over a table, in words; `without` is the probability without it."""
+
+    thing: str
+    words: str
+    without: float
+
+    def to_dict(self) -> Json:
+        return {"thing": self.thing, "words": self.words, "without": round(self.without, 4)}
+
+
+def effects(scorer: SetScorer, given: SetInput, at: int) -> dict[str, float]:
+    """The probability of a candidate without each thing: as if it were average in that."""
+    return {
+        thing: _rescored(scorer, given, at, thing, scorer.mean, lacks_pairs=True)
+        for thing in THINGS
+    }
+
+
+def lacking(scorer: SetScorer, given: SetInput, at: int, taken: int) -> dict[str, float]:
+    """The probability of a candidate if it had each thing as another candidate has it."""
+    values = given.rows[taken]
+    return {
+        thing: _rescored(scorer, given, at, thing, values, lacks_pairs=False) for thing in THINGS
+    }
+
+
+def _rescored(
+    scorer: SetScorer,
+    given: SetInput,
+    at: int,
+    thing: str,
+    values: Float32s,
+    *,
+    lacks_pairs: bool,
+) -> float:
+    """The probability of a candidate with other values for the features of a thing."""
+    rows, pairs = given.rows.copy(), given.pairs
+    for name in THINGS[thing]:
+        column = SET_FEATURES.index(name)
+        if name in FEATURES:
+            weight = COEFFICIENTS[FEATURES.index(name)]
+            rows[at, _FIRST] += weight * float(values[column] - rows[at, column])
+        rows[at, column] = values[column]
+    if lacks_pairs and thing in _PAIRED:
+        pairs = pairs.copy()
+        for name in _PAIRED[thing]:
+            column = PAIR_FEATURES.index(name)
+            own = pairs[at, at, column]
+            pairs[at, :, column] = pairs[:, at, column] = 0
+            pairs[at, at, column] = own
+    return float(scorer.probabilities(SetInput(rows, pairs))[at])
+
+
+def explained(
+    chosen: TableSet, searcher: Searcher, query: Query, scored: ScoredCandidates
+) -> TableSet:
+    """A set that `graph` chose, with what decided in the last entry of its trace."""
+    *before, last = chosen.trace
+    explainer = _Explainer(searcher, query, scored, shipped())
+    left_out: Any = last["left_out"]
+    decided = explainer.explain(chosen, set(left_out))
+    return replace(chosen, trace=(*before, {**last, EXPLANATION: decided}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Explainer:
+    """Says in words what decided over the candidates of a question."""
+
+    searcher: Searcher
+    query: Query
+    scored: ScoredCandidates
+    scorer: SetScorer
+
+    def explain(self, chosen: TableSet, left_out: set[str]) -> Json:
+        """The things that decided, for each selected table, and why the next one stayed out."""
+        tables = self.scored.tables
+        taken = [one for one in chosen.tables if one.stage == "select" and one.id in tables]
+        listed = [
+            {
+                "table": str(one.id),
+                "probability": self._probability(tables.index(one.id)),
+                "because": [thing.to_dict() for thing in self._decided(tables.index(one.id))],
+            }
+            for one in taken
+        ]
+        listed += [
+            {"table": str(one.id), "because": [{"thing": "connects", "words": one.reason}]}
+            for one in chosen.tables
+            if one.stage == "connect"
+        ]
+        inside = {*chosen.ids, *(also for one in chosen.tables for also in one.also)}
+        others = [at for at in self.scored.ranked if tables[at] not in inside]
+        if not taken or not others:
+            return {"tables": listed, "next": None}
+        last = min((tables.index(one.id) for one in taken), key=self._probability)
+        named = {"table": str(tables[others[0]]), "probability": self._probability(others[0])}
+        against = self._against(others[0], last, left_out)
+        return {"tables": listed, "next": {**named, "because": against}}
+
+    def _probability(self, at: int) -> float:
+        return round(float(self.scored.probabilities[at]), 4)
+
+    def _decided(self, at: int) -> list[Decided]:
+        """What speaks most for a candidate, at most three things."""
+        now = float(self.scored.probabilities[at])
+        without = effects(self.scorer, self.scored.given, at)
+        ranked = sorted(without, key=lambda thing: without[thing])
+        words = _Words(self.searcher, self.query, self.scored, at)
+        return [
+            Decided(thing, words.of(thing), without[thing])
+            for thing in ranked[:_NAMED]
+            if now - without[thing] >= _LEAST
+        ]
+
+    def _against(self, at: int, last: int, left_out: set[str]) -> str:
+        """In words, why a candidate is not in the set; `last` is the least probable one that is."""
+        table, taken = self.scored.tables[at], self.scored.tables[last]
+        if str(table) in left_out:
+            return "no join connects it to the tables that were taken"
+        if at not in self.scored.meant:
+            return f"it is of another group of tables than {taken.name}: another reading"
+        low, high = (self.scored.probabilities[one] for one in (at, last))
+        than = f"less probable than {taken.name}, the last one taken ({low:.2f} against {high:.2f})"
+        with_its = lacking(self.scorer, self.scored.given, at, last)
+        thing = max(with_its, key=lambda name: with_its[name])
+        if with_its[thing] - float(low) < _LEAST:
+            return than
+        has = _Words(self.searcher, self.query, self.scored, last).of(thing)
+        return f"{than}; what {taken.name} has and it has not: {has}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What a thing is for one candidate of a question, in words."""
+
+    searcher: Searcher
+    query: Query
+    scored: ScoredCandidates
+    at: int
+
+    def of(self, thing: str) -> str:
+        """The thing in words."""
+        if thing == "meaning":
+            return "its schema is near to the question in meaning"
+        if thing == "name":
+            return f"the question says {self.scored.tables[self.at].name}, its name"
+        in_words: Mapping[str, Callable[[], str]] = {
+            "words": self._words,
+            "values": self._values,
+            "column": self._column,
+            "search": self._search,
+            "neighbours": self._neighbours,
+            "group": self._group,
+        }
+        return in_words[thing]()
+
+    def _words(self) -> str:
+        shares = self.scored.match.words[:, self.at].tolist()
+        matched = [
+            self.query.words.get(term.text, term.text)
+            for term, share in zip(self.query.terms, shares, strict=True)
+            if share > 0
+        ]
+        return (
+            f"its names say {', '.join(matched)}" if matched else "how few of the words it covers"
+        )
+
+    def _values(self) -> str:
+        rows = zip(self.query.links, self.scored.match.values, strict=True)
+        values = [repr(link.span.text) for link, row in rows if row[self.at]]
+        return f"it holds {', '.join(values)}" if values else "it holds none of the values"
+
+    def _column(self) -> str:
+        table = self.searcher.catalog[self.scored.tables[self.at]]
+        first = by_relevance(self.searcher, self.query, table)[:1]
+        return f"its column {table.columns[first[0]].name}" if first else "its columns"
+
+    def _search(self) -> str:
+        signals = self.scored.candidates[self.at].signals
+        ranked = sorted(signals, key=lambda name: -signals[name])
+        named = [_SIGNALS[name] for name in ranked if name in _SIGNALS and signals[name] > 0]
+        by = f", by {' and '.join(named[:2])}" if named else ""
+        return f"it is number {self.at + 1} of the search{by}"
+
+    def _neighbours(self) -> str:
+        row = self.scored.pairs.joins[self.at]
+        joined = [at for at in self.scored.ranked if at != self.at and row[at] > 0]
+        return f"it joins {self._names(joined)}" if joined else "it joins no other candidate"
+
+    def _group(self) -> str:
+        group = next((one.indices for one in self.scored.groups if self.at in one.indices), ())
+        others = [at for at in group if at != self.at]
+        if not others:
+            return "what it covers of the question by itself"
+        return f"with {self._names(others)} it covers the question"
+
+    def _names(self, indices: Sequence[int]) -> str:
+        return ", ".join(self.scored.tables[at].name for at in indices[:_NAMED])

@@ -1,1 +1,0 @@
-"""The selector `graph`: chooses the set without a language model."""

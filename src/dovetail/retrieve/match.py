@@ -1,0 +1,297 @@
+"""What a query says of each of its candidates and of their columns: the input of the features.
+
+A word counts by where it occurs, and not by how many words a table has: a word in the table's name
+speaks of the table, one in a key (`pet_id`) speaks of another table.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.arrays import Float32s, Ints
+from dovetail.domain import Candidate, Kind, Table, TableId
+from dovetail.method_cache import method_cache
+from dovetail.names.table_name import unqualified
+from dovetail.names.words import identifies
+from dovetail.search.fusion import DEFAULT
+from dovetail.search.lexical import IN_COMMENT, comment_words
+from dovetail.search.query import Query, QueryTerm, ValueLink, query_words, stems
+from dovetail.search.searcher import Searcher
+
+_IN_NAME, _IN_COLUMN, _IN_KEY = 1.0, 2 / 3, 0.3
+# The schema or folder in a name is that of many tables.
+_IN_QUALIFIER = 0.5
+# From this match on a word counts as covered in full: as a whole word in a column's name.
+WHOLE_WORD = 0.6
+# A word that is part of a value is hardly meant as the name of anything.
+_IN_VALUE = 0.3
+# `placed_at` and `created_by` say when and by whom, as any table may: no sign of what it holds.
+_EVENT = re.compile(r"ed[_ ]?(at|on|by)$", re.IGNORECASE)
+_TABLES_KEPT = 4096
+# What the words of a header and a cell that the question quotes count for, beside a cosine.
+_WORDS, _QUOTED = 1.0, 1.0
+# A cell shorter than this stands in any question by chance.
+_LEAST_QUOTED = 3
+# The share of a column's name that a question must say to speak of it, and how many columns may
+# hold a value for each of them to be meant.
+_HALF, _FEW_COLUMNS = 0.5, 12
+
+
+@dataclass(frozen=True, slots=True)
+class QueryMatch:
+    """How a query matches its candidates, in the order of the search.
+
+    `words` and `values` have a row for each term and a column for each candidate: how well it
+    matches the word, and whether it holds the value. `mass` is what all words of the question
+    weigh. `joins` has the score of the join between each two candidates, each with itself at 1.
+    """
+
+    scores: Float32s
+    names: Float32s  # the share of its own name that is said
+    columns: Float32s  # the same of the column of which the most is said, keys left out
+    headers: Float32s  # the cosine of its best header
+    gains: Float32s  # what its neighbours cover beyond it, as a share of the mass
+    words: Float32s
+    word_weights: Float32s
+    mass: float
+    values: Float32s
+    value_weights: Float32s
+    plain: Float32s  # of each value, how likely it is a plain word of speech that no name says
+    covers: Float32s  # how far each covers each word, by a name or a value; numbers are left out
+    defined: Float32s  # 1 for those that a person's notes say a word means
+    joins: Float32s
+    dense: Float32s  # the search's signals of each: by schema line,
+    value_signal: Float32s  # by linked values,
+    neighbours: Float32s  # and by neighbours
+
+
+Weighted = tuple[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Vocabulary:
+    """The words of a table: how much each speaks of it, and its columns but keys, by IDF."""
+
+    level: Mapping[str, float]
+    columns: tuple[tuple[Weighted, ...], ...]
+
+
+class QueryMatcher:
+    """Matches queries with the tables of a searcher's catalog."""
+
+    def __init__(self, searcher: Searcher) -> None:
+        self._searcher = searcher
+        self._vocabulary = method_cache(self._read, _TABLES_KEPT)
+
+    def match(self, query: Query, candidates: Sequence[Candidate]) -> QueryMatch:
+        """How a query matches its candidates, of which there is at least one."""
+        tables = [one.id for one in candidates]
+        words, columns = self._match(query.terms, tables)
+        best = {term.text: row for term, row in zip(query.terms, words.max(axis=1), strict=True)}
+        inside = _inside_names(query.links)
+        values = self._values(query.links, tables)
+        weights = self._searcher.weights
+        damped = [_IN_VALUE if term.text in inside else 1.0 for term in query.terms]
+        return QueryMatch(
+            scores=_scores(candidates),
+            names=_signal(candidates, "name", weights.name),
+            columns=columns,
+            headers=_signal(candidates, "column", weights.column),
+            gains=_signal(candidates, "neighbour", weights.gain) / math.sqrt(query.mass),
+            words=words,
+            word_weights=_floats([term.weight for term in query.terms]) * _floats(damped),
+            mass=query.mass,
+            values=values,
+            value_weights=_floats([link.term.weight for link in query.links]),
+            plain=_plain(query.links, best),
+            covers=_covers(query, words, values),
+            defined=_defined(query.terms, words),
+            joins=self._searcher.joined(tables),
+            dense=_signal(candidates, "dense", weights.dense / DEFAULT.dense),
+            value_signal=_signal(candidates, "value", 1.0),
+            neighbours=_signal(candidates, "neighbour", 1.0),
+        )
+
+    def _match(
+        self, terms: Sequence[QueryTerm], tables: Sequence[TableId]
+    ) -> tuple[Float32s, Float32s]:
+        """How well each word matches each table, and the share of each one's best column."""
+        meanings: dict[str, list[tuple[int, float]]] = {}
+        for row, term in enumerate(terms):
+            for word, share in term.expansions:
+                meanings.setdefault(word, []).append((row, share))
+        shares = {word: max(share for _, share in rows) for word, rows in meanings.items()}
+        match = np.zeros((len(terms), len(tables)), dtype=np.float32)
+        columns = np.zeros(len(tables), dtype=np.float32)
+        numbers = self._numbers(tables)
+        for row, term in enumerate(terms):
+            if term.defined:
+                match[row] = term.match_of(numbers)
+        for at, table in enumerate(tables):
+            vocabulary = self._vocabulary(table)
+            for word in vocabulary.level.keys() & meanings.keys():
+                for row, share in meanings[word]:
+                    match[row, at] = max(match[row, at], share * vocabulary.level[word])
+            columns[at] = max(_named_shares(vocabulary.columns, shares), default=0.0)
+        return match, columns
+
+    def _values(self, links: Sequence[ValueLink], tables: Sequence[TableId]) -> Float32s:
+        """Which tables hold each linked value."""
+        numbers = self._numbers(tables)
+        values = np.zeros((len(links), len(tables)), dtype=np.float32)
+        for row, link in zip(values, links, strict=True):
+            row[:] = np.isin(numbers, link.term.tables, assume_unique=True)
+        return values
+
+    def _numbers(self, tables: Sequence[TableId]) -> Ints:
+        """The number of each table in the catalog's order."""
+        return np.array([self._searcher.places[table] for table in tables], dtype=np.int64)
+
+    def _read(self, table: TableId) -> _Vocabulary:
+        profile, lexical = self._searcher.catalog[table], self._searcher.lexical
+        level = dict.fromkeys(stems(self._searcher.purposes.get(table, "")), _IN_COLUMN)
+        plain = []
+        for column in profile.columns:
+            words = stems(column.name)
+            key = identifies(column.name) or _EVENT.search(column.name) is not None
+            for word in words:
+                level[word] = max(level.get(word, 0.0), _IN_KEY if key else _IN_COLUMN)
+            if words and not key:
+                plain.append(tuple((word, lexical.idf(word)) for word in words))
+            if comment := list(query_words(column.comment)):
+                plain.append(tuple((word, lexical.idf(word)) for word in comment))
+        own = unqualified(profile.name)
+        level = dict.fromkeys(stems(profile.name.removesuffix(own)), _IN_QUALIFIER) | level
+        level |= dict.fromkeys(stems(own), _IN_NAME)
+        remarks = [remark.text for remark in self._searcher.notes.remarks_on(table)]
+        noted = [word for text in remarks for word in query_words(text)]
+        level = dict.fromkeys([*comment_words(profile), *noted], IN_COMMENT) | level
+        return _Vocabulary(level, tuple(plain))
+
+
+def _covers(query: Query, words: Float32s, values: Float32s) -> Float32s:
+    """How far each candidate covers each word: by its names, or by a value that has the word."""
+    covers = words.copy()
+    rows = {term.text: row for row, term in enumerate(query.terms)}
+    for link, holders in zip(query.links, values, strict=True):
+        for word in stems(link.span.text):
+            if word in rows:
+                covers[rows[word]] = np.maximum(covers[rows[word]], holders)
+    for word, row in rows.items():
+        if word.isdigit():
+            covers[row] = 0
+    return covers
+
+
+def _defined(terms: Sequence[QueryTerm], words: Float32s) -> Float32s:
+    """Which candidates a defined term means."""
+    rows = [row for row, term in enumerate(terms) if term.defined]
+    defined: Float32s = (words[rows].max(axis=0, initial=0) > 0).astype(np.float32)
+    return defined
+
+
+def _inside_names(links: Sequence[ValueLink]) -> set[str]:
+    """The stems inside linked values that are written as names."""
+    return {
+        word
+        for link in links
+        if not link.span.number and not link.span.plain_word
+        for word in stems(link.span.text)
+    }
+
+
+def _plain(links: Sequence[ValueLink], best: Mapping[str, float]) -> Float32s:
+    """How far each linked value is a plain word that no name says, given the names' best match."""
+    plain = []
+    for link in links:
+        if link.span.number or not link.span.plain_word:
+            plain.append(0.0)
+            continue
+        words = set(stems(link.span.text))
+        plain.append(1 - max((float(best.get(word, 0)) for word in words), default=0.0))
+    return _floats(plain)
+
+
+def _named_shares(
+    columns: Sequence[Sequence[Weighted]], shares: Mapping[str, float]
+) -> Iterator[float]:
+    """How much of each column's name the question says, by the IDF of its words."""
+    for column in columns:
+        named = sum(idf * shares[word] for word, idf in column if word in shares)
+        if named:
+            yield named / sum(idf for _, idf in column)
+
+
+def _scores(candidates: Sequence[Candidate]) -> Float32s:
+    """The scores of the search, of which the first is the highest."""
+    scores = _floats([sum(one.signals.values()) for one in candidates])
+    scores[0] = scores.max()
+    return scores
+
+
+def _signal(candidates: Sequence[Candidate], name: str, weight: float) -> Float32s:
+    """A signal of the search as it was before it was weighted."""
+    return _floats([one.signals[name] / weight for one in candidates])
+
+
+def _floats(values: Sequence[float]) -> Float32s:
+    return np.array(values, dtype=np.float32)
+
+
+def by_relevance(searcher: Searcher, query: Query, table: Table) -> list[int]:
+    """The indices of a table's columns, the most relevant to the query first.
+
+    A column's score is the share of its name that the question says, one if the question quotes a
+    cell of it, and the cosine of its header.
+    """
+    cosines = [0.0] * len(table.columns)
+    if query.vector is not None:
+        cosines = (searcher.column_vectors(table.id) @ query.vector).tolist()
+    scores = []
+    for at, column in enumerate(table.columns):
+        name = stems(column.name)
+        shared = sum(stem in query.words for stem in name) / max(len(name), 1)
+        quoted = any(_is_quoted(cell, query) for cell in _cells(table, at))
+        scores.append(_WORDS * shared + _QUOTED * quoted + cosines[at])
+    return sorted(range(len(scores)), key=lambda at: (-scores[at], at))
+
+
+def deciding_columns(searcher: Searcher, query: Query, table: Table) -> frozenset[int]:
+    """The indices of the columns that the question speaks of, by name or by a cell.
+
+    Of a column's name the question must say at least half, in its own or in other forms of the
+    words, and rare words are more of a name than frequent ones; a cell counts where it is a value
+    link that few columns share.
+    """
+    shares = {word: share for term in query.terms for word, share in term.expansions}
+    deciding = set(searcher.linked_columns(query, table.id, most=_FEW_COLUMNS))
+    for at, column in enumerate(table.columns):
+        weights = {stem: searcher.lexical.idf(stem) for stem in stems(column.name)}
+        named = sum(weight * shares.get(stem, 0.0) for stem, weight in weights.items())
+        if named and named >= _HALF * sum(weights.values()):
+            deciding.add(at)
+    return frozenset(deciding)
+
+
+def example(table: Table, at: int, query: Query) -> str | None:
+    """A cell that shows what a column holds: one that the question quotes, or any text."""
+    for cell in _cells(table, at):
+        if _is_quoted(cell, query):
+            return cell
+    if table.columns[at].profile.kind not in (Kind.TEXT, Kind.BOOLEAN):
+        return None
+    return next(iter(_cells(table, at)), None)
+
+
+def _cells(table: Table, at: int) -> list[str]:
+    sampled = (row[at] for row in table.sample)
+    return [cell for cell in (*table.columns[at].profile.examples, *sampled) if cell]
+
+
+def _is_quoted(cell: str, query: Query) -> bool:
+    return len(cell) >= _LEAST_QUOTED and cell.casefold() in query.folded

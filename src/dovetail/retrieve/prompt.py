@@ -1,0 +1,370 @@
+"""The prompt of `llm`: candidates in groups that belong together, as many as the question needs.
+
+Where the search tells candidates apart, a few are shown; where its scores are flat, up to thirty.
+Tables that belong together by joins, names and (where they may be used) sources form a group with
+the joins between them, those that only names suggest as well. Columns that the question speaks of
+are always named, and so are the columns of the joins.
+
+Each candidate can be written at several levels of detail. Where the budget of tokens is exceeded,
+the least relevant candidate loses detail first, level by level, until at last candidates are left
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from dovetail.domain import Candidate, JoinEdge, Table
+from dovetail.joins.graph import JoinGraph
+from dovetail.models.chat import estimate_tokens
+from dovetail.names.links import name_join
+from dovetail.ports import Json, Message
+from dovetail.prompts import read_prompt
+from dovetail.retrieve.groups import Belonging, schema_of, split
+from dovetail.retrieve.match import by_relevance, deciding_columns, example
+from dovetail.retrieve.trace import clipped
+from dovetail.search.query import Query
+from dovetail.search.searcher import Searcher
+from dovetail.text import cut, escape, fenced
+
+# What the whole prompt may take: 1,200 tokens with the reply. On the paper's widest corpus, whose
+# prompts have 11,100, that is less than an eighth.
+TOKENS = 1_180
+# The fewest and the most candidates, and the share of all relevance that those left out may hold.
+FEWEST, MOST = 8, 30
+_LEFT = 0.05
+# Between the first candidates each join is shown, between others those of some certainty alone.
+_FIRST = 8
+_LEAST_SCORE, _SURE = 0.25, 0.95
+# Columns in addition to those that decide, and examples, from the most detailed level to the least:
+# for the first candidates and for the others.
+_LEVELS = ((8, 3), (5, 2), (3, 1), (0, 0))
+_LEVELS_OTHERS = ((4, 1), (2, 0), (0, 0), (0, 0))
+# Joins may take this share of the room.
+_JOINS_SHARE = 0.3
+_HEADER = 6
+# Characters of the name of a table or column, of a cell, and of a source.
+_NAME, _CELL, _SOURCE = 60, 20, 40
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedPair:
+    """Two candidates, by their indices in the ranking, and the join of highest score.
+
+    `left` is the index of the edge's left table, whichever of the two ranks first.
+    """
+
+    left: int
+    right: int
+    edge: JoinEdge
+
+
+def joined_pairs(joins: JoinGraph, candidates: Sequence[Candidate]) -> list[JoinedPair]:
+    """The pairs of candidates that a join with a score above 0 connects, in their order."""
+    pairs = []
+    for (i, first), (j, second) in combinations(enumerate(candidates), 2):
+        edges = joins.between(first.id, second.id)
+        if edges and edges[0].score > 0:
+            ends = (i, j) if edges[0].left == first.id else (j, i)
+            pairs.append(JoinedPair(*ends, edges[0]))
+    return pairs
+
+
+def worth_showing(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The first candidates that hold all but a small share of the relevance: from 8 to 30.
+
+    >>> from dovetail.domain import TableId
+    >>> steep = [Candidate(TableId("s", f"t{n:02}"), 0.5**n, {}) for n in range(30)]
+    >>> flat = [Candidate(TableId("s", f"t{n:02}"), 0.2, {}) for n in range(30)]
+    >>> len(worth_showing(steep)), len(worth_showing(flat))
+    (8, 29)
+    """
+    left = _LEFT * sum(one.relevance for one in candidates)
+    count = len(candidates)
+    while count > FEWEST and left >= candidates[count - 1].relevance:
+        count -= 1
+        left -= candidates[count].relevance
+    return list(candidates[:count])
+
+
+@dataclass(frozen=True, slots=True)
+class PromptInput:
+    """What a prompt is rendered from: the query, the candidates and their joined pairs.
+
+    `use_sources`: that tables are of one source and schema may be used, and said.
+    """
+
+    searcher: Searcher
+    query: Query
+    candidates: Sequence[Candidate]
+    pairs: Sequence[JoinedPair]
+    use_sources: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The text of candidates and joins in a prompt, and what it leaves out.
+
+    The first `count` candidates are in it, those numbered in `narrowed` with less detail.
+    """
+
+    text: str
+    count: int
+    narrowed: tuple[int, ...] = ()
+    joins_left_out: int = 0
+
+    def cuts(self, candidates: Sequence[Candidate]) -> Json:
+        """What the prompt had no room for, as the trace has it; empty if nothing."""
+        cuts: Json = {
+            "left_out": [str(candidate.id) for candidate in candidates[self.count :]],
+            "narrowed": [str(candidates[number - 1].id) for number in self.narrowed],
+            "joins_left_out": self.joins_left_out,
+        }
+        return cuts if any(cuts.values()) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class SelectPrompt:
+    """The messages to a model, what they show, and how many tokens they may have."""
+
+    messages: Sequence[Message]
+    shown: Rendered
+    budget: int
+
+
+def select_prompt(given: PromptInput, budget: int) -> SelectPrompt:
+    """The prompt that asks a model to choose among candidates, within a budget of tokens."""
+    budget = min(budget, TOKENS)
+    prompt = read_prompt("select")
+    question = " ".join(clipped(given.query.text).split())
+    empty = prompt.fill(question=question, tables="")
+    room = budget - sum(estimate_tokens(message.content) for message in empty)
+    shown = render(given, room)
+    return SelectPrompt(prompt.fill(question=question, tables=shown.text), shown, budget)
+
+
+def render(given: PromptInput, room: int) -> Rendered:
+    """Render the candidates in groups, each with its joins, within a budget of tokens."""
+    return _Grouping(given).rendered(room)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A join of two candidates as the prompt has it; `note` says how certain it is."""
+
+    left: int
+    right: int
+    columns: tuple[tuple[str, str], ...]
+    score: float
+    note: str
+
+    @property
+    def ends(self) -> frozenset[int]:
+        return frozenset((self.left, self.right))
+
+    @property
+    def begins(self) -> str:
+        """The line up to the second table: what begins alike can be said on one line."""
+        *more, (last, _) = self.columns
+        first = [f"{self.left + 1}.{named(a)}={self.right + 1}.{named(b)} and " for a, b in more]
+        return f"{''.join(first)}{self.left + 1}.{named(last)}="
+
+    @property
+    def rest(self) -> str:
+        """The second table, with its column unless it has the name of the first one's."""
+        left, right = self.columns[-1]
+        return f"{self.right + 1}" + ("" if left == right else f".{named(right)}")
+
+    def names(self, at: int) -> set[str]:
+        """The columns of a candidate that the line names."""
+        columns = {pair[at == self.right] for pair in self.columns}
+        return columns if at in self.ends else set()
+
+
+@dataclass(frozen=True)
+class _Grouping:
+    """The candidates of a prompt, their groups and their joins."""
+
+    given: PromptInput
+
+    def rendered(self, room: int) -> Rendered:
+        lines = self._affordable(int(room * _JOINS_SHARE))
+        spent = sum(estimate_tokens(text) + 1 for text in _texts(lines))
+        spent += _HEADER * (len(self._groups) + 1)
+        texts = [self._levels(at, lines) for at in range(len(self._tables))]
+        levels = fit([[estimate_tokens(text) + 1 for text in row] for row in texts], room - spent)
+        count = sum(level < len(row) for level, row in zip(levels, texts, strict=True))
+        chosen = [texts[at][levels[at]] for at in range(count)]
+        kept = [line for line in lines if max(line.left, line.right) < count]
+        body = "\n".join(self._body(chosen, kept))
+        narrowed = tuple(at + 1 for at in range(count) if levels[at])
+        return Rendered(fenced(body), count, narrowed, len(self._joins) - len(kept))
+
+    @cached_property
+    def _tables(self) -> list[Table]:
+        return [self.given.searcher.catalog[one.id] for one in self.given.candidates]
+
+    @cached_property
+    def _groups(self) -> list[list[int]]:
+        """The indices of candidates that belong together, the most relevant group first."""
+        belonging = Belonging(self.given.searcher, use_sources=self.given.use_sources)
+        ids = [one.id for one in self.given.candidates]
+        return [sorted(group) for group in split(range(len(ids)), belonging.pairs(ids).together)]
+
+    @cached_property
+    def _joins(self) -> list[_Line]:
+        """The joins between candidates that the prompt would show, had it room, in their order.
+
+        Two tables that no join connects may be linked by a name, where values cannot tell.
+        """
+        lines = {}
+        for pair in self.given.pairs:
+            first = max(pair.left, pair.right) < _FIRST
+            score = pair.edge.score
+            if score > (0 if first else _LEAST_SCORE):
+                note = f" {score:.1f}" if score < _SURE else ""
+                line = _Line(pair.left, pair.right, pair.edge.columns, score, note)
+                lines[line.ends] = line
+        for line in self._name_links():
+            if line.ends not in lines or lines[line.ends].score < _LEAST_SCORE:
+                lines[line.ends] = line
+        return sorted(lines.values(), key=self._priority)
+
+    def _name_links(self) -> Iterator[_Line]:
+        """The joins that names alone suggest between candidates of one group."""
+        linked = self.given.searcher.joined([one.id for one in self.given.candidates])
+        for group in self._groups:
+            for left, right in combinations(group, 2):
+                if linked[left, right] <= 0:
+                    continue
+                join = name_join(self._tables[left], self._tables[right])
+                if join is not None:
+                    yield _Line(left, right, ((join.left, join.right),), 0.0, " ?")
+
+    def _priority(self, line: _Line) -> tuple[bool, bool, float, int, int]:
+        """Joins of the first candidates come first, then those inside a group, then by score."""
+        first, last = sorted(line.ends)
+        inside = any(line.ends <= set(group) for group in self._groups)
+        return last >= _FIRST, not inside, -line.score, first, last
+
+    def _affordable(self, room: int) -> list[_Line]:
+        """The first joins that there is room for."""
+        kept: list[_Line] = []
+        begun: set[str] = set()
+        for line in self._joins:
+            text = line.rest if line.begins in begun else line.begins + line.rest + line.note
+            room -= estimate_tokens(text) + 1
+            if room < 0:
+                break
+            begun.add(line.begins)
+            kept.append(line)
+        return kept
+
+    def _levels(self, at: int, lines: Sequence[_Line]) -> list[str]:
+        """A candidate's line at each level of detail; what decides is in all of them."""
+        table, query = self._tables[at], self.given.query
+        order = by_relevance(self.given.searcher, query, table)
+        decide = deciding_columns(self.given.searcher, query, table)
+        first = [column for column in order if column in decide]
+        rest = [column for column in order if column not in decide]
+        in_joins = {name for line in lines for name in line.names(at)}
+        texts = []
+        for more, examples in _LEVELS if at < _FIRST else _LEVELS_OTHERS:
+            shown = [*first, *rest[: max(0, more - len(first))]]
+            parts = list(shown_columns(table, shown, query, examples))
+            named_here = {table.columns[column].name for column in shown} | in_joins
+            hidden = sum(column.name not in named_here for column in table.columns)
+            parts += [f"+{hidden}"] if hidden else []
+            texts.append(f"{at + 1} {named(table.name)}({', '.join(parts)}){self._alike(table)}")
+        return texts
+
+    def _alike(self, table: Table) -> str:
+        """How many tables a candidate represents, where it represents a family."""
+        family = self.given.searcher.families.of(table.id)
+        count = len(family.tables) if family is not None else 1
+        return f" one of {count} alike" if count > 1 and self.given.searcher.ranks_families else ""
+
+    def _body(self, texts: Sequence[str], lines: Sequence[_Line]) -> Iterator[str]:
+        """Each group with its joins; then tables that belong to no other, and joins across."""
+        left = list(lines)
+        single: list[int] = []
+        number = 0
+        for group in self._groups:
+            shown = [at for at in group if at < len(texts)]
+            if len(shown) < 2:
+                single += shown
+                continue
+            number += 1
+            yield f"Group {number}{self._source(shown)}"
+            yield from (texts[at] for at in shown)
+            inside = [line for line in left if line.ends <= set(shown)]
+            yield from _texts(inside)
+            left = [line for line in left if line not in inside]
+        if single:
+            if number:
+                yield "Others"
+            yield from (texts[at] for at in sorted(single))
+        yield from _texts(left)
+
+    def _source(self, group: Sequence[int]) -> str:
+        """The schema or source of a group, if that may be said and is one."""
+        schemas = {schema_of(self._tables[at].id) for at in group}
+        if not self.given.use_sources or len(schemas) > 1:
+            return ""
+        source, schema = schemas.pop().split("::", 1)
+        return f" in {escape(cut(schema or source.rpartition('/')[2], _SOURCE))}"
+
+
+def _texts(lines: Sequence[_Line]) -> list[str]:
+    """Joins as text; those of one column with the same certainty share a line, its name first."""
+    by_begin: dict[tuple[str, str], list[str]] = {}
+    for line in lines:
+        by_begin.setdefault((line.begins, line.note), []).append(line.rest)
+    return [
+        f"{begins}{','.join(sorted(rests, key=lambda rest: '.' in rest))}{note}"
+        for (begins, note), rests in by_begin.items()
+    ]
+
+
+def fit(costs: Sequence[Sequence[int]], room: int) -> list[int]:
+    """Return the level of each candidate: as detailed as fits, the last ones cut first.
+
+    `costs` has a row per candidate, with what each level costs; the level after the last leaves
+    the candidate out and costs nothing.
+
+    >>> fit([[50, 20], [50, 20], [50, 20]], 100)
+    [0, 1, 1]
+    """
+    levels = [0] * len(costs)
+    spent = sum(row[0] for row in costs)
+    deepest = max((len(row) for row in costs), default=0)
+    for level in range(1, deepest + 1):
+        for at in reversed(range(len(costs))):
+            if spent <= room:
+                return levels
+            row = [*costs[at], 0]
+            spent += row[level] - row[levels[at]]
+            levels[at] = level
+    return levels
+
+
+def shown_columns(table: Table, order: Sequence[int], query: Query, examples: int) -> Iterator[str]:
+    """Columns of a table as a line of a prompt names them, the first with examples."""
+    for at in order:
+        name = named(table.columns[at].name)
+        if comment := table.columns[at].comment:
+            name = f'{name} "{escape(cut(comment, _CELL + _CELL))}"'
+        cell = example(table, at, query) if examples else None
+        if cell is None:
+            yield name
+            continue
+        examples -= 1
+        yield f"{name} '{escape(cut(cell, _CELL))}'"
+
+
+def named(name: str) -> str:
+    """A name as a prompt has it: on one line, not too long, and no mark of a chat template."""
+    return escape(cut(name, _NAME))

@@ -1,0 +1,129 @@
+"""Whether a catalog can answer at all: what speaks for it, and words that mean the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dovetail
+from dovetail.retrieve.ask import GraphRetriever
+from dovetail.retrieve.doubt import (
+    DOUBT,
+    SIGNS,
+    WEIGHTS,
+    WORD_WEIGHTS,
+    Signs,
+    WordCover,
+    WordMeaning,
+    answerable,
+)
+from dovetail.search.searcher import Searcher
+from dovetail.settings import Settings
+from tests.support.scored import scored_for
+
+
+@pytest.fixture(scope="module")
+def searcher(sample: dovetail.Catalog) -> Searcher:
+    return sample.searcher
+
+
+def signs(searcher: Searcher, question: str, *, by_meaning: bool = True) -> Signs:
+    doubter, query = GraphRetriever(searcher).doubter, searcher.analyse(question)
+    scored = scored_for(searcher, question)
+    covered = WordCover.of(query, scored)
+    covered = doubter.by_meaning(covered, scored) if by_meaning else covered
+    return doubter.signs(query, scored, covered)
+
+
+def probability(searcher: Searcher, question: str) -> float:
+    found = GraphRetriever(searcher).retrieve(question).answerable
+    assert found is not None
+    return found
+
+
+def test_what_is_covered_and_near_makes_an_answer_likelier() -> None:
+    middle = (0.5, 0.5, 0.0, 0.0, 0.3, 0.5)
+    for place, weight in enumerate(WEIGHTS):
+        more = tuple(one + 0.2 * (at == place) for at, one in enumerate(middle))
+        assert (answerable(more) > answerable(middle)) == (weight > 0)
+    assert [weight > 0 for weight in WEIGHTS] == [False, False, True, True, True, True]
+    assert [weight > 0 for weight in WORD_WEIGHTS] == [False, False, True, True]
+    assert answerable(middle, nowhere=True) < answerable(middle)
+    assert answerable(middle, weights=(0.0,) * 7) == 0.5
+
+
+def test_a_question_that_is_covered_is_never_refused_for_being_terse() -> None:
+    faint = (-3.0, -3.0, 0.0, 0.0)
+    assert answerable((0.0, 0.0, *faint)) == DOUBT
+    assert answerable((0.6, 0.6, *faint)) < 0.01
+
+
+def test_words_that_tables_of_different_kinds_cover_are_scattered(searcher: Searcher) -> None:
+    """Every word is somewhere, and no tables that belong together have both."""
+    together, apart = "Which students have grades?", "Which patients have shipments?"
+    found = [dict(zip(SIGNS, signs(searcher, one), strict=True)) for one in (together, apart)]
+    assert found[0]["scattered"] == pytest.approx(0)
+    assert found[1]["scattered"] > 0.3 > found[1]["uncovered"]
+
+
+def test_words_of_the_same_meaning_are_nearer_than_others(searcher: Searcher) -> None:
+    tables = [table for table in searcher.catalog.ids if table.name in ("patients", "suppliers")]
+    near = WordMeaning(searcher).nearest(["vendors", "glaciers", "no"], tables)
+    assert near.keys() == {"vendors", "glaciers"}
+    assert near["vendors"] > 0.7 > 0.5 > near["glaciers"]
+
+
+def test_the_nearest_word_is_that_of_all_pairs(searcher: Searcher) -> None:
+    tables, words = searcher.catalog.ids[:3], ["vendors", "hospital", "invoice"]
+    said = {
+        word
+        for table in tables
+        for name in (table.name, *(one.name for one in searcher.catalog[table].columns))
+        for word in name.replace(".", "_").casefold().split("_")
+        if len(word) > 2
+    }
+    slow = {
+        word: max(float(searcher.vector(word) @ searcher.vector(other)) for other in said)
+        for word in words
+    }
+    found = WordMeaning(searcher).nearest(words, tables)
+    assert found == pytest.approx(slow, abs=1e-5)
+
+
+def test_the_usual_cosine_is_the_median_of_all_tables(searcher: Searcher) -> None:
+    query = searcher.analyse("Which suppliers deliver late?")
+    assert query.vector is not None
+    cosines = [one.signals["dense"] for one in searcher.dense(query, len(searcher.catalog))]
+    assert searcher.usual_cosine(query) == pytest.approx(float(np.median(cosines)), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("question", "refused"),
+    [
+        ("Which suppliers have submarine helicopters?", True),
+        ("Which suppliers are there?", False),
+        ("Which vendors are there?", False),
+    ],
+)
+def test_a_question_of_words_that_are_nowhere_is_refused(
+    searcher: Searcher, question: str, refused: bool
+) -> None:
+    assert (probability(searcher, question) < Settings().refuse_below) is refused
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Which vendors are based in Oslo?", "Which vendors of glaciers?"),
+        ("Which clients placed no order?", "Which clients have a pilot licence?"),
+    ],
+)
+def test_other_words_for_the_same_make_an_answer_likelier(
+    searcher: Searcher, said: str, meant: str
+) -> None:
+    by_names = signs(searcher, said, by_meaning=False)
+    by_meaning = signs(searcher, said)
+    assert by_meaning[0] < by_names[0]
+    assert by_meaning[1] <= by_names[1]
+    assert by_meaning[2:] == by_names[2:]
+    assert probability(searcher, said) > probability(searcher, meant)
