@@ -64,9 +64,11 @@ def test_dirty_keys_come_through_as_they_are(sample: dovetail.Catalog) -> None:
 
 def test_the_files_are_readable_without_dovetail(sample: dovetail.Catalog) -> None:
     manifest = json.loads((sample.folder / "manifest.json").read_text())
-    tables = pq.read_table(sample.folder / "generations/00000001/tables.parquet")
-    columns = pq.read_table(sample.folder / "generations/00000001/columns.parquet")
-    assert (manifest["version"], manifest["generation"]) == (3, 1)
+    records = sample.folder / "generations/00000001/records"
+    tables, columns = (
+        pa.ipc.open_file(records / f"{name}.arrow").read_all() for name in ("tables", "columns")
+    )
+    assert (manifest["version"], manifest["generation"]) == (4, 1)
     assert tables.num_rows == 77
     assert sum(tables["columns"].to_pylist()) == columns.num_rows
     first = tables.slice(0, 1).to_pylist()[0]

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from dovetail.offline.roots import resolve_roots
 
 import dovetail
 from dovetail.errors import DovetailError, SourceError, UsageError
+from dovetail.offline.plan import resolve_roots
 from dovetail.ports import SourceSpec
 from dovetail.settings import Settings
 from dovetail.sources import logins

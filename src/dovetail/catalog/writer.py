@@ -99,7 +99,7 @@ class CatalogWriter:
 
     def leftovers(self, profile: Json) -> list[Segment]:
         """Segments that an interrupted run finished and no manifest names."""
-        named = set(self.current.manifest.segments) if self.current else set()
+        named = set(self.current.manifest.segments) if self.current is not None else set()
         found = []
         for folder in sorted((self.folder / SEGMENTS).iterdir()):
             if folder.name in named or not is_ours(folder.name):
@@ -141,7 +141,7 @@ class CatalogWriter:
 
     def _remove_parts(self) -> None:
         """Remove the parts that the generation in force does not name, and empty folders."""
-        parts = self.current.manifest.parts if self.current else {}
+        parts = self.current.manifest.parts if self.current is not None else {}
         used = {entry.folder(self.folder, name) for name, entry in parts.items()}
         for generation in (self.folder / GENERATIONS).iterdir():
             if not is_ours(generation.name) or not generation.is_dir():
@@ -210,9 +210,9 @@ class Draft:
     def __init__(self, writer: CatalogWriter, content: Content) -> None:
         self._writer, self._content = writer, content
         before = writer.current
-        self._before = before.parts if before else {}
-        self._entries = dict(before.manifest.parts) if before else {}
-        self._generation = before.manifest.generation + 1 if before else 1
+        self._before = before.parts if before is not None else {}
+        self._entries = dict(before.manifest.parts) if before is not None else {}
+        self._generation = before.manifest.generation + 1 if before is not None else 1
         self._parts: dict[str, Part] = {}
         if before is not None and before.records.equals(content.records):
             self._parts[RECORDS] = before.parts[RECORDS]

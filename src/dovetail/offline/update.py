@@ -31,7 +31,7 @@ def merged(
         untold_keys=plan.untold_keys,
         untold_comments=plan.untold_comments,
     )
-    plan.skipped += _still_left_out(current.skipped if current else (), plan, records)
+    plan.skipped += _still_left_out(current.skipped if current is not None else (), plan, records)
     content = Content(
         records=records,
         segments=plan.segments | profiled.segments,

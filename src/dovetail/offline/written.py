@@ -45,11 +45,13 @@ class Written:
 
     def write(self, draft: Draft, settings: Settings) -> None:
         """Add the parts of a generation that hold it."""
-        parts = ((DBT, self.dbt, settings.use_dbt), (QUERIES, self.usage, settings.use_queries))
-        for name, known, used in parts:
+        for name, known, key, used in (
+            (DBT, self.dbt, f"{self.dbt.digest} {self.dbt.manifest}", settings.use_dbt),
+            (QUERIES, self.usage, self.usage.digest, settings.use_queries),
+        ):
             part = name if used else f"{name}{UNUSED}"
-            if known and draft.kept(part, known.digest) is None:
-                draft.write(part, known.digest, known.write)
+            if known and draft.kept(part, key) is None:
+                draft.write(part, key, known.write)
 
 
 def with_what_people_wrote(
@@ -90,7 +92,7 @@ def _known(
     notices: list[str],
 ) -> Known:
     """What a generation knows of a kind, whether it is used or not; what is damaged is lost."""
-    parts = current.parts if current else {}
+    parts = current.parts if current is not None else {}
     part = parts.get(name) or parts.get(f"{name}{UNUSED}")
     try:
         return nothing if part is None else read(part)
