@@ -355,22 +355,22 @@ def _global_ids(examples: pa.ChunkedArray) -> Flags:
 
     listed = examples.combine_chunks()
     values = listed.flatten()
-    likely = pc.or_(pc.match_substring(values, "@"), pc.equal(pc.binary_length(values), _UUID))
-    before = np.append(0, np.cumsum(pc.fill_null(likely, False).to_numpy(zero_copy_only=False)))
+    possible = pc.or_(pc.match_substring(values, "@"), pc.equal(pc.binary_length(values), _UUID))
+    before = np.append(0, np.cumsum(pc.fill_null(possible, False).to_numpy(zero_copy_only=False)))
     ends = listed.offsets.to_numpy() - listed.offsets[0].as_py()
     sizes = np.diff(ends)
-    found: Flags = (sizes > 0) & (before[ends[1:]] - before[ends[:-1]] == sizes)
-    for column in np.flatnonzero(found).tolist():
-        found[column] = all(map(_GLOBAL_ID.fullmatch, listed[column].as_py()))
-    return found
+    flags: Flags = (sizes > 0) & (before[ends[1:]] - before[ends[:-1]] == sizes)
+    for column in np.flatnonzero(flags).tolist():
+        flags[column] = all(map(_GLOBAL_ID.fullmatch, listed[column].as_py()))
+    return flags
 
 
 def _numbers(texts: pa.ChunkedArray, number: Flags) -> Floats:
     """Numbers as they are written out; NaN for other columns, and where there is none."""
     listed = texts.filter(pa.array(number)).to_pylist()
-    found = np.full(len(texts), np.nan)
-    found[number] = [float(text) if text else np.nan for text in listed]
-    return found
+    parsed = np.full(len(texts), np.nan)
+    parsed[number] = [float(text) if text else np.nan for text in listed]
+    return parsed
 
 
 class TableColumns:

@@ -69,11 +69,11 @@ class CompositeKeys:
 
     def edges(self) -> Iterator[JoinEdge]:
         """The composite foreign keys, scored."""
-        found = list(self._narrowest())
-        parents = Counter(map(_referring, found))
-        for edge in found:
-            alone = parents[_referring(edge)] == 1
-            yield _raised(edge, self.weights.key) if alone and edge.evidence["name"] else edge
+        edges = list(self._narrowest())
+        parents = Counter(map(_referring, edges))
+        for edge in edges:
+            only = parents[_referring(edge)] == 1
+            yield _raised(edge, self.weights.key) if only and edge.evidence["name"] else edge
 
     def _narrowest(self) -> Iterator[JoinEdge]:
         """Between every two tables the best foreign key of the fewest columns."""
@@ -87,11 +87,11 @@ class CompositeKeys:
             return
         conventions = self.arrays.conventions()
         named = self._named_after(pairs)
-        for ((child, parent), parts), found in zip(pairs, answers, strict=True):
+        for ((child, parent), parts), keys in zip(pairs, answers, strict=True):
             convention = float(conventions[child] @ conventions[parent])
             edges = [
                 self._edge([parts[number] for number in numbers], counts, convention, named)
-                for *numbers, a, b, c, d in found
+                for *numbers, a, b, c, d in keys
                 for counts in [_Counts(a, b, c, d)]
             ]
             if edges:
@@ -100,12 +100,12 @@ class CompositeKeys:
     def _question(self, tables: tuple[int, int], parts: Sequence[Part]) -> Json:
         """By which combinations of some columns one table refers to another."""
         arrays, (child, parent) = self.arrays, tables
-        place = arrays.position
+        position = arrays.position
         return {
             "child": [arrays.ids[child].source, arrays.ids[child].name],
             "parent": [arrays.ids[parent].source, arrays.ids[parent].name],
             "rows": int(arrays.rows[list(tables)].max()),
-            "parts": [[int(place[mine]), int(place[theirs])] for mine, theirs in parts],
+            "parts": [[int(position[own]), int(position[key])] for own, key in parts],
         }
 
     def _same_names(self) -> dict[tuple[int, int], list[Part]]:
@@ -124,13 +124,13 @@ class CompositeKeys:
         order = order[np.lexsort((parent[order], child[order]))]
         child, parent, pair = child[order], parent[order], pair[order]
         _, rows = count_shared(arrays.values, child, arrays.values, parent)
-        held = np.flatnonzero(rows >= LEAST_SHARE * arrays.filled[child])
-        held = held[_times(pair[held]) > 1]
-        found: dict[tuple[int, int], list[Part]] = defaultdict(list)
-        for place in held.tolist():
-            mine, theirs = int(child[place]), int(parent[place])
-            found[int(arrays.table[mine]), int(arrays.table[theirs])].append((mine, theirs))
-        return found
+        contained = np.flatnonzero(rows >= LEAST_SHARE * arrays.filled[child])
+        contained = contained[_times(pair[contained]) > 1]
+        parts: dict[tuple[int, int], list[Part]] = defaultdict(list)
+        for at in contained.tolist():
+            own, key = int(child[at]), int(parent[at])
+            parts[int(arrays.table[own]), int(arrays.table[key])].append((own, key))
+        return parts
 
     def _columns_of_same_names(self) -> tuple[Ints, Ints]:
         """Columns with the parts of keys that have the same name, but for names that are common."""
@@ -159,7 +159,7 @@ class CompositeKeys:
     def _named_after(self, pairs: Sequence[tuple[Part, Sequence[Part]]]) -> dict[Part, float]:
         """How far each column of a child refers to what its parent is about."""
         arrays = self.arrays
-        asked = sorted({(mine, parent) for (_, parent), parts in pairs for mine, _ in parts})
+        asked = sorted({(column, parent) for (_, parent), parts in pairs for column, _ in parts})
         called = [core(arrays.name[column]) for column, _ in asked]
         far = refers(called, [entity(arrays.ids[parent].name) for _, parent in asked])
         return dict(zip(asked, far.tolist(), strict=True))
@@ -174,10 +174,10 @@ class CompositeKeys:
         """The edge by some columns together."""
         arrays = self.arrays
         child, parent = (int(arrays.table[column]) for column in parts[0])
-        mine, theirs = [c for c, _ in parts], [p for _, p in parts]
+        own, keys = [c for c, _ in parts], [p for _, p in parts]
         share = counts.found / counts.references
-        name = max(named[column, parent] for column in mine)
-        value = self._value(theirs, counts.key, counts.distinct)
+        name = max(named[column, parent] for column in own)
+        value = self._value(keys, counts.key, counts.distinct)
         logit = self._logit(name, value, convention, share)
         return JoinEdge(
             left=arrays.ids[child],
@@ -208,15 +208,15 @@ class CompositeKeys:
         return min(logit, 0.0) if name == 0 else logit
 
 
-def _times(things: Ints) -> Ints:
+def _times(items: Ints) -> Ints:
     """How often each thing comes, beside each."""
-    _, of, times = np.unique(things, return_inverse=True, return_counts=True)
-    found: Ints = times[of]
-    return found
+    _, of, times = np.unique(items, return_inverse=True, return_counts=True)
+    counts: Ints = times[of]
+    return counts
 
 
 def _referring(edge: JoinEdge) -> tuple[TableId, frozenset[str]]:
-    return edge.left, frozenset(mine for mine, _ in edge.columns)
+    return edge.left, frozenset(column for column, _ in edge.columns)
 
 
 def _raised(edge: JoinEdge, more: float) -> JoinEdge:
@@ -233,18 +233,18 @@ def composite(rows: RowReader, question: Json) -> list[list[int]]:
     how many refer, how many of them are found, and how many distinct ones there are.
     """
     child, parent = (TableId(*question[side]) for side in ("child", "parent"))
-    parts = [(mine, theirs) for mine, theirs in question["parts"]]
+    parts = [(own, key) for own, key in question["parts"]]
     small = question["rows"] <= FEW_ROWS
     for width in range(2, min(_MOST_COLUMNS, len(parts)) + 1):
-        chosen = (some for some in combinations(range(len(parts)), width) if _apart(parts, some))
-        likely = _likely(rows, child, parent, parts, chosen) if small else chosen
-        found = []
-        for some in likely:
-            counted = _counted(rows, child, parent, [parts[number] for number in some])
+        chosen = (each for each in combinations(range(len(parts)), width) if _apart(parts, each))
+        possible = _possible_keys(rows, child, parent, parts, chosen) if small else chosen
+        keys = []
+        for numbers in possible:
+            counted = _counted(rows, child, parent, [parts[number] for number in numbers])
             if counted is not None:
-                found.append([*some, *counted])
-        if found:
-            return found
+                keys.append([*numbers, *counted])
+        if keys:
+            return keys
     return []
 
 
@@ -253,7 +253,7 @@ def _apart(parts: Sequence[Part], chosen: Sequence[int]) -> bool:
     return all(len({parts[n][side] for n in chosen}) == len(chosen) for side in (0, 1))
 
 
-def _likely(
+def _possible_keys(
     rows: RowReader,
     child: TableId,
     parent: TableId,
@@ -262,41 +262,41 @@ def _likely(
 ) -> Iterator[tuple[int, ...]]:
     """Of two tables of few rows: the combinations that may be a composite key, many at once."""
     sides = np.array(parts, dtype=np.int64)
-    while some := list(islice(chosen, _AT_ONCE)):
-        places = np.array(some, dtype=np.int64)
-        key = _combined(rows, parent, sides[places, 1])
+    while batch := list(islice(chosen, _AT_ONCE)):
+        numbers = np.array(batch, dtype=np.int64)
+        key = _combined(rows, parent, sides[numbers, 1])
         if key is None:
             return
-        able = key.may_be_keys()
-        if not able.any():
+        eligible = key.may_be_keys()
+        if not eligible.any():
             continue
-        references = _combined(rows, child, sides[places[able], 0])
+        references = _combined(rows, child, sides[numbers[eligible], 0])
         if references is not None:
-            able[able] = references.found_in(key.take(able), LEAST_SHARE)
-            yield from (some[place] for place in np.flatnonzero(able).tolist())
+            eligible[eligible] = references.found_in(key.take(eligible), LEAST_SHARE)
+            yield from (batch[at] for at in np.flatnonzero(eligible).tolist())
 
 
 def _counted(
     rows: RowReader, child: TableId, parent: TableId, parts: Sequence[Part]
 ) -> tuple[int, int, int, int] | None:
     """Rows of the key, references, those found and distinct ones; None if it is no such key."""
-    key = row_tuples(rows, parent, [theirs for _, theirs in parts])
+    key = row_tuples(rows, parent, [key_column for _, key_column in parts])
     if key is None or not len(key) or len(sorted_distinct(key)) < len(key):
         return None
-    references = row_tuples(rows, child, [mine for mine, _ in parts])
+    references = row_tuples(rows, child, [own for own, _ in parts])
     if references is None or not len(references):
         return None
-    found = int(np.count_nonzero(np.isin(references, key)))
-    if found / len(references) < LEAST_SHARE:
+    matched = int(np.count_nonzero(np.isin(references, key)))
+    if matched / len(references) < LEAST_SHARE:
         return None
-    return len(key), len(references), found, len(sorted_distinct(references))
+    return len(key), len(references), matched, len(sorted_distinct(references))
 
 
 def _combined(rows: RowReader, table: TableId, chosen: Ints) -> Combined | None:
     """The rows of a table by many combinations of its columns; None if it cannot be read."""
-    columns, places = np.unique(chosen, return_inverse=True)
-    found = rows.read(table, columns.tolist())
-    return None if found is None else Combined.of(found, places.reshape(chosen.shape))
+    columns, number = np.unique(chosen, return_inverse=True)
+    hashes = rows.read(table, columns.tolist())
+    return None if hashes is None else Combined.of(hashes, number.reshape(chosen.shape))
 
 
 # Rows up to which combinations are compared together, row by row.

@@ -32,35 +32,35 @@ class LatentDatabases:
         self._names = [{name} for name in names]
         self._code = Encoded.of(names).codes
 
-    def clash(self, one: int, other: int) -> bool:
+    def clash(self, left: int, right: int) -> bool:
         """Whether joining two tables would put two tables of one name into one set."""
-        one, other = self._sets.root(one), self._sets.root(other)
-        return one != other and not self._names[one].isdisjoint(self._names[other])
+        left, right = self._sets.root(left), self._sets.root(right)
+        return left != right and not self._names[left].isdisjoint(self._names[right])
 
-    def clashes(self, one: Ints, other: Ints) -> Flags:
+    def clashes(self, left: Ints, right: Ints) -> Flags:
         """The same for many pairs of tables."""
         sets = np.array([self._sets.root(t) for t in range(len(self._code))], dtype=np.int64)
-        one, other = sets[one], sets[other]
-        found: Flags = (one != other) & (self._code[one] == self._code[other])
+        left, right = sets[left], sets[right]
+        clashing_pairs: Flags = (left != right) & (self._code[left] == self._code[right])
         # Two tables by themselves clash by their one name; only larger sets need a closer look.
         single = np.bincount(sets, minlength=len(sets)) == 1
-        more = np.flatnonzero(~(single[one] & single[other]))
-        pairs, back = np.unique(one[more] * len(sets) + other[more], return_inverse=True)
+        more = np.flatnonzero(~(single[left] & single[right]))
+        pairs, back = np.unique(left[more] * len(sets) + right[more], return_inverse=True)
         clashing = [self.clash(pair // len(sets), pair % len(sets)) for pair in pairs.tolist()]
-        found[more] = np.array(clashing, dtype=np.bool_)[back]
-        return found
+        clashing_pairs[more] = np.array(clashing, dtype=np.bool_)[back]
+        return clashing_pairs
 
-    def join(self, one: int, other: int) -> bool:
+    def join(self, left: int, right: int) -> bool:
         """Join two tables' sets, unless they are one or would clash; says whether it did."""
-        if self.clash(one, other):
+        if self.clash(left, right):
             return False
-        one, other = self._sets.root(one), self._sets.root(other)
-        if one == other:
+        left, right = self._sets.root(left), self._sets.root(right)
+        if left == right:
             return False
-        if len(self._names[one]) < len(self._names[other]):
-            one, other = other, one
-        self._sets.unite(one, other)
-        self._names[one] |= self._names[other]
+        if len(self._names[left]) < len(self._names[right]):
+            left, right = right, left
+        self._sets.unite(left, right)
+        self._names[left] |= self._names[right]
         return True
 
 
@@ -83,7 +83,7 @@ class ScoredEdges:
 
 def score_jointly(
     arrays: ColumnArrays,
-    found: Candidates,
+    candidates: Candidates,
     features: Features,
     logit: Floats,
     weights: Weights = DEFAULT_WEIGHTS,
@@ -94,16 +94,16 @@ def score_jointly(
     one of them is blocked, which decides between competitors that remain; until nothing grows.
     """
     databases = LatentDatabases([" ".join(words(table.name)) for table in arrays.ids])
-    left, right = arrays.table[found.child], arrays.table[found.parent]
+    left, right = arrays.table[candidates.child], arrays.table[candidates.parent]
     tables = len(arrays.ids)
     low, high = np.minimum(left, right), np.maximum(left, right)
     pairs, pair = np.unique(low * tables + high, return_inverse=True)
     rank = ranks(features, logit, weights)
-    order = _name_order(arrays, found)
+    order = _name_order(arrays, candidates)
     while True:
         blocked = databases.clashes(pairs // tables, pairs % tables)[pair]
         penalty = weights.clash * blocked
-        competitors = np.round(competition(arrays, found, rank - penalty, weights), 9)
+        competitors = np.round(competition(arrays, candidates, rank - penalty, weights), 9)
         total = np.round(logit - penalty - weights.competitor * competitors, 9)
         score = 1 / (1 + np.exp(-np.clip(total, -700, 700)))
         sure = np.flatnonzero((score > 0.5) & (competitors < weights.clear))
@@ -113,10 +113,12 @@ def score_jointly(
         ends = zip(left[sure].tolist(), right[sure].tolist(), strict=True)
         grown = [databases.join(one, other) for one, other in ends]
         if not any(grown):
-            return ScoredEdges(found, features, logit, competitors, blocked, score, rank)
+            return ScoredEdges(candidates, features, logit, competitors, blocked, score, rank)
 
 
-def competition(arrays: ColumnArrays, found: Candidates, rank: Floats, weights: Weights) -> Floats:
+def competition(
+    arrays: ColumnArrays, candidates: Candidates, rank: Floats, weights: Weights
+) -> Floats:
     """The weight of the candidates that exclude each candidate, in equal competitors.
 
     A child column has one parent. And a parent has one child table of a given name: two `orders`
@@ -124,15 +126,17 @@ def competition(arrays: ColumnArrays, found: Candidates, rank: Floats, weights: 
     """
     weight = weights.sharp * rank
     entities = Encoded.of([entity(table.name) for table in arrays.ids]).codes
-    table = arrays.table[found.child]
-    claim = found.parent * (int(entities.max(initial=0)) + 1) + entities[table]
-    one_parent = _others(weight, found.child, found.child * len(arrays) + found.parent)
+    table = arrays.table[candidates.child]
+    claim = candidates.parent * (int(entities.max(initial=0)) + 1) + entities[table]
+    one_parent = _others(
+        weight, candidates.child, candidates.child * len(arrays) + candidates.parent
+    )
     return one_parent + _others(weight, claim, claim * len(arrays.ids) + table)
 
 
-def _others(weight: Floats, group: Ints, mine: Ints) -> Floats:
+def _others(weight: Floats, group: Ints, own_group: Ints) -> Floats:
     """Per edge, the summed exp(weight) of its group less its own kind, relative to its own."""
-    everyone, own = _log_sum(weight, group), _log_sum(weight, mine)
+    everyone, own = _log_sum(weight, group), _log_sum(weight, own_group)
     rest = np.log(np.maximum(1 - np.exp(np.minimum(own - everyone, 0)), 1e-15)) + everyone
     relative: Floats = np.exp(np.minimum(rest - weight, 4))
     return relative
@@ -147,21 +151,21 @@ def _log_sum(values: Floats, group: Ints) -> Floats:
     return total
 
 
-def _name_order(arrays: ColumnArrays, found: Candidates) -> Ints:
+def _name_order(arrays: ColumnArrays, candidates: Candidates) -> Ints:
     """The place of each edge in the order of its names, which does not depend on ids."""
     tables = _alphabetical([table.name for table in arrays.ids])
-    used = sorted_distinct(np.concatenate([found.child, found.parent]))
+    used = sorted_distinct(np.concatenate([candidates.child, candidates.parent]))
     columns = np.zeros(len(arrays), dtype=np.int64)
     columns[used] = _alphabetical([arrays.name[column] for column in used.tolist()])
-    child, parent = arrays.table[found.child], arrays.table[found.parent]
-    names = (columns[found.parent], columns[found.child], tables[child], tables[parent])
+    child, parent = arrays.table[candidates.child], arrays.table[candidates.parent]
+    names = (columns[candidates.parent], columns[candidates.child], tables[child], tables[parent])
     order = np.lexsort(names)
-    new = np.zeros(len(found), dtype=np.int64)
+    new = np.zeros(len(candidates), dtype=np.int64)
     for part in names:
         new[1:] |= part[order][1:] != part[order][:-1]
-    places = np.empty(len(found), dtype=np.int64)
-    places[order] = np.cumsum(new)
-    return places
+    ranked = np.empty(len(candidates), dtype=np.int64)
+    ranked[order] = np.cumsum(new)
+    return ranked
 
 
 def _alphabetical(names: Sequence[str]) -> Ints:

@@ -80,9 +80,9 @@ def value_information(arrays: ColumnArrays, weights: Weights) -> ValueInformatio
 def value_sparsity(arrays: ColumnArrays, weights: Weights) -> Floats:
     """The self-information of a number's being in each column, over `Weights.proof`."""
     largest = np.maximum(np.abs(arrays.low), np.abs(arrays.high))
-    whole = arrays.number & np.isfinite(largest)
+    finite = arrays.number & np.isfinite(largest)
     # Chance puts a number into a key of n values up to m with n/m; text is never dense.
-    share = np.where(whole, arrays.distinct / (np.where(whole, largest, 0) + 1), 0.0)
+    share = np.where(finite, arrays.distinct / (np.where(finite, largest, 0) + 1), 0.0)
     nats: Floats = -np.log(np.clip(share, np.exp(-weights.proof), 1))
     return nats / weights.proof
 
@@ -184,27 +184,27 @@ class Features:
         return Features(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
-def ranks(found: Features, logit: Floats, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
+def ranks(features: Features, logit: Floats, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
     """The logit with what decides between competitors only."""
-    rank: Floats = logit + weights.exact * found.exact + weights.source * found.source
+    rank: Floats = logit + weights.exact * features.exact + weights.source * features.source
     return rank
 
 
-def local_logits(found: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
+def local_logits(features: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
     """The logit of each candidate by itself: the weighted sum of its features, in nats."""
     w = weights
     logit: Floats = (
         w.prior
-        + w.name * found.name
-        + w.value * found.value * (2 - found.name)
-        + w.key * found.key
-        - w.own * found.own
-        - w.measure * found.measure
-        - w.orphan * found.orphan
-        - w.repeat * found.repeat
-        - w.copy * found.copy
-        + w.cover * np.log(found.cover)
-        + w.convention * (found.convention - 0.5)
+        + w.name * features.name
+        + w.value * features.value * (2 - features.name)
+        + w.key * features.key
+        - w.own * features.own
+        - w.measure * features.measure
+        - w.orphan * features.orphan
+        - w.repeat * features.repeat
+        - w.copy * features.copy
+        + w.cover * np.log(features.cover)
+        + w.convention * (features.convention - 0.5)
     )
     return logit
 
@@ -258,11 +258,11 @@ class PairFeatures:
             sources_count=bool(arrays.thresholds.sources),
         )
 
-    def of(self, found: Candidates) -> Features:
+    def of(self, candidates: Candidates) -> Features:
         """The features of each candidate."""
-        tables = self.table[found.child], self.table[found.parent]
+        tables = self.table[candidates.child], self.table[candidates.parent]
         copy = self.copies.copied(*tables)
-        return self._of(found, self.facts, self._convention(*tables), copy)
+        return self._of(candidates, self.facts, self._convention(*tables), copy)
 
     @property
     def at_best(self) -> ColumnFacts:
@@ -292,13 +292,13 @@ class PairFeatures:
 
     def _at_best(self, child: Ints, parent: Ints, facts: ColumnFacts, copy: Floats) -> Features:
         shared = np.minimum(self.distinct[child], self.distinct[parent])
-        found = Candidates(child, parent, shared, self.filled[child])
-        return self._of(found, facts, np.ones(len(child)), copy)
+        candidates = Candidates(child, parent, shared, self.filled[child])
+        return self._of(candidates, facts, np.ones(len(child)), copy)
 
     def _of(
-        self, found: Candidates, facts: ColumnFacts, convention: Floats, copy: Floats
+        self, candidates: Candidates, facts: ColumnFacts, convention: Floats, copy: Floats
     ) -> Features:
-        child, parent = found.child, found.parent
+        child, parent = candidates.child, candidates.parent
         tables = self.table[child], self.table[parent]
         to_table = self.references.to_table_or_people(child, tables[1])
         to_column = self.references.to_column(child, parent)
@@ -312,8 +312,8 @@ class PairFeatures:
             key=facts.key[parent],
             own=facts.own[child] * (1 - subtype),
             measure=facts.plain[child] * np.where(facts.counts[child], 1, 1 - to_table),
-            cover=found.shared / self.distinct[parent],
-            orphan=1 - found.rows / self.filled[child],
+            cover=candidates.shared / self.distinct[parent],
+            orphan=1 - candidates.rows / self.filled[child],
             repeat=facts.repeat[parent],
             convention=convention,
             exact=(self.names[child] == self.names[parent]).astype(np.float64),
@@ -372,10 +372,10 @@ class UpperBounds:
         """Whether any pair that two groups stand for is within bound, told by one of them."""
         if self.best is None:
             return np.ones(len(child), dtype=np.bool_)
-        found = self.features.group_bounds(child, parent, self.best)
-        return local_logits(found, self.weights) > self.weights.least - _ROUNDING
+        best = self.features.group_bounds(child, parent, self.best)
+        return local_logits(best, self.weights) > self.weights.least - _ROUNDING
 
     def within(self, child: Ints, parent: Ints) -> Flags:
         """Whether each pair is within bound."""
-        found = self.features.upper_bounds(child, parent)
-        return local_logits(found, self.weights) > self.weights.least
+        best = self.features.upper_bounds(child, parent)
+        return local_logits(best, self.weights) > self.weights.least

@@ -69,12 +69,12 @@ class RowReader:
         whoever asks for two of its columns will ask for others.
         """
         if table not in self._cached:
-            found = self._read(table)
-            self._size += 0 if found is None else found.size
+            hashes = self._read(table)
+            self._size += 0 if hashes is None else hashes.size
             if self._size > _MOST_CELLS:
                 self._cached.clear()
-                self._size = 0 if found is None else found.size
-            self._cached[table] = found
+                self._size = 0 if hashes is None else hashes.size
+            self._cached[table] = hashes
         if table in self._gone:
             self.complete = False
         cached = self._cached[table]
@@ -109,8 +109,8 @@ class RowReader:
             if seen > _MOST_CELLS:
                 return None
             piece = np.zeros((batch.num_columns, batch.num_rows), dtype=np.uint64)
-            for places in _alike(batch):
-                piece[places] = _hashed([batch.column(place) for place in places])
+            for columns in _alike(batch):
+                piece[columns] = _hashed([batch.column(column) for column in columns])
             pieces.append(piece)
         if not pieces:
             return np.zeros((len(scan.columns), 0), dtype=np.uint64)
@@ -143,27 +143,27 @@ class RowReader:
 def _alike(batch: pa.RecordBatch) -> Iterator[list[int]]:
     """Columns of one type: tables of few rows are hashed quicker so."""
     groups: dict[pa.DataType, list[int]] = {}
-    for place, kind in enumerate(batch.schema.types):
-        groups.setdefault(kind, []).append(place)
-    for places in groups.values():
+    for column, kind in enumerate(batch.schema.types):
+        groups.setdefault(kind, []).append(column)
+    for columns in groups.values():
         width = max(1, _AT_ONCE // max(batch.num_rows, 1))
-        for start in range(0, len(places), width):
-            yield places[start : start + width]
+        for start in range(0, len(columns), width):
+            yield columns[start : start + width]
 
 
 def _hashed(arrays: Sequence[pa.Array]) -> RowHashes:
     """The hash of each cell of some columns of one type, 0 where a value is missing."""
-    whole = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
-    values, present = drop_missing(readable_text(whole))
-    found = np.zeros(len(whole), dtype=np.uint64)
-    found[slice(None) if present is None else present] = hash_values(values)
-    return found.reshape(len(arrays), -1)
+    cells = arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+    values, present = drop_missing(readable_text(cells))
+    hashes = np.zeros(len(cells), dtype=np.uint64)
+    hashes[slice(None) if present is None else present] = hash_values(values)
+    return hashes.reshape(len(arrays), -1)
 
 
 def combine_columns(columns: RowHashes) -> Hashes:
     """One hash per row over several columns, of the rows that are complete."""
-    whole = (columns != 0).all(axis=0)
-    chosen = columns[:, whole]
+    complete = (columns != 0).all(axis=0)
+    chosen = columns[:, complete]
     rows = np.zeros(chosen.shape[1], dtype=np.uint64)
     for column in chosen:
         mixed_in(rows, column)
@@ -179,8 +179,8 @@ def mixed_in(rows: RowHashes, column: RowHashes) -> None:
 
 def row_tuples(rows: RowReader, table: TableId, columns: Sequence[int]) -> RowHashes | None:
     """A hash per complete row over some columns of a table; None if it cannot be read."""
-    found = rows.read(table, columns)
-    return None if found is None else combine_columns(found)
+    hashes = rows.read(table, columns)
+    return None if hashes is None else combine_columns(hashes)
 
 
 # Answers a question about one or two tables.

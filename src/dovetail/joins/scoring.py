@@ -55,13 +55,13 @@ def foreign_key(arrays: ColumnArrays, before: CountedPairs | None = None) -> Sco
         "competitors": edges.competitors,
         "blocked": edges.blocked * 1.0,
     }
-    likely = edges.score >= _LEAST_SCORE
-    unlikely = Unlikely(edges.candidates.take(~likely), edges.logit[~likely])
+    possible = edges.score >= _LEAST_SCORE
+    unlikely = Unlikely(edges.candidates.take(~possible), edges.logit[~possible])
     return ScoredPairs(
-        edges.candidates.take(likely),
-        edges.score[likely],
-        edges.rank[likely],
-        {name: values[likely] for name, values in evidence.items()},
+        edges.candidates.take(possible),
+        edges.score[possible],
+        edges.rank[possible],
+        {name: values[possible] for name, values in evidence.items()},
         counted,
         unlikely,
     )
@@ -128,7 +128,7 @@ def edges_of(arrays: ColumnArrays, scored: ScoredPairs) -> list[JoinEdge]:
     values = np.column_stack([evidence[name] for name in names])
     match_rate = scored.candidates.rows / np.maximum(arrays.rows[arrays.table[child]], 1)
     # Column by column: to round an edge's evidence by itself takes longer than to make the edge.
-    told = zip(
+    rows = zip(
         child.tolist(),
         parent.tolist(),
         arrays.table[child].tolist(),
@@ -147,35 +147,37 @@ def edges_of(arrays: ColumnArrays, scored: ScoredPairs) -> list[JoinEdge]:
             score=score,
             cardinality=how_many,
             match_rate=rate,
-            evidence=dict(zip(names, said, strict=True)),
+            evidence=dict(zip(names, values_of, strict=True)),
         )
-        for left, right, of_left, of_right, score, rate, how_many, said in told
+        for left, right, of_left, of_right, score, rate, how_many, values_of in rows
     ]
     return in_order(edges)
 
 
 def _cardinalities(arrays: ColumnArrays, scored: ScoredPairs) -> list[str]:
-    found = scored.candidates
-    sides = arrays.unique[found.child].tolist(), arrays.unique[found.parent].tolist()
+    candidates = scored.candidates
+    sides = arrays.unique[candidates.child].tolist(), arrays.unique[candidates.parent].tolist()
     return list(map(cardinality, *sides))
 
 
 def _counts(arrays: ColumnArrays, scored: ScoredPairs) -> dict[str, Floats]:
     """What the exact counts of each pair come to."""
-    found = scored.candidates
+    candidates = scored.candidates
     table = arrays.table
     estimated = {}
     if arrays.estimated is not None:  # else it would be 0 of every edge
-        either = arrays.estimated[table[found.child]] | arrays.estimated[table[found.parent]]
+        either = (
+            arrays.estimated[table[candidates.child]] | arrays.estimated[table[candidates.parent]]
+        )
         estimated = {"estimated": either.astype(np.float64)}
-    own, other = arrays.distinct[found.child], arrays.distinct[found.parent]
+    own, other = arrays.distinct[candidates.child], arrays.distinct[candidates.parent]
     return {
-        "containment": found.shared / np.maximum(own, 1),
-        "row_containment": found.rows / np.maximum(arrays.filled[found.child], 1),
-        "coverage": found.shared / np.maximum(other, 1),
-        "jaccard": found.shared / np.maximum(own + other - found.shared, 1),
-        "uniqueness": other / np.maximum(arrays.filled[found.parent], 1),
-        "fan_out": found.rows / np.maximum(found.shared, 1),
-        "fan_in": arrays.filled[found.parent] / np.maximum(other, 1),
+        "containment": candidates.shared / np.maximum(own, 1),
+        "row_containment": candidates.rows / np.maximum(arrays.filled[candidates.child], 1),
+        "coverage": candidates.shared / np.maximum(other, 1),
+        "jaccard": candidates.shared / np.maximum(own + other - candidates.shared, 1),
+        "uniqueness": other / np.maximum(arrays.filled[candidates.parent], 1),
+        "fan_out": candidates.rows / np.maximum(candidates.shared, 1),
+        "fan_in": arrays.filled[candidates.parent] / np.maximum(other, 1),
         **estimated,
     }

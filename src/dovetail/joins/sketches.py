@@ -89,9 +89,9 @@ def set_facts(values: ColumnValues, first: int, last: int, shared: Mapping[str, 
     sets = [values.hashes(number) for number in range(first, last)]
     for at, every, starts in in_blocks(sets):
         full = np.diff(np.append(starts, len(every))) > 0
-        for place, summed in enumerate((every, mix(every))):
+        for half, summed in enumerate((every, mix(every))):
             reduced = np.add.reduceat(summed, starts[full]) if full.any() else summed[:0]
-            digest[at : at + len(starts), place][full] = reduced
+            digest[at : at + len(starts), half][full] = reduced
     for number, each in zip(range(first, last), sets, strict=True):
         counts = values.counts(number)
         if len(each) > SAMPLE_SIZE:
@@ -169,13 +169,13 @@ def holding(values: ColumnValues, first: int, last: int, shared: Mapping[str, An
     """A pass: which of some sets hold which sketch values: index of the value x sets + that of the
     set. Both in one number, since sorting those is quicker than sorting indices."""
     sets, lookup = shared["sets"], shared["lookup"]
-    held = [np.empty(0, dtype=np.int64)]
+    holders = [np.empty(0, dtype=np.int64)]
     batch = [values.hashes(number) for number in sets[first:last].tolist()]
     for at, every, starts in in_blocks(batch):
-        index, place = lookup.find(every)
+        index, value = lookup.find(every)
         of = np.searchsorted(starts, index, side="right") + (first + at - 1)
-        held.append(place * len(sets) + of)
-    return {"held": np.concatenate(held)}
+        holders.append(value * len(sets) + of)
+    return {"held": np.concatenate(holders)}
 
 
 class SketchIndex:
@@ -188,38 +188,38 @@ class SketchIndex:
         count = len(sets)
         every = sets.holding(values)
         every.sort()
-        place = every // max(count, 1)
-        self._sets = (every - place * count).astype(np.int32)
-        self.holders: Ints = np.bincount(place, minlength=len(values))
+        value = every // max(count, 1)
+        self._sets = (every - value * count).astype(np.int32)
+        self.holders: Ints = np.bincount(value, minlength=len(values))
         self._starts = np.concatenate([[0], np.cumsum(self.holders)])
 
     def places(self, values: Hashes) -> Ints:
         """The indices, among all sketch values, of those values that are sketch values."""
         return self._lookup.find(values)[1]
 
-    def posting_ranges(self, places: Ints) -> tuple[Ints, Ints]:
+    def posting_ranges(self, values: Ints) -> tuple[Ints, Ints]:
         """Where in `sets` those begin and end that hold each of some sketch values."""
-        return self._starts[places], self._starts[places + 1]
+        return self._starts[values], self._starts[values + 1]
 
     def divide(self, parts: Ints) -> None:
         """Count every set as several: part `n` of all has the values of set `parts[n]`."""
         by_set = np.argsort(parts, kind="stable")
         ends = np.searchsorted(parts[by_set], [self._sets, self._sets + 1])
-        place = np.repeat(np.arange(len(self.holders)), self.holders)
-        every = np.repeat(place, ends[1] - ends[0]) * len(parts) + by_set[spans(ends[0], ends[1])]
+        value = np.repeat(np.arange(len(self.holders)), self.holders)
+        every = np.repeat(value, ends[1] - ends[0]) * len(parts) + by_set[spans(ends[0], ends[1])]
         every.sort()
-        place = every // max(len(parts), 1)
-        self._sets = (every - place * len(parts)).astype(np.int32)
-        self.holders = np.bincount(place, minlength=len(self.holders))
+        value = every // max(len(parts), 1)
+        self._sets = (every - value * len(parts)).astype(np.int32)
+        self.holders = np.bincount(value, minlength=len(self.holders))
         self._starts = np.concatenate([[0], np.cumsum(self.holders)])
 
     def within(self, begin: Ints, end: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints]:
         """Ranges of `sets` narrowed to the sets from a first one to before a last."""
-        place = np.searchsorted(self._starts, begin, side="right") - 1
+        value = np.searchsorted(self._starts, begin, side="right") - 1
         count = int(self._sets.max(initial=0)) + 1
         every = np.repeat(np.arange(len(self.holders)), self.holders) * count + self._sets
-        low = np.searchsorted(every, place * count + np.minimum(first, count))
-        high = np.searchsorted(every, place * count + np.minimum(last, count))
+        low = np.searchsorted(every, value * count + np.minimum(first, count))
+        high = np.searchsorted(every, value * count + np.minimum(last, count))
         return np.clip(low, begin, end), np.clip(high, begin, end)
 
     @property

@@ -37,10 +37,10 @@ def structural_edges(
     """The given edges of one column, with junction tables marked, and then all others."""
     columns = TableColumns(arrays)
     databases = _databases(arrays, edges, weights)
-    found = list(CompositeKeys(arrays, columns, databases, rows, weights).edges())
-    found += self_references(arrays, columns, edges, rows, weights)
-    found += name_only_edges(arrays, columns, [*edges, *found], databases, weights)
-    return [*mark_junction_tables(arrays, columns, edges, rows), *found]
+    more = list(CompositeKeys(arrays, columns, databases, rows, weights).edges())
+    more += self_references(arrays, columns, edges, rows, weights)
+    more += name_only_edges(arrays, columns, [*edges, *more], databases, weights)
+    return [*mark_junction_tables(arrays, columns, edges, rows), *more]
 
 
 def _databases(
@@ -48,10 +48,10 @@ def _databases(
 ) -> LatentDatabases:
     """The latent databases that the sure edges form."""
     databases = LatentDatabases([" ".join(words(table.name)) for table in arrays.ids])
-    place = {table: number for number, table in enumerate(arrays.ids)}
+    number_of = {table: number for number, table in enumerate(arrays.ids)}
     for edge in edges:
         if edge.score > 0.5 and edge.evidence["competitors"] < weights.clear:
-            databases.join(place[edge.left], place[edge.right])
+            databases.join(number_of[edge.left], number_of[edge.right])
     return databases
 
 
@@ -72,13 +72,15 @@ def mark_junction_tables(
     for (table, _), edge in best.items():
         by_table[table].append(edge)
     asked = [
-        some
-        for table, mine in sorted(by_table.items())
-        if len(some := _may_be_key(arrays, columns, table, mine)) > 1
+        references
+        for table, edges_of_table in sorted(by_table.items())
+        if len(references := _may_be_key(arrays, columns, table, edges_of_table)) > 1
     ]
-    answers = rows.ask(first_key, [_question(arrays, columns, some) for some in asked])
+    answers = rows.ask(first_key, [_question(arrays, columns, references) for references in asked])
     marked = {
-        id(some[number]) for some, numbers in zip(asked, answers, strict=True) for number in numbers
+        id(references[number])
+        for references, numbers in zip(asked, answers, strict=True)
+        for number in numbers
     }
     return [_marked(edge) if id(edge) in marked else edge for edge in edges]
 
@@ -97,13 +99,13 @@ def _may_be_key(
     return [e for e in edges if not arrays.unique[columns.find(table, e.columns[0][0])]]
 
 
-def _question(arrays: ColumnArrays, columns: TableColumns, some: Sequence[JoinEdge]) -> Json:
+def _question(arrays: ColumnArrays, columns: TableColumns, references: Sequence[JoinEdge]) -> Json:
     """Which of some references are the first that together are a key of their table."""
-    table = some[0].left
-    found = [columns.find(columns.place[table], edge.columns[0][0]) for edge in some]
+    table = references[0].left
+    columns_of = [columns.find(columns.place[table], edge.columns[0][0]) for edge in references]
     return {
         "table": [table.source, table.name],
-        "columns": arrays.position[found].tolist(),
+        "columns": arrays.position[columns_of].tolist(),
     }
 
 
@@ -165,9 +167,9 @@ def self_references(
     nothing is proved: small codes always point at the first few ids.
     """
     joined = {(edge.left, edge.columns[0][0]) for edge in edges if edge.score > 0.5}
-    found = list(_contained(arrays, columns))
-    likely: list[tuple[_Reference, float]] = []
-    for reference in found:
+    references = list(_contained(arrays, columns))
+    weighed: list[tuple[_Reference, float]] = []
+    for reference in references:
         column, name = reference.column, arrays.name[reference.column]
         plain = bool(arrays.number[column]) and not identifies(name)
         elsewhere = (arrays.ids[int(arrays.table[column])], name) in joined
@@ -177,14 +179,14 @@ def self_references(
         logit -= w.own * (elsewhere and not reference.role)
         logit -= w.orphan * (1 - reference.share)
         if reference.share >= _LEAST_SHARE and logit > w.least:
-            likely.append((reference, logit))
+            weighed.append((reference, logit))
     questions = [
         {"table": [table.source, table.name], "column": int(arrays.position[reference.column])}
-        for reference, _ in likely
+        for reference, _ in weighed
         for table in [arrays.ids[int(arrays.table[reference.column])]]
     ]
     depths = rows.ask(depth, questions)
-    for (reference, logit), longest in zip(likely, depths, strict=True):
+    for (reference, logit), longest in zip(weighed, depths, strict=True):
         if longest:
             yield _edge(arrays, reference, logit, longest)
 
@@ -212,10 +214,10 @@ def _edge(arrays: ColumnArrays, reference: _Reference, logit: float, longest: in
 def _contained(arrays: ColumnArrays, columns: TableColumns) -> Iterator[_Reference]:
     """Columns named after their own table, with the share of their rows that its key holds."""
     named: list[tuple[int, int]] = []
-    for mine in columns.of:
-        if not mine or not arrays.unique[mine[0]]:
+    for own in columns.of:
+        if not own or not arrays.unique[own[0]]:
             continue
-        named += [(column, mine[0]) for column in mine[1:] if arrays.filled[column]]
+        named += [(column, own[0]) for column in own[1:] if arrays.filled[column]]
     child, key = np.array(named, dtype=np.int64).reshape(-1, 2).T
     far, role = _named_after_own(arrays, child, key)
     child, key, far, role = child[far > 0], key[far > 0], far[far > 0], role[far > 0]
@@ -248,12 +250,12 @@ def depth(rows: RowReader, question: Json) -> int:
 
     0 when there is none, or it is a cycle.
     """
-    found = rows.read(TableId(*question["table"]), [0, question["column"]])
-    return 0 if found is None else _longest_chain(found)
+    hashes = rows.read(TableId(*question["table"]), [0, question["column"]])
+    return 0 if hashes is None else _longest_chain(hashes)
 
 
-def _longest_chain(found: RowHashes) -> int:
-    key, reference = found
+def _longest_chain(hashes: RowHashes) -> int:
+    key, reference = hashes
     order = np.argsort(key, kind="stable")
     at = np.searchsorted(key[order], reference)
     at[at == len(key)] = 0

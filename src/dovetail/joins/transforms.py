@@ -218,12 +218,12 @@ class TransformSearch:
 
     def _weighed(self, bounds: TransformBounds, counted: Candidates) -> WeighedCandidates:
         """The candidates that need a transform, with their features, if these say enough."""
-        found = counted.take(bounds.within_now(counted.child, counted.parent))
-        found = found.take(needed(self.every, self.columns, found))
-        features = bounds.weighed(found)
-        number = self.columns.arrays.number[found.child]
+        candidates = counted.take(bounds.within_now(counted.child, counted.parent))
+        candidates = candidates.take(needed(self.every, self.columns, candidates))
+        features = bounds.weighed(candidates)
+        number = self.columns.arrays.number[candidates.child]
         enough = _says_enough(features.name, features.value, number)
-        return WeighedCandidates(self.columns, found.take(enough), features.take(enough))
+        return WeighedCandidates(self.columns, candidates.take(enough), features.take(enough))
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,16 +267,16 @@ class TransformBounds:
         within: Flags = (bound | same) & _says_enough(best.name, value, self.number[child])
         return within
 
-    def weighed(self, found: Candidates) -> Features:
+    def weighed(self, candidates: Candidates) -> Features:
         """Features that count two keys of the same values for what their sparsity says.
 
         How many other tables hold the values says nothing then: they refer to one of the two.
         """
-        features = self.features.of(found)
-        own, other = self.distinct[found.child], self.distinct[found.parent]
-        jaccard = found.shared / np.maximum(own + other - found.shared, 1)
-        same = self.key[found.child] & (jaccard >= SAME)
-        raised = np.maximum(features.value, self._sparse(found.parent))
+        features = self.features.of(candidates)
+        own, other = self.distinct[candidates.child], self.distinct[candidates.parent]
+        jaccard = candidates.shared / np.maximum(own + other - candidates.shared, 1)
+        same = self.key[candidates.child] & (jaccard >= SAME)
+        raised = np.maximum(features.value, self._sparse(candidates.parent))
         # Keys that look different come from different systems, which name things differently.
         convention = np.maximum(features.convention, _NEUTRAL)
         value = np.where(same, raised, features.value)
@@ -288,11 +288,11 @@ class TransformBounds:
         return sparse
 
 
-def needed(every: ColumnArrays, columns: NormalizedColumns, found: Candidates) -> Flags:
+def needed(every: ColumnArrays, columns: NormalizedColumns, candidates: Candidates) -> Flags:
     """Which candidates find more rows than the two columns do as they are."""
-    child, parent = columns.column[found.child], columns.column[found.parent]
+    child, parent = columns.column[candidates.child], columns.column[candidates.parent]
     _, as_is = count_shared(every.values, child, every.values, parent)
-    more: Flags = as_is < _ALREADY * found.rows
+    more: Flags = as_is < _ALREADY * candidates.rows
     return more
 
 
@@ -344,28 +344,28 @@ def _named(
 
 def _explained(arrays: ColumnArrays, unlikely: Unlikely) -> Ints:
     """Columns that are in a key, by names and values, though another table's key is likelier."""
-    found = unlikely.candidates
-    contained = np.round(found.rows / arrays.filled[found.child], 6) >= LEAST_ROWS
-    return sorted_distinct(found.child[contained & (np.round(unlikely.logit, 6) > 0)])
+    candidates = unlikely.candidates
+    contained = np.round(candidates.rows / arrays.filled[candidates.child], 6) >= LEAST_ROWS
+    return sorted_distinct(candidates.child[contained & (np.round(unlikely.logit, 6) > 0)])
 
 
 def _edges(weighed: WeighedCandidates, weights: Weights) -> Iterator[JoinEdge]:
     """The candidates above 0.5, in view of each other."""
     columns, arrays = weighed.columns, weighed.columns.arrays
-    found, features = weighed.candidates, weighed.features
-    if not len(found):
+    candidates, features = weighed.candidates, weighed.features
+    if not len(candidates):
         return
     logit = local_logits(features, weights) - weights.transform
-    scored = score_jointly(arrays, found, features, logit, weights)
+    scored = score_jointly(arrays, candidates, features, logit, weights)
     evidence = {field.name: getattr(features, field.name) for field in fields(Features)}
     evidence |= {"logit": scored.logit, "competitors": scored.competitors}
-    evidence["transformed"] = np.ones(len(found))
-    pairs = zip(found.child.tolist(), found.parent.tolist(), strict=True)
+    evidence["transformed"] = np.ones(len(candidates))
+    pairs = zip(candidates.child.tolist(), candidates.parent.tolist(), strict=True)
     transforms = {
         (*_key(arrays, child), *_key(arrays, parent)): _name(columns, child, parent)
         for child, parent in pairs
     }
-    for edge in edges_of(arrays, ScoredPairs(found, scored.score, scored.rank, evidence)):
+    for edge in edges_of(arrays, ScoredPairs(candidates, scored.score, scored.rank, evidence)):
         (left, right) = edge.columns[0]
         if edge.score > 0.5:
             yield replace(edge, transform=transforms[edge.left, left, edge.right, right])
