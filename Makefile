@@ -66,7 +66,7 @@ bench-data: ## unpack the corpora of the evaluation; with ARCHIVES=folder, from 
 	@for archive in $(wildcard $(ARCHIVES)/*.tar.xz); do \
 		echo "$$archive"; tar -xJf "$$archive" -C $(CORPORA) || exit 1; done
 
-bench: $(VENV)/.dev ## all measures that need no language model: report/ and docs/results*
+bench: $(VENV)/.dev ## all measures that need no language model: report/ and docs/lab/results*
 	$(BIN)/dovetail bench run results $(DATA)
 
 bench-%: $(VENV)/.dev ## a program of the laboratory, bench-index or bench-search; with ARGS='--help', its options

@@ -162,7 +162,7 @@ def table_figures(table: Table) -> Iterator[tuple[str, list[str]]]:
 
 
 def committed_figures(dataset: str) -> dict[str, dict[str, list[str]]]:
-    """What docs/results says of a dataset: by table and row, the numbers without their marks."""
+    """What a page says of a dataset: by table and row, the numbers without their marks."""
     found: dict[str, dict[str, list[str]]] = {}
     for title, rows in read_chapters(PAGES)[dataset].items():
         cells = [[unmarked(cell)[0] for cell in row.values()] for row in rows]

@@ -112,7 +112,7 @@ def test_the_keys_of_the_sample_join_real_columns(sample_dataset: Dataset) -> No
     for key in foreign_keys():
         catalog[f"{key['db_id']}::{key['table']}"].column(key["column"])
         catalog[f"{key['ref_db_id']}::{key['ref_table']}"].column(key["ref_column"])
-    result = bench_joins(sample_dataset, "keylike")
+    result = bench_joins(sample_dataset, "foreign_key")
     assert (result["all"]["gold"], result["within"]["gold"]) == (79, 70)
     assert result["within"]["recall"] >= 0.85
     assert result["all"]["precision"] >= 0.9

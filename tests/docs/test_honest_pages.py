@@ -12,8 +12,9 @@ from dovetail_bench.in_sample import FITTED, MARKS, mark_of
 from dovetail_bench.programs.pages import HEADLINES, ONE_DATABASE, PAGES, read_chapters, unmarked
 
 ROOT = Path(__file__).parents[2]
-HAND_WRITTEN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-SYSTEMS = ROOT / "docs" / "systems.md"
+DOCS = ROOT / "docs"
+HAND_WRITTEN = [ROOT / "README.md", *sorted([*DOCS.glob("*.md"), *(DOCS / "lab").glob("*.md")])]
+SYSTEMS = DOCS / "lab" / "systems.md"
 OURS = re.compile(r"`?\bgraph\b`?|dovetail's set")
 FIGURE = re.compile(r"\d")
 Table = tuple[str, list[list[str]]]

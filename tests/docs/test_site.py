@@ -87,8 +87,8 @@ def test_the_pages_that_readers_look_for_stand_in_the_navigation() -> None:
     docs = ROOT / "docs"
     assert nav <= {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
     wanted = (
-        "index how-it-works families teach sources models mcp rest adapters explorer evaluation "
-        "results benchmarks plugins security faq glossary cli reference/README"
+        "index how-it-works families teach sources models mcp rest adapters explorer lab/results "
+        "lab/evaluation lab/benchmarks plugins security faq glossary cli reference/README"
     )
     assert {f"{page}.md" for page in wanted.split()} <= nav
 

@@ -27,7 +27,7 @@ class Weights:
 
     As the authors released them for Spider. For Bird they took coarse 3 and fine 3, tuned to inner
     products of Contriever, which spread wider than cosines: over cosines relevance then counts so
-    little that the set is worse than the ranking it came from (docs/systems.md has the figures).
+    little that the set is worse than the ranking it came from (systems.md has the figures).
     """
 
     coarse: float = 10.0

@@ -135,7 +135,7 @@ def _print_retrieval(result: Json) -> None:
         screen.print(line, highlight=False)
 
 
-# What is measured of sets, and the heads of its columns (docs/evaluation.md says what each is).
+# What is measured of sets, and the heads of its columns (docs/lab/evaluation.md says what each is).
 _SET_MEASURES = {
     "exact": "exact", "lenient_f1": "lenient F1", "lenient_exact": "lenient exact",
     "exact_any": "exact, any", "pr_any": "PR, any", "refused": "refused", "abstained": "abstained",

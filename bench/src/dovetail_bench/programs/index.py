@@ -47,7 +47,7 @@ def index(path: Path, settings: Settings) -> dict[str, Any]:
             summary = dovetail.update([str(path)], into=into, settings=settings)
         began = _now()
         dovetail.update([str(path)], into=into, settings=settings)
-        again = _since(began)
+        again = _elapsed(began)
         began = _now()
         cells = hash_every_cell(path)
         stages = {each.stage: _times(each.seconds, each.cpu_seconds) for each in summary.stages}
@@ -57,7 +57,7 @@ def index(path: Path, settings: Settings) -> dict[str, Any]:
             "cells": cells,
             "peak_mb": peak.megabytes,
             "own_mb": peak.own_megabytes,
-            "stages": {"lower_bound": _since(began), **stages, "again": again},
+            "stages": {"lower_bound": _elapsed(began), **stages, "again": again},
         }
 
 
@@ -89,7 +89,7 @@ def _now() -> tuple[float, float]:
     return time.perf_counter(), cpu_seconds()
 
 
-def _since(began: tuple[float, float]) -> Times:
+def _elapsed(began: tuple[float, float]) -> Times:
     return _times(time.perf_counter() - began[0], cpu_seconds() - began[1])
 
 

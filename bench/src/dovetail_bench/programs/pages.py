@@ -1,4 +1,4 @@
-"""The pages of results: docs/results/CORPUS.md has every table, docs/results.md the headlines.
+"""The pages of results in docs/lab: results/CORPUS.md has every table, results.md the headlines.
 
 The complete pages are written by the benchmarks, a chapter at a time: what needs no model
 (results.py), what a model adds (with_model.py), and corpora made worse (degradation.py). The tables
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-DOCS = Path(__file__).resolve().parents[4] / "docs"
+DOCS = Path(__file__).resolve().parents[4] / "docs" / "lab"
 HEADLINES, PAGES = DOCS / "results.md", DOCS / "results"
 MADE_WORSE, WITH = ", made worse", " with "
 # What a heading says of a corpus of which one database alone can be asked.

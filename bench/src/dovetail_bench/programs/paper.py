@@ -1,4 +1,4 @@
-"""The paper's tables, figure by figure, with ours beside each: docs/results/paper.md.
+"""The paper's tables, figure by figure, with ours beside each: docs/lab/results/paper.md.
 
     dovetail bench run paper
 

@@ -2,10 +2,10 @@
 
     dovetail bench run results [DATA ...] [--runs .bench] [--report report] [--pages F]
 
-DATA are corpora: `sample`, or folders in the layout of docs/evaluation.md; by default the sample
-and whatever lies in .bench/data. What is on disk already is not asked again. The chapter of each
-corpus that was measured is written anew on its page in docs/results; then docs/results.md takes its
-figures from there.
+DATA are corpora: `sample`, or folders in the layout of evaluation.md; by default the sample and
+whatever lies in .bench/data. What is on disk already is not asked again. The chapter of each corpus
+that was measured is written anew on its page in docs/lab/results; results.md takes its figures from
+there.
 """
 
 from __future__ import annotations
