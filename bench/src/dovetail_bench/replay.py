@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from dovetail.catalog.journal import Journal
 from dovetail.errors import ModelError, PendingError, UsageError
-from dovetail.journal import Journal
 from dovetail.models.chat import read_completion, request_body, request_key
 from dovetail.ports import Completion, Json, Message
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.generation import PURPOSES
+from dovetail.catalog.journal import Journal
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
-from dovetail.journal import Journal
 from dovetail.ports import Json
 
 FOLDER, FILE = "purposes", "purposes.jsonl"

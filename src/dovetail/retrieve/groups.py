@@ -27,9 +27,9 @@ import numpy as np
 
 from dovetail.arrays import Float32s
 from dovetail.domain import TableId
-from dovetail.method_cache import method_cache
 from dovetail.names.table_name import qualifier
 from dovetail.retrieve.match import WHOLE_WORD, QueryMatch
+from dovetail.search.method_cache import method_cache
 from dovetail.search.searcher import Searcher
 
 # What a unit of each piece of evidence adds to the logit that two tables belong together. Fitted by

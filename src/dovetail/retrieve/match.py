@@ -15,11 +15,11 @@ import numpy as np
 
 from dovetail.arrays import Float32s, Ints
 from dovetail.domain import Candidate, Kind, Table, TableId
-from dovetail.method_cache import method_cache
 from dovetail.names.table_name import unqualified
 from dovetail.names.words import identifies
 from dovetail.search.fusion import DEFAULT
 from dovetail.search.lexical import IN_COMMENT, comment_words
+from dovetail.search.method_cache import method_cache
 from dovetail.search.query import Query, QueryTerm, ValueLink, query_words, stems
 from dovetail.search.searcher import Searcher
 

@@ -20,7 +20,6 @@ from dovetail.families.family import Families
 from dovetail.families.stored import read_families
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.graph import JoinGraph
-from dovetail.method_cache import method_cache
 from dovetail.notes.apply import marked_families, noted_graph, noted_scores
 from dovetail.notes.notes import NO_NOTES, Notes, read_notes
 from dovetail.ports import Embedder
@@ -40,6 +39,7 @@ from dovetail.search.fusion import (
 from dovetail.search.index import chosen_embedder, open_index, refuse_other_models
 from dovetail.search.lexical import Lexical
 from dovetail.search.logical import LogicalJoinGraph, LogicalTables
+from dovetail.search.method_cache import method_cache
 from dovetail.search.noted_terms import NotedTerms
 from dovetail.search.query import Query, spans
 from dovetail.search.reasons import reasons

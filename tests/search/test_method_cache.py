@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from dovetail.method_cache import method_cache
+from dovetail.search.method_cache import method_cache
 
 
 class Squares:
