@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dovetail
-from dovetail.catalog.block_checksums import BLOCK, BlockChecksums, CheckedBlocks, blocks_of
+from dovetail.catalog.checked_arrays import BLOCK, BlockChecksums, CheckedBlocks, blocks_of
 from dovetail.catalog.segment import CHECKSUMS_FILE, Segment
 from dovetail.errors import DamagedError
 from tests.support.files import one, put, rewrite, update

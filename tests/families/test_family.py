@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail.catalog.knowledge.dbt_project import NO_PROJECT, DbtProject, DbtTable
+from dovetail.catalog.dbt import NO_PROJECT, DbtProject, DbtTable
 from dovetail.domain import TableId
 from dovetail.families.family import Families, Family, FamilyMember, Role, by_lineage
 

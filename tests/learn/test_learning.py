@@ -16,7 +16,7 @@ import pytest
 import dovetail
 from dovetail.answer.generate import nearest_examples, prompt
 from dovetail.answer.relations import relations
-from dovetail.catalog.knowledge.usage import NO_USAGE, QueryExample
+from dovetail.catalog.usage import NO_USAGE, QueryExample
 from dovetail.domain import TableId
 from dovetail.errors import DamagedError, NotFoundError, SourceError, UsageError
 from dovetail.learn.logs import Statement, open_log, script, statements_in

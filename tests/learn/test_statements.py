@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dovetail.answer.tree import parse
-from dovetail.catalog.knowledge.relations import Relations
+from dovetail.catalog.lookup import Relations
 from dovetail.domain import TableId
 from dovetail.learn.statements import QueryReader, literals, masked, without_literals
 

@@ -15,15 +15,19 @@ from dovetail.hashing import hash_values, text_array
 from dovetail.phrases import cell_phrases
 from dovetail.search import values
 from dovetail.search.values import ValueIndex
+from tests.support.contents import phrases
 
 TOWNS = ["Riverside", "New York", "São Paulo", "Lake Forest", "Oslo", "Bern", "York"]
 
 
 def look(catalog: CatalogReader, value: int) -> list[int]:
     """The columns that hold a phrase, or a value that is none, slowly."""
-    every = list(range(len(catalog.records.columns)))
-    pairs = zip(catalog.phrases(every), *catalog.value_hashes(every)[:1], strict=True)
-    return [n for n, both in enumerate(pairs) if any(value in each.tolist() for each in both)]
+    places = [(table.id, at) for table in catalog for at in range(len(table.columns))]
+    return [
+        number
+        for number, place in enumerate(places)
+        if value in phrases(catalog, *place) or value in catalog.hashes(*place).tolist()
+    ]
 
 
 def check(catalog: CatalogReader) -> None:

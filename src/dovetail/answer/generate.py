@@ -13,7 +13,7 @@ from importlib.resources import files
 from dovetail.answer import check as checking
 from dovetail.answer.relations import Relation
 from dovetail.answer.results import Limits
-from dovetail.catalog.knowledge.usage import QueryExample
+from dovetail.catalog.usage import QueryExample
 from dovetail.domain import JoinEdge, TableId
 from dovetail.domain.schema import ddl
 from dovetail.errors import GuardError, LimitError, ModelError

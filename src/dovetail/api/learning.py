@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dovetail.catalog.knowledge.usage import LearntLog
 from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.usage import LearntLog
 from dovetail.errors import NotFoundError, SourceError, UsageError
 from dovetail.learn.learning import learn_log, merged
 from dovetail.learn.logs import open_log

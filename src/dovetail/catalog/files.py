@@ -1,26 +1,28 @@
-"""Writes files that are either whole or not there: written beside, synced, renamed; maps arrays."""
+"""The files of a catalog: plain ones alone, and each of them whole or not there.
+
+A catalog may come from someone else. It is made of plain files and folders: a symbolic link in it
+could lead a writer to files of the user's, and a pipe would make a reader wait for ever. Both are
+refused before anything is read or written. What is removed from a catalog is only what bears a name
+that dovetail gives.
+"""
 
 from __future__ import annotations
 
-import mmap
 import os
+import re
+import shutil
+import stat
+import tempfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-from numpy.lib import format as npy
 
-from dovetail.catalog.block_checksums import BlockChecksums, Checksums, Mark
-from dovetail.catalog.layout import open_plain
-from dovetail.ports import Json
+from dovetail.errors import CatalogError
 
 # What reading a file of ours can raise where the file is damaged, cut off or tampered with. Things
 # derived from a catalog that raise it are made again. NumPy takes the header of an array apart as
@@ -30,38 +32,93 @@ DAMAGE = (
     RecursionError, RuntimeError, MemoryError, SyntaxError, tokenize.TokenError,
     zipfile.BadZipFile, zlib.error, pa.ArrowException,
 )  # fmt: skip
-# The length of an .npy header, which leaves room for any number of values.
-HEADER = 128
+LOCK = "lock"
+SEGMENTS, GENERATIONS, STAGING = "segments", "generations", "staging"
+SEGMENT_NAME = re.compile(r"[0-9a-f]{20}")
+# Names of folders that dovetail makes below the three above: of segments, generations, and
+# unfinished work.
+_OURS = re.compile(r"[0-9a-f]{20}|\d{8}|tmp\w{8}")
+# Below this depth stand replies of language models, a file each: many, and none is written to.
+_DEPTH = 3
 
 
-def mapped_array(path: Path) -> npt.NDArray[Any]:
-    """The array of a file, mapped into memory.
+def require_plain(folder: Path) -> None:
+    """Refuse a catalog that holds anything but plain files and folders."""
+    for entry in _entries(folder, _DEPTH):
+        try:
+            kind = entry.stat(follow_symlinks=False).st_mode
+        except FileNotFoundError:  # taken away since it was listed
+            continue
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+            raise CatalogError(
+                f"{entry.path} is {_called(kind)}, and a catalog is made of plain files and "
+                f"folders; remove it, or choose another folder for the catalog"
+            )
 
-    It is a plain array: every slice of a memmap costs more than the slice.
+
+def _entries(folder: Path | str, depth: int) -> Iterator[os.DirEntry[str]]:
+    try:
+        listed = list(os.scandir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return  # an update may take a folder away at any moment
+    except PermissionError as error:
+        raise CatalogError(
+            f"cannot read {folder}: {error.strerror}; check its permissions"
+        ) from None
+    for entry in listed:
+        try:
+            inside = entry.is_dir(follow_symlinks=False)
+            yield entry
+        except FileNotFoundError:
+            continue
+        if inside and depth > 1:
+            yield from _entries(entry.path, depth - 1)
+
+
+def _called(kind: int) -> str:
+    if stat.S_ISLNK(kind):
+        return "a symbolic link"
+    return "a pipe" if stat.S_ISFIFO(kind) else "a device or socket"
+
+
+def open_plain(path: Path, flags: int) -> int:
+    """A descriptor of a plain file that has no other name; made where it is not there.
+
+    Nothing is truncated before that is known, so `O_TRUNC` must not be among the flags.
     """
-    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        raise CatalogError(
+            f"{path} is no plain file of the catalog alone; remove it, or choose another folder"
+        )
+    return descriptor
 
 
-def release_pages(*arrays: npt.NDArray[Any]) -> None:
-    """Have mapped arrays take up no memory until they are read again; others stay as they are."""
-    for array in arrays:
-        mapping = _mapping(array)
-        if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
-            mapping.madvise(mmap.MADV_DONTNEED)
+@contextmanager
+def staging_folder(catalog: Path) -> Iterator[Path]:
+    """A folder for the unfinished work of who holds the catalog's lock, removed at the end."""
+    folder = Path(tempfile.mkdtemp(dir=catalog / STAGING))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def one_of_each_mapping(arrays: Iterable[npt.NDArray[Any]]) -> list[npt.NDArray[Any]]:
-    """Of the arrays that are mapped from one file, one: to let go of its pages is to let go of the
-    pages of all of them."""
-    return list({id(mapping): array for array in arrays if (mapping := _mapping(array))}.values())
+def remove_ours(folder: Path) -> None:
+    """Remove a folder that dovetail made below a catalog; one of another name stays."""
+    if _OURS.fullmatch(folder.name) and not folder.is_symlink():
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _mapping(array: npt.NDArray[Any]) -> mmap.mmap | None:
-    """What a mapped array is a part of."""
-    base: Any = array
-    while isinstance(base, np.ndarray | memoryview):
-        base = base.base if isinstance(base, np.ndarray) else base.obj
-    return base if isinstance(base, mmap.mmap) else None
+def is_ours(name: str) -> bool:
+    """Whether a folder of this name, below segments, generations or staging, is dovetail's.
+
+    >>> is_ours("00000012"), is_ours("holiday photos")
+    (True, False)
+    """
+    return bool(_OURS.fullmatch(name))
 
 
 def sync_folder(folder: Path) -> None:
@@ -91,70 +148,3 @@ def replace_file(path: Path, content: bytes) -> None:
         os.fsync(stream.fileno())
     beside.replace(path)
     sync_folder(path.parent)
-
-
-class ArrayFile:
-    """A one-dimensional .npy file written piece by piece, its length filled in at the end."""
-
-    def __init__(self, path: Path, dtype: npt.DTypeLike) -> None:
-        self._dtype = np.dtype(dtype)
-        self._stream = path.open("wb", buffering=1 << 20)
-        self._stream.write(b"\0" * HEADER)
-        self._blocks = BlockChecksums()
-        self.length = 0
-
-    def __enter__(self) -> ArrayFile:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is None:
-            self.close()
-            return
-        with suppress(OSError):  # what is not written yet is given up with the file
-            self._stream.close()
-
-    def close(self) -> None:
-        """Fill the length in; the file is whole then."""
-        with self._stream:
-            self._stream.seek(0)
-            self._stream.write(_npy_header(self._dtype, self.length))
-
-    def append(self, values: npt.NDArray[np.generic]) -> None:
-        """Add values at the end."""
-        if not len(values):
-            return
-        raw = np.ascontiguousarray(values, dtype=self._dtype).view(np.uint8)
-        self._stream.write(raw.data)
-        self._blocks.add(raw)
-        self.length += len(values)
-
-    def mark(self) -> tuple[int, Mark]:
-        """A place to come back to."""
-        return self.length, self._blocks.mark()
-
-    def rewind(self, mark: tuple[int, Mark]) -> None:
-        """Forget what was appended since the mark."""
-        self.length, blocks = mark
-        self._blocks.rewind(blocks)
-        self._stream.seek(HEADER + self.length * self._dtype.itemsize)
-        self._stream.truncate()
-
-    def describe(self) -> Json:
-        """The size that a reader checks the file by; its blocks have `checksums`."""
-        return {"bytes": HEADER + self.length * self._dtype.itemsize}
-
-    def checksums(self) -> Checksums:
-        """The checksums of the array, by blocks, the header left out."""
-        return self._blocks.checksums()
-
-
-def _npy_header(dtype: np.dtype[np.generic], length: int) -> bytes:
-    kind = npy.dtype_to_descr(dtype)
-    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({length},), }}"
-    head = npy.magic(1, 0) + (HEADER - 10).to_bytes(2, "little")
-    return head + text.ljust(HEADER - 11).encode("latin1") + b"\n"

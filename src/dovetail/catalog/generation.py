@@ -24,8 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib import format as npy
 
-from dovetail.catalog.files import DAMAGE, replace_file
-from dovetail.catalog.layout import GENERATIONS, SEGMENT_NAME
+from dovetail.catalog.files import DAMAGE, GENERATIONS, SEGMENT_NAME, replace_file
 from dovetail.domain import Skipped
 from dovetail.errors import CatalogError, DamagedError, NotFoundError, VersionError
 from dovetail.ports import Json, SourceSpec

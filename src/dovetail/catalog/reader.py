@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
@@ -12,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from dovetail.arrays import Counts
+from dovetail.catalog.dbt import NO_PROJECT, DbtProject
+from dovetail.catalog.files import SEGMENTS, require_plain
 from dovetail.catalog.generation import (
     DBT,
     FILE,
@@ -21,13 +22,10 @@ from dovetail.catalog.generation import (
     Part,
     read_manifest,
 )
-from dovetail.catalog.knowledge.dbt_project import NO_PROJECT, DbtProject
-from dovetail.catalog.knowledge.usage import NO_USAGE, Usage
-from dovetail.catalog.layout import SEGMENTS, require_plain
 from dovetail.catalog.lookup import find_table, matches
-from dovetail.catalog.read_later import ReadLater
 from dovetail.catalog.records import Records, numbers
 from dovetail.catalog.segment import Segment
+from dovetail.catalog.usage import NO_USAGE, Usage
 from dovetail.domain import Skipped, Table, TableId
 from dovetail.errors import CatalogError, DamagedError, NotFoundError
 from dovetail.hashing import Hashes
@@ -39,22 +37,6 @@ _ATTEMPTS = 20
 _CHUNK = 512
 # Tables that stay as objects: making one takes as long as most of what is done with it.
 _TABLES_KEPT = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class KeyView:
-    """A column, numbered through the tables in order, under a transform: where its values stand.
-
-    `maximum` is the largest number in it, where the transform makes numbers. `counts_at` is None
-    where every value stands in one row.
-    """
-
-    column: int
-    transform: str
-    maximum: int
-    distinct: int
-    hashes_at: int
-    counts_at: int | None
 
 
 class CatalogReader:
@@ -209,69 +191,6 @@ class CatalogReader:
         if start is None:
             return np.ones(int(self._distinct[at]), dtype=np.uint32)
         return segment.counts(start, int(self._distinct[at]))
-
-    def phrases(self, columns: Sequence[int]) -> list[Hashes]:
-        """What some columns, numbered through the tables in order, are searched by."""
-        starts = numbers(self.records.columns["phrases_at"])
-        lengths = numbers(self.records.columns["phrases"])
-        names = self._segment_names
-        return [
-            self._segments[names[column]].phrases(int(starts[column]), int(lengths[column]))
-            for column in columns
-        ]
-
-    def key_views(self) -> list[KeyView]:
-        """The columns that have views: their values under the transforms that apply to them."""
-        listed = self.records.columns["views"].combine_chunks()
-        widths = np.diff(numbers(pa.chunked_array([listed.offsets])))
-        every = listed.flatten()
-        placed = ("name", "maximum", "distinct", "hashes_at", "counts_at")
-        columns = np.repeat(np.arange(len(widths)), widths).tolist()
-        return list(map(KeyView, columns, *(every.field(name).to_pylist() for name in placed)))
-
-    def view_values(self, views: Sequence[KeyView]) -> tuple[Sequence[Hashes], Sequence[Counts]]:
-        """The value hashes and the counts of some views, each read when it is asked for."""
-        names = self._segment_names if views else []
-        segments = [self._segments[names[view.column]] for view in views]
-
-        def hashes(place: int) -> Hashes:
-            return segments[place].hashes(views[place].hashes_at, views[place].distinct)
-
-        def counts(place: int) -> Counts:
-            return segments[place].placed_counts(views[place].counts_at, views[place].distinct)
-
-        return ReadLater(len(views), hashes), ReadLater(len(views), counts)
-
-    def value_hashes(
-        self, columns: Sequence[int] | None = None
-    ) -> tuple[list[Hashes], list[Counts]]:
-        """The value hashes and the counts of some columns, numbered through the tables in order.
-
-        Those of every column, if none are given.
-        """
-        chosen = slice(None) if columns is None else np.array(columns, dtype=np.int64)
-        starts, lengths = self._hashes_at[chosen].tolist(), self._distinct[chosen].tolist()
-        stored = self.records.columns["counts_at"]
-        counts_at = (stored if columns is None else stored.take(chosen)).to_pylist()
-        names = self._segment_names
-        names = names if columns is None else [names[column] for column in columns]
-        # Where every value stands in one row, counts are a part of the same array of ones.
-        ones = np.ones(max(lengths, default=0), dtype=np.uint32)
-        ones.flags.writeable = False
-        hashes: list[Hashes] = []
-        counts: list[Counts] = []
-        for name, start, length, counted in zip(names, starts, lengths, counts_at, strict=True):
-            segment = self._segments[name]
-            hashes.append(segment.hashes(start, length))
-            counts.append(ones[:length] if counted is None else segment.counts(counted, length))
-        return hashes, counts
-
-    @property
-    def _segment_names(self) -> list[str]:
-        """The segment of every column."""
-        tables: list[str] = self.records.tables["segment"].to_pylist()
-        widths = np.diff(self.records.bounds).tolist()
-        return [name for name, width in zip(tables, widths, strict=True) for _ in range(width)]
 
     @cached_property
     def _hashes_at(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

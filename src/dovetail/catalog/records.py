@@ -97,6 +97,22 @@ class ViewRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyView:
+    """A column, numbered through the tables in order, under a transform: where its values stand.
+
+    `maximum` is the largest number in it, where the transform makes numbers. `counts_at` is None
+    where every value stands in one row.
+    """
+
+    column: int
+    transform: str
+    maximum: int
+    distinct: int
+    hashes_at: int
+    counts_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnRecord:
     """A column and where its arrays begin in the segment: value hashes, row counts, phrases.
 
@@ -212,6 +228,15 @@ class Records:
     def with_column_comments(self, field: str, comments: Sequence[str]) -> Records:
         """The same records with other comments on the columns."""
         return Records(self.tables, _replaced(self.columns, COLUMNS, field, comments))
+
+    def key_views(self) -> list[KeyView]:
+        """The columns that have views: their values under the transforms that apply to them."""
+        listed = self.columns["views"].combine_chunks()
+        widths = np.diff(numbers(pa.chunked_array([listed.offsets])))
+        every = listed.flatten()
+        placed = ("name", "maximum", "distinct", "hashes_at", "counts_at")
+        columns = np.repeat(np.arange(len(widths)), widths).tolist()
+        return list(map(KeyView, columns, *(every.field(name).to_pylist() for name in placed)))
 
     def named_tables(self) -> list[Table]:
         """All tables by their names, comments and rows alone: whole ones of very many columns take

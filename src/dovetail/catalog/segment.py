@@ -19,9 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dovetail.arrays import Counts
-from dovetail.catalog.block_checksums import CheckedBlocks, blocks_of
-from dovetail.catalog.block_checksums import Mark as BlocksMark
-from dovetail.catalog.files import HEADER, ArrayFile
+from dovetail.catalog.checked_arrays import HEADER, ArrayFile, CheckedBlocks, blocks_of
+from dovetail.catalog.checked_arrays import Mark as BlocksMark
 from dovetail.catalog.records import Records, TableRecord, to_records
 from dovetail.errors import DamagedError
 from dovetail.hashing import Hashes

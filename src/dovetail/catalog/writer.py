@@ -13,9 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from dovetail.catalog.files import sync_folder, sync_tree
-from dovetail.catalog.generation import FILE, RECORDS, Manifest, Part, PartEntry
-from dovetail.catalog.layout import (
+from dovetail.catalog.files import (
     GENERATIONS,
     LOCK,
     SEGMENTS,
@@ -25,7 +23,10 @@ from dovetail.catalog.layout import (
     remove_ours,
     require_plain,
     staging_folder,
+    sync_folder,
+    sync_tree,
 )
+from dovetail.catalog.generation import FILE, RECORDS, Manifest, Part, PartEntry
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import COLUMNS, Records
 from dovetail.catalog.segment import HASHES_FILE, Segment, SegmentWriter

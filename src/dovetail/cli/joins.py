@@ -12,7 +12,7 @@ from dovetail.domain.sql import transform_words
 from dovetail.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from dovetail.catalog.knowledge.usage import JoinUse, Usage
+    from dovetail.catalog.usage import JoinUse, Usage
     from dovetail.domain import JoinEdge
 
 # Characters of a sample query that a line shows.

@@ -61,7 +61,7 @@ def learn(
 
 
 def _print(summary: LearnSummary) -> None:
-    from dovetail.catalog.knowledge.usage import queries
+    from dovetail.catalog.usage import queries
 
     screen = console()
     for log in summary.learnt:

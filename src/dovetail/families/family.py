@@ -12,7 +12,7 @@ from dovetail.domain import HasId, TableId
 from dovetail.ports import Json
 
 if TYPE_CHECKING:
-    from dovetail.catalog.knowledge.dbt_project import DbtProject
+    from dovetail.catalog.dbt import DbtProject
 
 
 class Role(StrEnum):

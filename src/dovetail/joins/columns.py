@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from dovetail.arrays import Counts, Encoded, Flags, Floats, Ints
-from dovetail.catalog.layout import staging_folder
-from dovetail.catalog.reader import CatalogReader, KeyView
-from dovetail.catalog.records import numbers
+from dovetail.catalog.files import staging_folder
+from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.records import KeyView, numbers
 from dovetail.catalog.segment import Segment
 from dovetail.domain import Kind, TableId
 from dovetail.engines.passes import Elsewhere, Passes, Workers, opened_here
@@ -201,7 +201,7 @@ class CatalogValues:
         widths = numbers(tables["columns"])
         of_table = np.array([by_name[name] for name in names], dtype=np.int64)
         filled = np.repeat(numbers(tables["rows"]), widths) - numbers(columns["nulls"])
-        self.normalized: list[KeyView] = catalog.key_views()
+        self.normalized: list[KeyView] = catalog.records.key_views()
         column = np.array([each.column for each in self.normalized], dtype=np.int64)
         every = np.append(np.arange(len(filled)), column)
         # Lists, since a number of an array takes longer to look up than a part of a segment.

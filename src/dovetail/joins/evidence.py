@@ -21,8 +21,8 @@ import numpy as np
 from dovetail.arrays import Ints
 from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.generation import Part
-from dovetail.catalog.knowledge.usage import Usage
 from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.usage import Usage
 from dovetail.domain import JoinEdge
 from dovetail.errors import DamagedError
 from dovetail.joins.candidates import Candidates, CountedPairs

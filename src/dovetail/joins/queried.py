@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from dovetail.arrays import found_in
-from dovetail.catalog.knowledge.usage import Join, JoinUse, Usage
 from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.usage import Join, JoinUse, Usage
 from dovetail.domain import JoinEdge, Table
 from dovetail.errors import NotFoundError
 from dovetail.joins.edges import in_order

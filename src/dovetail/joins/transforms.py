@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from dovetail.arrays import Encoded, Flags, Floats, Ints, found_in, sorted_distinct
-from dovetail.catalog.reader import KeyView
+from dovetail.catalog.records import KeyView
 from dovetail.domain import JoinEdge, TableId
 from dovetail.domain.sql import CASE, DAY, PREFIX, PUNCTUATED, ZEROS
 from dovetail.joins.candidate_search import Groups

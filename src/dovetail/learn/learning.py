@@ -18,8 +18,9 @@ from typing import TypeVar
 from sqlglot import exp
 
 from dovetail.answer.tree import parse
-from dovetail.catalog.knowledge.relations import Relations
-from dovetail.catalog.knowledge.usage import (
+from dovetail.catalog.lookup import Relations
+from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.usage import (
     Join,
     JoinUse,
     LearntLog,
@@ -27,7 +28,6 @@ from dovetail.catalog.knowledge.usage import (
     TableUse,
     digest_of_tables,
 )
-from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import TableId
 from dovetail.errors import GuardError
 from dovetail.learn.logs import LONGEST, MOST_STATEMENTS, Log, Statement

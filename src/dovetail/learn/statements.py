@@ -14,8 +14,8 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from dovetail.answer.tree import base_tables
-from dovetail.catalog.knowledge.relations import Relations
-from dovetail.catalog.knowledge.usage import Join
+from dovetail.catalog.lookup import Relations
+from dovetail.catalog.usage import Join
 from dovetail.domain import TableId
 
 # Subqueries that a column is followed through, down to the table it is of.

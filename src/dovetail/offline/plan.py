@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dovetail.catalog.knowledge.usage import LearntLog
 from dovetail.catalog.records import Records
 from dovetail.catalog.segment import Segment
+from dovetail.catalog.usage import LearntLog
 from dovetail.catalog.writer import CatalogWriter
 from dovetail.domain import Skipped, TableId
 from dovetail.errors import DovetailError, PartlyDeclaredError, UsageError

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from dovetail.catalog.dbt import NO_PROJECT, DbtProject, contradicted, declared_by
+from dovetail.catalog.dbt_manifest import read_manifest_of
 from dovetail.catalog.declarations import in_force
 from dovetail.catalog.generation import DBT, QUERIES, UNUSED, Part
-from dovetail.catalog.knowledge.dbt_manifest import read_manifest_of
-from dovetail.catalog.knowledge.dbt_overlay import contradicted, declared_by
-from dovetail.catalog.knowledge.dbt_project import NO_PROJECT, DbtProject
-from dovetail.catalog.knowledge.usage import NO_USAGE, Usage
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import Records
+from dovetail.catalog.usage import NO_USAGE, Usage
 from dovetail.catalog.writer import Draft
 from dovetail.domain import TableId
 from dovetail.errors import DamagedError, SourceError

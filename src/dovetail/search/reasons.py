@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dovetail.catalog.knowledge.usage import queries
 from dovetail.catalog.reader import CatalogReader
+from dovetail.catalog.usage import queries
 from dovetail.domain import Table
 from dovetail.notes.notes import NO_NOTES, Notes, Remark
 from dovetail.search.query import Query, QueryTerm, query_words, shapes_speech, stems

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Ints, sorted_pairs
-from dovetail.catalog.files import ArrayFile
+from dovetail.catalog.checked_arrays import ArrayFile
+from dovetail.catalog.files import SEGMENTS
 from dovetail.catalog.generation import VALUES, Part
-from dovetail.catalog.layout import SEGMENTS
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import numbers
 from dovetail.catalog.segment import Segment

@@ -12,10 +12,9 @@ import duckdb
 import pytest
 
 import dovetail
-from dovetail.catalog.knowledge.dbt_manifest import read_manifest_of
-from dovetail.catalog.knowledge.dbt_project import NO_PROJECT
-from dovetail.catalog.knowledge.json_file import read_json
-from dovetail.catalog.knowledge.relations import Relations
+from dovetail.catalog.dbt import NO_PROJECT
+from dovetail.catalog.dbt_manifest import read_json, read_manifest_of
+from dovetail.catalog.lookup import Relations
 from dovetail.domain import DeclaredForeignKey, TableId
 from dovetail.errors import DamagedError, SourceError
 from dovetail.settings import Settings

@@ -1,5 +1,7 @@
 """Reads the manifest of a dbt project (and `catalog.json` beside it) for the tables of a catalog.
 
+It has descriptions, and keys that are tested (`unique`, `not_null`, `relationships`) or declared.
+
 Manifests of the versions 10 to 12 are what dbt 1.6 and later write. Of others, whatever has the
 same shape is read; of a part that has another, nothing is, and the rest counts.
 """
@@ -7,15 +9,15 @@ same shape is read; of a part that has another, nothing is, and the rest counts.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from dovetail.catalog.knowledge.dbt_keys import Tests
-from dovetail.catalog.knowledge.dbt_project import DbtProject, DbtTable
-from dovetail.catalog.knowledge.json_file import inner, objects, read_json, text, texts
-from dovetail.catalog.knowledge.relations import Relations
-from dovetail.domain import TableId
+from dovetail.catalog.dbt import DbtProject, DbtTable
+from dovetail.catalog.lookup import Relations
+from dovetail.domain import DeclaredForeignKey, TableId
 from dovetail.errors import SourceError
 from dovetail.ports import Json
 
@@ -25,8 +27,14 @@ CATALOG = "catalog.json"
 _LONGEST = 1000
 _MOST_EXPOSURES = 20
 _TABLES = ("model", "source", "seed", "snapshot")
-_VERSION = re.compile(r"/manifest/(v\d+)\.json")
+_SCHEMA_VERSION = re.compile(r"/manifest/(v\d+)\.json")
 _NAMED = 3
+# Who declared a key, where that is not its source.
+DBT = "dbt"
+_REF = re.compile(r"(?:ref|source)\(\s*(.*?)\s*\)")
+_QUOTED = re.compile(r"""['"]([^'"]+)['"]""")
+# A manifest of ten thousand models has about 150 MB.
+MOST_BYTES = 400 << 20
 
 
 def read_manifest_of(path: Path, tables: Iterable[TableId], known: DbtProject) -> DbtProject:
@@ -60,7 +68,7 @@ def read_manifest_of(path: Path, tables: Iterable[TableId], known: DbtProject) -
 def _version_notice(manifest: Json, path: Path) -> list[str]:
     if not isinstance(manifest.get("nodes"), dict):
         raise SourceError(f"{path} is no manifest of dbt: it has no nodes")
-    found = _VERSION.search(text(inner(manifest, "metadata").get("dbt_schema_version")))
+    found = _SCHEMA_VERSION.search(text(inner(manifest, "metadata").get("dbt_schema_version")))
     version = found[1] if found else "an unknown version"
     if version in KNOWN_VERSIONS:
         return []
@@ -213,3 +221,186 @@ def _exposed(exposures: list[Json]) -> dict[str, list[str]]:
             if called:
                 found.setdefault(node, []).append(called)
     return found
+
+
+@dataclass(slots=True)
+class Keys:
+    """The keys of one table, as they are found."""
+
+    primary: tuple[str, ...] = ()
+    unique: tuple[tuple[str, ...], ...] = ()
+    not_null: tuple[str, ...] = ()
+    foreign: tuple[DeclaredForeignKey, ...] = field(default=())
+
+    def add_unique(self, columns: list[str]) -> None:
+        if columns and all(columns) and tuple(columns) not in self.unique:
+            self.unique = (*self.unique, tuple(columns))
+
+    def add_not_null(self, column: str) -> None:
+        if column and column not in self.not_null:
+            self.not_null = (*self.not_null, column)
+
+    def add_foreign(self, columns: list[str], table: TableId, key_columns: list[str]) -> None:
+        key = DeclaredForeignKey(
+            tuple(columns), table.name, tuple(key_columns), source=table.source, by=DBT
+        )
+        right = columns and len(columns) == len(key_columns) and all([*columns, *key_columns])
+        if right and key not in self.foreign:
+            self.foreign = (*self.foreign, key)
+
+
+class Tests:
+    """The tests and constraints of a manifest, by the table that they are about."""
+
+    __test__ = False  # for pytest: this is no test of ours
+
+    def __init__(self, nodes: Mapping[str, Json], found: Mapping[str, TableId]) -> None:
+        self._nodes, self._found = nodes, found
+        self._keys: dict[str, Keys] = {}
+        for key in found:
+            self._constraints(key, nodes[key])
+        for node in nodes.values():
+            # A test of some rows says nothing of a key.
+            if node.get("resource_type") == "test" and not inner(node, "config").get("where"):
+                self._test(node)
+
+    def of(self, key: str) -> Keys:
+        """The keys of the table that a node is."""
+        return self._keys.get(key) or Keys()
+
+    def _test(self, node: Json) -> None:
+        about = inner(node, "test_metadata")
+        given = inner(about, "kwargs")
+        given = given | inner(given, "arguments")
+        own = self._about(node, given)
+        if own is None:
+            return
+        keys = self._keys.setdefault(own, Keys())
+        column = text(node.get("column_name")) or text(given.get("column_name"))
+        name = text(about.get("name"))
+        if name == "unique":
+            keys.add_unique([_plain(column)])
+        elif name == "unique_combination_of_columns":
+            keys.add_unique([_plain(one) for one in texts(given.get("combination_of_columns"))])
+        elif name == "not_null":
+            keys.add_not_null(_plain(column))
+        elif name == "relationships":
+            other = self._named(text(given.get("to")), self._used(node))
+            if other is not None:
+                field_ = _plain(text(given.get("field")))
+                keys.add_foreign([_plain(column)], self._found[other], [field_])
+
+    def _about(self, node: Json, given: Json) -> str | None:
+        """The node that a test is about: the attached one, or the one its model names."""
+        attached = text(node.get("attached_node"))
+        if attached in self._found:
+            return attached
+        return self._named(text(given.get("model")), self._used(node))
+
+    def _used(self, node: Json) -> list[str]:
+        return texts(inner(node, "depends_on").get("nodes"))
+
+    def _named(self, words: str, among: list[str]) -> str | None:
+        """The node that `ref('a')`, `source('a', 'b')` or a relation means, if it is a table."""
+        call = _REF.search(words)
+        named = _QUOTED.findall(call[1]) if call else []
+        for key in among:
+            node = self._nodes.get(key, {})
+            means = text(node.get("name")) == named[-1] if named else _is_relation(node, words)
+            if means and key in self._found:
+                return key
+        return None
+
+    def _constraints(self, key: str, node: Json) -> None:
+        """The constraints of a model's contract, on the model and on its columns."""
+        keys = self._keys.setdefault(key, Keys())
+        for columns, constraint in _declared(node):
+            kind = text(constraint.get("type"))
+            if kind == "primary_key":
+                keys.primary = keys.primary or tuple(columns)
+            elif kind == "unique":
+                keys.add_unique(columns)
+            elif kind == "not_null":
+                for column in columns:
+                    keys.add_not_null(column)
+            elif kind == "foreign_key":
+                other = self._named(text(constraint.get("to")), self._used(node))
+                to_columns = [_plain(one) for one in texts(constraint.get("to_columns"))]
+                if other is not None and to_columns:
+                    keys.add_foreign(columns, self._found[other], to_columns)
+
+
+def _declared(node: Json) -> Iterator[tuple[list[str], Json]]:
+    """The constraints of a node, with the columns that each is on."""
+    for constraint in objects(node.get("constraints")):
+        yield [_plain(one) for one in texts(constraint.get("columns"))], constraint
+    for name, column in inner(node, "columns").items():
+        for constraint in objects(column.get("constraints") if isinstance(column, dict) else None):
+            yield [_plain(text(column.get("name")) or name)], constraint
+
+
+def _is_relation(node: Json, words: str) -> bool:
+    """Whether words are the name of a node in its database, as dbt has put it in already."""
+    return bool(words) and text(node.get("relation_name")) == words
+
+
+def _plain(column: str) -> str:
+    """A column's name without the quotes that a project writes around it."""
+    return column.strip().strip('"`[]')
+
+
+def read_json(path: Path, most: int = MOST_BYTES) -> tuple[Json, bytes]:
+    """The object that a file holds, and its bytes; a `SourceError` of one line where it has none.
+
+    Never more than `most` bytes are read, whatever the file turns out to be.
+    """
+    try:
+        if not path.is_file():
+            raise SourceError(f"there is no file {path}; check the path")
+        with path.open("rb") as stream:
+            content = stream.read(most + 1)
+    except OSError as error:
+        raise SourceError(f"cannot read {path}: {error.strerror}; check its permissions") from None
+    if len(content) > most:
+        raise SourceError(f"{path} has more than {most >> 20:,} MB; it is not read")
+    return parse_object(content, path), content
+
+
+def parse_object(content: bytes, path: Path) -> Json:
+    """The JSON object of some bytes; `path` is where they come from."""
+    try:
+        found = json.loads(content)
+    except RecursionError:
+        raise SourceError(f"{path} is nested too deeply to be read") from None
+    except (MemoryError, UnicodeDecodeError, ValueError) as error:
+        why = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        raise SourceError(f"{path} is no JSON: {why}") from None
+    if not isinstance(found, dict):
+        raise SourceError(f"{path} holds no JSON object")
+    return found
+
+
+def objects(value: object) -> list[Json]:
+    """The objects that stand in a list, or under the keys of an object; nothing else counts."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def inner(value: object, *keys: str) -> Json:
+    """The object under some keys, one inside the other; an empty one where there is none."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def texts(value: object) -> list[str]:
+    """The texts of a list."""
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def text(value: object) -> str:
+    """A text, with whatever is no character of Unicode replaced; empty for anything else."""
+    if not isinstance(value, str):
+        return ""
+    return value.strip().encode(errors="replace").decode()

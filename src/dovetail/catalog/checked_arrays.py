@@ -1,4 +1,5 @@
-"""Checksums of an array by blocks: only the blocks that are read are compared with theirs.
+"""Arrays in files, written piece by piece and checked by blocks: only the blocks that are read are
+compared with their checksums.
 
 To compare a whole file before its first value is given out takes a third of a second for 500 MB,
 and most who open a catalog read a small part of it.
@@ -8,10 +9,18 @@ from __future__ import annotations
 
 import zlib
 from array import array
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib import format as npy
 
+from dovetail.ports import Json
+
+# The length of an .npy header, which leaves room for any number of values.
+HEADER = 128
 # Bytes of a block: about those of the distinct values of one column.
 BLOCK = 1 << 14
 
@@ -84,3 +93,70 @@ class CheckedBlocks:
     def trust(self) -> None:
         """Take all blocks for compared: somebody else has."""
         self._checked[:] = b"\1" * len(self._checked)
+
+
+class ArrayFile:
+    """A one-dimensional .npy file written piece by piece, its length filled in at the end."""
+
+    def __init__(self, path: Path, dtype: npt.DTypeLike) -> None:
+        self._dtype = np.dtype(dtype)
+        self._stream = path.open("wb", buffering=1 << 20)
+        self._stream.write(b"\0" * HEADER)
+        self._blocks = BlockChecksums()
+        self.length = 0
+
+    def __enter__(self) -> ArrayFile:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+            return
+        with suppress(OSError):  # what is not written yet is given up with the file
+            self._stream.close()
+
+    def close(self) -> None:
+        """Fill the length in; the file is whole then."""
+        with self._stream:
+            self._stream.seek(0)
+            self._stream.write(_npy_header(self._dtype, self.length))
+
+    def append(self, values: npt.NDArray[np.generic]) -> None:
+        """Add values at the end."""
+        if not len(values):
+            return
+        raw = np.ascontiguousarray(values, dtype=self._dtype).view(np.uint8)
+        self._stream.write(raw.data)
+        self._blocks.add(raw)
+        self.length += len(values)
+
+    def mark(self) -> tuple[int, Mark]:
+        """A place to come back to."""
+        return self.length, self._blocks.mark()
+
+    def rewind(self, mark: tuple[int, Mark]) -> None:
+        """Forget what was appended since the mark."""
+        self.length, blocks = mark
+        self._blocks.rewind(blocks)
+        self._stream.seek(HEADER + self.length * self._dtype.itemsize)
+        self._stream.truncate()
+
+    def describe(self) -> Json:
+        """The size that a reader checks the file by; its blocks have `checksums`."""
+        return {"bytes": HEADER + self.length * self._dtype.itemsize}
+
+    def checksums(self) -> Checksums:
+        """The checksums of the array, by blocks, the header left out."""
+        return self._blocks.checksums()
+
+
+def _npy_header(dtype: np.dtype[np.generic], length: int) -> bytes:
+    kind = npy.dtype_to_descr(dtype)
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({length},), }}"
+    head = npy.magic(1, 0) + (HEADER - 10).to_bytes(2, "little")
+    return head + text.ljust(HEADER - 11).encode("latin1") + b"\n"

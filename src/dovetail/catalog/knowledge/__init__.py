@@ -1,1 +1,0 @@
-"""What people wrote down elsewhere: a dbt project, past queries; kept beside the catalog."""
