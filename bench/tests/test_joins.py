@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.cli.test_cli import run
 
 from dovetail.errors import NotFoundError
 from dovetail_bench.datasets import open_dataset
@@ -72,3 +73,9 @@ def test_a_pool_hides_its_sources_and_a_second_row_shows_them(dataset: Path) -> 
     shown = result["by_source"]["all"]
     assert (shown["precision"], shown["recall"]) == (1.0, 1.0)
     assert open_dataset(dataset).catalog(search=False).manifest.pooled
+
+
+def test_the_bench_of_something_else_is_one_line(tmp_path: Path) -> None:
+    done = run("bench", "joins", str(tmp_path))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert "is no dataset" in done.stderr

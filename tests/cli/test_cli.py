@@ -299,12 +299,6 @@ def test_joins_are_shown_with_their_reasons(sample: dovetail.Catalog) -> None:
     assert "no joins above 0.5 lead from warehouse.duckdb::recalls" in none.stderr
 
 
-def test_the_bench_of_something_else_is_one_line(tmp_path: Path) -> None:
-    done = run("bench", "joins", str(tmp_path))
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert "is no dataset" in done.stderr
-
-
 def test_tables_are_filtered_sorted_and_fit_the_terminal(shop: Path) -> None:
     assert run("index", "shop.sqlite", "exports", cwd=shop).returncode == 0
     found = run_json("tables", "ORDER", cwd=shop)

@@ -300,10 +300,9 @@ def test_an_endpoint_without_a_key_gets_none_of_ours(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("gpt", "llm 'gpt' is not known; there are: local, openai, replay"),
+        ("gpt", "llm 'gpt' is not known; there are: local, openai"),
         ("", "llm '' is not known"),
         ("openai:", "needs the name of a model"),
-        ("replay:", "needs a folder"),
         ("local:", "there is no model at (no path); name a GGUF file"),
     ],
 )
@@ -322,7 +321,7 @@ def test_no_client_is_loaded_before_a_model_is_opened() -> None:
 
 def test_no_workers_are_too_few() -> None:
     with pytest.raises(DovetailError, match="set llm_workers to 1 or more"):
-        open_llm("replay:somewhere", workers=0)
+        open_llm("openai:some", workers=0)
 
 
 def test_the_contract_holds_for_an_endpoint() -> None:

@@ -96,8 +96,8 @@ def _courses(rng: Random) -> SampleTable:
     for code, (_, _, topics) in _DEPARTMENTS.items():
         titles = [f"{level}{topic}" for topic in topics for level in ("", "Advanced ")]
         for number, title in enumerate(titles, start=101):
-            worth, lab = rng.choice((3, 5, 6, 10)), rng.random() < 0.3
-            rows.append((f"{code}-{number}", title, code, worth, lab))
+            worth, has_lab = rng.choice((3, 5, 6, 10)), rng.random() < 0.3
+            rows.append((f"{code}-{number}", title, code, worth, has_lab))
     return table(
         "courses",
         "course_no text | title text | dept_code text | credits int | has_lab bool",

@@ -1,6 +1,6 @@
 """How much noise does join evidence bear? Edges of a clean corpus, with noise added kind by kind.
 
-    dovetail bench run noise [--seed 1] [--json] [--plot docs/noise.svg]
+    dovetail bench run noise [--seed 1] [--json]
 
 The corpus is the bundled sample, with the noise that it comes with mended; the joins planted in it
 are known. Noise is put into the referencing columns (duplicates into the tables referred to), from
@@ -31,10 +31,6 @@ from dovetail.joins.evidence import work_out
 from dovetail.sample.render import write_parquet
 from dovetail_bench.programs.noise_kinds import KINDS, Corpus, add_noise, clean_corpus, touched
 from dovetail_bench.programs.planted_joins import ACCEPTED, PLANTED, Column, Reference, references
-from dovetail_bench.reporting.plots import SHARES, Curve, Panel, sheet
-
-PLOT = Path(__file__).resolve().parents[4] / "docs" / "noise.svg"
-
 
 LEVELS = (0, 1, 2, 5, 10, 15, 20)
 
@@ -148,46 +144,12 @@ def _short(share: float) -> str:
     return f"{share:.2f}".removeprefix("0") if share < 1 else "1"
 
 
-# The dashes of one show on the line of the other.
-EVIDENCE = {"soft": "a", "hard": "b"}
-
-
-def plot(results: Sequence[Measured]) -> str:
-    """The figures as a picture: a panel for each kind, recall bold and precision thin."""
-    across = {f"{level}%": level / LEVELS[-1] for level in (0, 5, 10, 15, 20)}
-    panels = []
-    for kind in KINDS:
-        own = [each for each in results if each.kind == kind]
-        curves = [
-            Curve(
-                f"{thin}{style}",
-                [
-                    (each.percent / LEVELS[-1], getattr(each, name))
-                    for each in own
-                    if each.evidence == evidence
-                ],
-            )
-            for evidence, style in EVIDENCE.items()
-            for name, thin in (("precision", "thin "), ("recall", ""))
-        ]
-        panels.append(Panel(f"{kind} ({own[0].planted} joins)", across, curves, SHARES))
-    legend = {
-        "soft, recall": "a",
-        "hard, recall": "b",
-        "soft, precision": "thin a",
-        "hard, precision": "thin b",
-    }
-    return sheet("Recall and precision of joins over noise, hard and soft evidence", panels, legend)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1, help="which cells are noisy")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
-    parser.add_argument("--plot", type=Path, default=PLOT, help="where the picture is written")
     options = parser.parse_args()
     results = measure_all(options.seed)
-    options.plot.write_text(plot(results), encoding="utf-8")
     if options.json:
         print(json.dumps([asdict(each) for each in results], indent=1))
     else:
