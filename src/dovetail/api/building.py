@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from dovetail.api.catalog import Catalog
+from dovetail.catalog.files import MEMORY
 from dovetail.catalog.writer import writing
 from dovetail.errors import MissingModelError, UsageError
 from dovetail.models.cache import open_model
@@ -16,7 +17,7 @@ from dovetail.offline import pipeline
 from dovetail.offline.summary import ProgressCallback, UpdateSummary
 from dovetail.ports import LLM
 from dovetail.settings import Settings, load_settings
-from dovetail.sources.frames import LABEL, is_frame, write_frames
+from dovetail.sources.frames import is_frame, write_frames
 
 # What can be named as a source: a path, glob or URL, or a mapping of names to frames or to those.
 SourceArgument = str | os.PathLike[str] | Mapping[str, Any]
@@ -96,8 +97,8 @@ def update(
         on_progress=on_progress,
         **options,
     )
-    if LABEL in options.get("forget", ()):
-        shutil.rmtree(folder / LABEL, ignore_errors=True)
+    if MEMORY in options.get("forget", ()):
+        shutil.rmtree(folder / MEMORY, ignore_errors=True)
     return done.over(Catalog.over(done.catalog, chosen))
 
 
@@ -113,8 +114,8 @@ def _arguments(sources: Sequence[SourceArgument], catalog: Path) -> Iterator[str
         )
         if frames:
             with writing(catalog) as writer:
-                folder = write_frames(frames, writer.folder.absolute() / LABEL)
-            yield f"{LABEL}={folder}"
+                folder = write_frames(frames, writer.folder.absolute() / MEMORY)
+            yield f"{MEMORY}={folder}"
 
 
 def _place(source: str | os.PathLike[str]) -> str:

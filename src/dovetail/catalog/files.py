@@ -33,6 +33,8 @@ DAMAGE = (
     zipfile.BadZipFile, zlib.error, pa.ArrowException,
 )  # fmt: skip
 LOCK = "lock"
+# The folder of tables that were given in memory, and the label of the source that they are.
+MEMORY = "memory"
 SEGMENTS, GENERATIONS, STAGING = "segments", "generations", "staging"
 SEGMENT_NAME = re.compile(r"[0-9a-f]{20}")
 # Names of folders that dovetail makes below the three above: of segments, generations, and

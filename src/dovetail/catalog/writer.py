@@ -16,6 +16,7 @@ import pyarrow as pa
 from dovetail.catalog.files import (
     GENERATIONS,
     LOCK,
+    MEMORY,
     SEGMENTS,
     STAGING,
     is_ours,
@@ -33,7 +34,6 @@ from dovetail.catalog.segment import HASHES_FILE, Segment, SegmentWriter
 from dovetail.domain import Skipped
 from dovetail.errors import CatalogError, DamagedError, LockedError, NotFoundError
 from dovetail.ports import Json, SourceSpec
-from dovetail.sources.frames import LABEL as MEMORY
 
 # A segment below this size is small; with more small ones than this, they are merged.
 _SMALL_BYTES, _SMALL_SEGMENTS = 8 << 20, 128

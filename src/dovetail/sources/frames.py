@@ -18,8 +18,6 @@ import pyarrow.parquet as pq
 from dovetail.errors import SourceError, UsageError
 from dovetail.sources.walk import table_suffix
 
-# The label of all tables in memory, and the folder of the catalog that holds them.
-LABEL = "memory"
 _NOT_IN_A_NAME = re.compile(r"[\\\x00-\x1f\x7f]")
 _LONGEST = 200
 
