@@ -68,8 +68,8 @@ def learn_log(catalog: CatalogReader, log: Log, *, keep_literals: bool = False) 
     digest.update(f"{log.dialects} {keep_literals}\0".encode())
     with quiet_parser():
         for statement in islice(log.statements, MOST_STATEMENTS):
-            told = f"{statement.sql}\0{statement.count}\0{statement.last}\0{statement.question}\0"
-            digest.update(told.encode(errors="replace"))
+            text = f"{statement.sql}\0{statement.count}\0{statement.last}\0{statement.question}\0"
+            digest.update(text.encode(errors="replace"))
             if statement.sql:
                 reading.take(statement)
     return _learnt(log.name, digest.hexdigest()[:16], digest_of_tables(ids), counts)
@@ -201,9 +201,9 @@ def merged(known: Sequence[LearntLog], new: LearntLog) -> tuple[list[LearntLog],
 
     A log of the same name is replaced; the same contents under another name count once.
     """
-    for place, log in enumerate(known):
+    for at, log in enumerate(known):
         if log.content == new.content:
             if log.known == new.known:
                 return list(known), False
-            return [*known[:place], replace(new, name=log.name), *known[place + 1 :]], True
+            return [*known[:at], replace(new, name=log.name), *known[at + 1 :]], True
     return [*(log for log in known if log.name != new.name), new], True

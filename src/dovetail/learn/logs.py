@@ -76,7 +76,7 @@ class Log:
 
 
 def open_log(
-    catalog: CatalogReader, place: str, *, dialect: str = "", sources: Sequence[str] = ()
+    catalog: CatalogReader, location: str, *, dialect: str = "", sources: Sequence[str] = ()
 ) -> Log:
     """The log that a user names: a file, the URL of a server, or the label of a source that is one.
 
@@ -86,18 +86,18 @@ def open_log(
     if dialect and dialect not in Dialect.classes:
         known = ", ".join(sorted(filter(None, Dialect.classes)))
         raise UsageError(f"the dialect {dialect!r} is not known; there are: {known}")
-    spec = next((one for one in catalog.manifest.roots if one.label == place), None)
+    spec = next((one for one in catalog.manifest.roots if one.label == location), None)
     if spec is None:
-        spec = root(place, Path.cwd())
+        spec = root(location, Path.cwd())
     elif spec.kind != "path":
         require_named(spec)
     if spec.kind == "path":
         file = Path(spec.location)
         if not file.is_file():
-            raise SourceError(f"there is no file {place}; check the path")
+            raise SourceError(f"there is no file {location}; check the path")
         about = tuple(tables_of_sources(catalog.ids, sources)) if sources else ()
         spoken = (dialect,) if dialect else _dialects(catalog, about)
-        return Log(place, spoken, statements_in(file), about)
+        return Log(location, spoken, statements_in(file), about)
     label = next(
         (one.label for one in catalog.manifest.roots if one.location == spec.location), None
     )
@@ -120,15 +120,15 @@ def _dialects(catalog: CatalogReader, about: Sequence[TableId]) -> tuple[str, ..
     """The dialects that queries over some tables, or all, may be written in: the usual one last."""
     kinds = {root.label: root.kind for root in catalog.manifest.roots}
     labels = dict.fromkeys(table.source for table in about or catalog.ids)
-    found = []
+    dialects = []
     for label in labels:
         kind = kinds.get(label, "")
         if kind in ("", "path"):
             files = label.lower().endswith(DATABASE_SUFFIXES)
             duck = label.lower().endswith((".duckdb", ".ddb"))
             kind = "sqlite" if files and not duck else "duckdb"
-        found.append(_DIALECTS.get(kind, _USUAL))
-    return tuple(dict.fromkeys([*found, _USUAL]))
+        dialects.append(_DIALECTS.get(kind, _USUAL))
+    return tuple(dict.fromkeys([*dialects, _USUAL]))
 
 
 def statements_in(file: Path) -> Iterator[Statement]:
@@ -145,24 +145,24 @@ def statements_in(file: Path) -> Iterator[Statement]:
         else:
             yield from _from_rows(_rows(file, suffix), file)
     except (OSError, ValueError, csv.Error, RecursionError, pa.ArrowException) as error:
-        said = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
-        raise SourceError(f"cannot read {file}: {said}") from None
+        reason = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+        raise SourceError(f"cannot read {file}: {reason}") from None
 
 
 def script(text: str) -> Iterator[Statement]:
     """The statements of a script; a comment `-- question: …` before one is what it answers."""
-    start, comment, said = 0, "", ""
+    start, comment, question = 0, "", ""
     for piece in _PIECES.finditer(text):
         word = piece[0]
         if word.startswith(("--", "/*")):
             comment = word.strip("-/* \n")
             asked = _ASKED.fullmatch(comment)
-            said = " ".join(asked[1].split()) if asked else said
+            question = " ".join(asked[1].split()) if asked else question
         elif word == ";":
-            yield Statement(text[start : piece.start()].strip(), question=said)
-            start, said = piece.end(), ""
+            yield Statement(text[start : piece.start()].strip(), question=question)
+            start, question = piece.end(), ""
     if text[start:].strip():
-        yield Statement(text[start:].strip(), question=said)
+        yield Statement(text[start:].strip(), question=question)
 
 
 def _rows(file: Path, suffix: str) -> Iterator[Mapping[str, Any]]:
@@ -174,8 +174,8 @@ def _rows(file: Path, suffix: str) -> Iterator[Mapping[str, Any]]:
         with file.open(encoding="utf-8", errors="replace", newline="") as stream:
             yield from csv.DictReader(stream, delimiter="\t" if suffix == ".tsv" else ",")
     elif suffix == ".json" and _is_array(file):
-        found = json.loads(file.read_bytes())
-        yield from (row for row in found if isinstance(row, dict))
+        rows = json.loads(file.read_bytes())
+        yield from (row for row in rows if isinstance(row, dict))
     else:
         with file.open(encoding="utf-8", errors="replace") as stream:
             for line in stream:
@@ -190,10 +190,10 @@ def _is_array(file: Path) -> bool:
 def _object(line: str) -> Mapping[str, Any]:
     """The object of a line; a line that holds none is a row without SQL."""
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except (RecursionError, ValueError):
         return {"sql": line if line.strip() else ""}
-    return found if isinstance(found, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 def _from_rows(rows: Iterator[Mapping[str, Any]], file: Path) -> Iterator[Statement]:

@@ -21,7 +21,7 @@ from dovetail.domain import TableId
 # Subqueries that a column is followed through, down to the table it is of.
 _DEEPEST = 20
 
-Place = tuple[str, TableId, str]  # what the query calls a table, which it is, and its column
+Origin = tuple[str, TableId, str]  # what the query calls a table, which it is, and its column
 Columns = Mapping[TableId, Mapping[str, str]]
 _TEXTS = (
     exp.Literal, exp.National, exp.HexString, exp.BitString, exp.ByteString, exp.RawString,
@@ -48,9 +48,9 @@ class QueryReader:
 
     def read(self, tree: exp.Expr) -> QueryUse:
         """What a query uses, as far as its tables are in the catalog."""
-        said = {_spoken(table): _relation(table) for table in base_tables(tree)}
-        homes = self._homes(list(said.values()))
-        meant = {words: self._meant(relation, homes) for words, relation in said.items()}
+        named = {_spoken(table): _relation(table) for table in base_tables(tree)}
+        sources = self._sources(list(named.values()))
+        meant = {words: self._meant(relation, sources) for words, relation in named.items()}
         known = {words: table for words, table in meant.items() if table is not None}
         try:
             joins = tuple(sorted(set(_Joins(known, self._columns).of(tree)))) if known else ()
@@ -62,16 +62,18 @@ class QueryReader:
         """The names of the columns of some tables, folded."""
         return {name for table in tables for name in self._columns[table]}
 
-    def _homes(self, said: list[tuple[str, str, str]]) -> set[str]:
+    def _sources(self, relations: list[tuple[str, str, str]]) -> set[str]:
         """The sources that have every table of a query, where some name is in several."""
-        having = [{table.source for table in self._relations.named(name)} for _, _, name in said]
+        having = [
+            {table.source for table in self._relations.named(name)} for _, _, name in relations
+        ]
         return set.intersection(*having) if having else set()
 
-    def _meant(self, relation: tuple[str, str, str], homes: set[str]) -> TableId | None:
-        found = self._relations.find(relation)
-        if found is not None or len(homes) != 1:
-            return found
-        own = [table for table in self._relations.named(relation[2]) if table.source in homes]
+    def _meant(self, relation: tuple[str, str, str], sources: set[str]) -> TableId | None:
+        table = self._relations.find(relation)
+        if table is not None or len(sources) != 1:
+            return table
+        own = [table for table in self._relations.named(relation[2]) if table.source in sources]
         return Relations(own).find(relation)
 
 
@@ -82,18 +84,18 @@ class _Joins:
         self._known, self._columns = known, columns
 
     def of(self, tree: exp.Expr) -> Iterator[Join]:
-        found: dict[tuple[tuple[str, TableId], tuple[str, TableId]], set[tuple[str, str]]] = {}
+        joins: dict[tuple[tuple[str, TableId], tuple[str, TableId]], set[tuple[str, str]]] = {}
         for number, scope in enumerate(traverse_scope(tree)):
             for one, other in self._pairs(scope):
-                places = [self._place(*side) for side in (one, other)]
-                if places[0] is None or places[1] is None or places[0][:2] == places[1][:2]:
+                origins = [self._origin(*side) for side in (one, other)]
+                if origins[0] is None or origins[1] is None or origins[0][:2] == origins[1][:2]:
                     continue
                 ends = sorted(
-                    (place[1], place[2], f"{number} {place[0]}") for place in places if place
+                    (origin[1], origin[2], f"{number} {origin[0]}") for origin in origins if origin
                 )
                 (left, a, first), (right, b, second) = ends
-                found.setdefault(((first, left), (second, right)), set()).add((a, b))
-        for ((_, left), (_, right)), pairs in found.items():
+                joins.setdefault(((first, left), (second, right)), set()).add((a, b))
+        for ((_, left), (_, right)), pairs in joins.items():
             yield left, right, tuple(sorted(pairs))
 
     def _pairs(self, scope: Scope) -> Iterator[tuple[tuple[exp.Column, Scope], ...]]:
@@ -125,12 +127,12 @@ class _Joins:
                 own = exp.column(name.name, table=join.alias_or_name)
                 for alias in before:
                     other = exp.column(name.name, table=alias)
-                    if self._place(other, scope) is not None:
+                    if self._origin(other, scope) is not None:
                         yield (other, scope), (own, scope)
                         break
             before.append(join.alias_or_name)
 
-    def _place(self, column: exp.Column, scope: Scope, deep: int = 0) -> Place | None:
+    def _origin(self, column: exp.Column, scope: Scope, deep: int = 0) -> Origin | None:
         """The table that a column is read from, through subqueries and WITH clauses."""
         name = column.name.casefold()
         current: Scope | None = scope
@@ -149,15 +151,15 @@ class _Joins:
             current = current.parent
         return None
 
-    def _inside(self, name: str, scope: Scope, deep: int) -> Place | None:
+    def _inside(self, name: str, scope: Scope, deep: int) -> Origin | None:
         """The table that a column of a subquery comes from, where it is that column as it is."""
         query = scope.expression
         for chosen in getattr(query, "selects", ()):
             if isinstance(chosen, exp.Star) or getattr(chosen, "is_star", False):
-                return self._place(exp.column(name), scope, deep)
+                return self._origin(exp.column(name), scope, deep)
             plain = chosen.unalias() if isinstance(chosen, exp.Alias) else chosen
             if chosen.alias_or_name.casefold() == name:
-                return self._place(plain, scope, deep) if isinstance(plain, exp.Column) else None
+                return self._origin(plain, scope, deep) if isinstance(plain, exp.Column) else None
         return None
 
 

@@ -299,9 +299,9 @@ def _number(tokens: Sequence[str], at: int, one: str, two: str, three: str) -> t
         return Slot(f"{year}-{MONTHS[two]:02}", time=True), 2
     named = two in ("m", "month", "mon")
     month, day = (three, four) if named else (two, three)
-    if (len(month) == 2 or named or at + 2 == len(tokens)) and (found := _month(year, month)):
-        whole = len(day) == 2 and not named and _day(year, month, day)
-        return (Slot(whole, time=True), 3) if whole else (Slot(found, time=True), 3 if named else 2)
+    if (len(month) == 2 or named or at + 2 == len(tokens)) and (dated := _month(year, month)):
+        exact = len(day) == 2 and not named and _day(year, month, day)
+        return (Slot(exact, time=True), 3) if exact else (Slot(dated, time=True), 3 if named else 2)
     until = _year(two)
     if until and until > year:
         return Slot(f"{year}/{until}", time=True), 2

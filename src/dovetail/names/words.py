@@ -87,10 +87,10 @@ def words(name: str) -> Words:
     >>> words("OrderItems"), words("cust_id"), words("empno"), words("paid")
     (('order', 'item'), ('cust', 'id'), ('emp', 'no'), ('paid',))
     """
-    found: list[str] = []
+    parts: list[str] = []
     for word in split(_REMARK.sub("", name)):
-        found.extend((word,) if word in ID_WORDS else _unglued(word))
-    return tuple(found)
+        parts.extend((word,) if word in ID_WORDS else _unglued(word))
+    return tuple(parts)
 
 
 @cache

@@ -56,10 +56,10 @@ class Problem:
 def read_entries(file: Path) -> tuple[list[Entry], list[Problem]]:
     """The entries of a file, and the lines that are none; nothing where there is no file."""
     try:
-        found = file.stat()
-        if not stat.S_ISREG(found.st_mode):
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
             return [], [Problem(0, "it is no plain file, so it is not read")]
-        if found.st_size > _MOST_BYTES:
+        if status.st_size > _MOST_BYTES:
             return [], [Problem(0, f"it is larger than {_MOST_BYTES >> 20} MB, so it is not read")]
         text = file.read_text("utf-8", errors="replace")
     except FileNotFoundError:
@@ -113,16 +113,16 @@ def _entry(line: str) -> tuple[str, str] | str:
     if len(line) > _LONGEST:
         return f"is longer than {_LONGEST:,} characters"
     try:
-        found: object = tomllib.loads(line)
+        parsed: object = tomllib.loads(line)
     except (tomllib.TOMLDecodeError, RecursionError):
         return 'is no entry: write key = "text" on one line, with the key in quotes'
     names: list[str] = []
-    while isinstance(found, dict) and len(found) == 1:  # a.b = … is a table in a table to TOML
-        ((name, found),) = found.items()
+    while isinstance(parsed, dict) and len(parsed) == 1:  # a.b = … is a table in a table to TOML
+        ((name, parsed),) = parsed.items()
         names.append(name)
-    if not isinstance(found, str) or not names:
+    if not isinstance(parsed, str) or not names:
         return "must have a text in quotes for its value"
-    return ".".join(names), " ".join(found.split())
+    return ".".join(names), " ".join(parsed.split())
 
 
 def put_entry(file: Path, section: str, key: str, value: str) -> bool:
@@ -131,11 +131,11 @@ def put_entry(file: Path, section: str, key: str, value: str) -> bool:
     _require_entry(wanted)
     with _alone(file):
         lines = _lines(file)
-        start, end, found = _place(lines, section, key)
-        if found is not None:
-            if lines[found].strip() == wanted:
+        start, end, at = _find_entry(lines, section, key)
+        if at is not None:
+            if lines[at].strip() == wanted:
                 return False
-            lines[found] = wanted
+            lines[at] = wanted
         elif start is None:
             lines += [*([""] if lines and lines[-1].strip() else []), f"[{section}]", wanted]
         else:
@@ -148,10 +148,10 @@ def remove_entry(file: Path, section: str, key: str) -> bool:
     """Take an entry out of the file; False if there is none."""
     with _alone(file):
         lines = _lines(file)
-        _, _, found = _place(lines, section, key)
-        if found is None:
+        _, _, at = _find_entry(lines, section, key)
+        if at is None:
             return False
-        del lines[found]
+        del lines[at]
         _write(file, lines)
     return True
 
@@ -182,9 +182,9 @@ def _lines(file: Path) -> list[str]:
         raise UsageError(f"cannot read {file}: {error}") from None
 
 
-def _place(lines: list[str], section: str, key: str) -> tuple[int | None, int, int | None]:
+def _find_entry(lines: list[str], section: str, key: str) -> tuple[int | None, int, int | None]:
     """Where a section begins, the line after its last entry, and the line of a key."""
-    start, end, found, inside = None, len(lines), None, ""
+    start, end, at, inside = None, len(lines), None, ""
     for number, line in enumerate(lines):
         if header := _HEADER.fullmatch(line.strip()):
             inside = header[1]
@@ -194,8 +194,8 @@ def _place(lines: list[str], section: str, key: str) -> tuple[int | None, int, i
             end = number + 1
             entry = _entry(line.strip())
             if not isinstance(entry, str) and entry[0] == key:
-                found = number
-    return start, end, found
+                at = number
+    return start, end, at
 
 
 def _key(key: str) -> str:

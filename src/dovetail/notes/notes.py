@@ -105,8 +105,8 @@ class Notes:
     problems: tuple[Problem, ...] = ()
 
     def __bool__(self) -> bool:
-        said = (self.pins, self.bans, self.marks, self.definitions, self.remarks, self.answered)
-        return any(said)
+        every = (self.pins, self.bans, self.marks, self.definitions, self.remarks, self.answered)
+        return any(every)
 
     @property
     def ignored(self) -> frozenset[TableId]:
@@ -150,14 +150,14 @@ def tables_of_entries(
 ) -> dict[Entry, frozenset[TableId]]:
     """The tables that each entry is about, of those entries that can be used."""
     reader = _Reader(catalog)
-    found = {}
+    about = {}
     for entry in entries:
         try:
             _, note = reader.note(entry)
         except (NotFoundError, ValueError):
             continue
-        found[entry] = _tables_of(note)
-    return found
+        about[entry] = _tables_of(note)
+    return about
 
 
 def _tables_of(note: object) -> frozenset[TableId]:
@@ -186,16 +186,16 @@ class _Reader:
             self._by_last.setdefault(last, []).append(table)
 
     def read(self, entries: Iterable[Entry], problems: list[Problem]) -> Notes:
-        found: dict[str, list[object]] = {}
+        by_kind: dict[str, list[object]] = {}
         for entry in entries:
             try:
                 kind, note = self.note(entry)
-                found.setdefault(kind, []).append(note)
+                by_kind.setdefault(kind, []).append(note)
             except (NotFoundError, ValueError) as error:
                 problems.append(Problem(entry.line, str(error)))
-        known = {kind: tuple(notes) for kind, notes in found.items()}
+        tuples = {kind: tuple(notes) for kind, notes in by_kind.items()}
         ordered = tuple(sorted(problems, key=lambda problem: problem.line))
-        return Notes(problems=ordered, **known)  # type: ignore[arg-type]
+        return Notes(problems=ordered, **tuples)  # type: ignore[arg-type]
 
     def note(self, entry: Entry) -> tuple[str, object]:
         """What an entry says, and which kind of note that is."""
@@ -230,13 +230,13 @@ class _Reader:
             near = self._by_last.get(SEPARATOR.split(table.strip())[-1].casefold(), [])
             if not matches(near, table.strip()):
                 continue
-            found = self._catalog[self._table(table)]
-            named = {one.name.casefold(): one.name for one in found.columns}
-            if column in (one.name for one in found.columns):
-                return found, column
+            profile = self._catalog[self._table(table)]
+            named = {one.name.casefold(): one.name for one in profile.columns}
+            if column in (one.name for one in profile.columns):
+                return profile, column
             if column.casefold() in named:
-                return found, named[column.casefold()]
-            found.column(column)  # raises, with the columns there are
+                return profile, named[column.casefold()]
+            profile.column(column)  # raises, with the columns there are
         if not cuts:
             raise ValueError(f"{text!r} names no column: write table.column")
         self._table(text[: cuts[0]])  # raises, with the tables that are near
@@ -264,13 +264,13 @@ class _Reader:
 
     def _whole(self, one: str, other: str) -> tuple[TableId, TableId] | None:
         """Two tables as a whole, where both sides name one."""
-        found = []
+        tables = []
         for side in (one.strip(), other.strip()):
             near = self._by_last.get(SEPARATOR.split(side)[-1].casefold(), [])
             if not matches(near, side):
                 return None
-            found.append(find_table(near, side))
-        return found[0], found[1]
+            tables.append(find_table(near, side))
+        return tables[0], tables[1]
 
     def _mark(self, key: str, value: str) -> tuple[str, object]:
         table = self._table(key)
@@ -302,9 +302,9 @@ class _Reader:
 def note(catalog: CatalogReader, section: str, key: str, value: str) -> Path:
     """Write an entry into the catalog's file of notes; an error says what is wrong with it."""
     file = file_of(catalog)
-    found = notes_of([Entry(0, section, key.strip(), value)], catalog)
-    if found.problems:
-        raise UsageError(str(found.problems[0]))
+    notes = notes_of([Entry(0, section, key.strip(), value)], catalog)
+    if notes.problems:
+        raise UsageError(str(notes.problems[0]))
     put_entry(file, section, key.strip(), value)
     return file
 
