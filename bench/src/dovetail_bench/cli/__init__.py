@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
-from pkgutil import iter_modules
+from pathlib import Path
 from runpy import run_module
 from typing import TYPE_CHECKING, Annotated
 
@@ -181,7 +181,8 @@ def run_program(
     ] = "",
 ) -> None:
     """Run one of the laboratory's programs, with its own options: run PROGRAM --help."""
-    programs = sorted(module.name for module in iter_modules(_programs.__path__))
+    files = Path(_programs.__path__[0]).glob("*.py")
+    programs = sorted(file.stem for file in files if "\ndef main(" in file.read_text("utf-8"))
     if program not in programs:
         raise UsageError(f"there is no program {program!r}; there are: {', '.join(programs)}")
     sys.argv = [f"dovetail bench run {program}", *context.args]

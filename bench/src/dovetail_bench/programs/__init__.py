@@ -1,1 +1,1 @@
-"""Programs that measure and train, each `python -m dovetail_bench.programs.NAME`."""
+"""Programs that measure and train, each `dovetail bench run NAME`."""
