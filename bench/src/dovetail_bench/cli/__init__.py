@@ -41,6 +41,9 @@ _JOIN_MEASURES = {
     "recall": "R", "f1": "F1", "auc": "AUC",
 }  # fmt: skip
 
+# What the file of a program ends with.
+_PROGRAM = 'if __name__ == "__main__":'
+
 bench = typer.Typer(
     no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Measure on a corpus."
 )
@@ -182,7 +185,7 @@ def run_program(
 ) -> None:
     """Run one of the laboratory's programs, with its own options: run PROGRAM --help."""
     files = Path(_programs.__path__[0]).glob("*.py")
-    programs = sorted(file.stem for file in files if "\ndef main(" in file.read_text("utf-8"))
+    programs = sorted(file.stem for file in files if _PROGRAM in file.read_text("utf-8"))
     if program not in programs:
         raise UsageError(f"there is no program {program!r}; there are: {', '.join(programs)}")
     sys.argv = [f"dovetail bench run {program}", *context.args]
