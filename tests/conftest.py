@@ -69,7 +69,7 @@ def smollm() -> Path:
 _SLOW = (
     "answer/test_attacks", "answer/test_execute", "answer/test_fuzz", "answer/test_hostile",
     "answer/test_limits", "catalog/", "cli/", "docs/", "engines/",
-    "offline/test_many_tables", "serve/page/", "sources/",
+    "profiling/test_many_tables", "serve/page/", "sources/",
 )  # fmt: skip
 
 

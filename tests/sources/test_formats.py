@@ -209,8 +209,8 @@ def test_titles_and_mixed_line_ends(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "jsonl"])
-def test_a_cell_of_a_hundred_megabytes(kind: str, tmp_path: Path) -> None:
-    rows = pa.table({"id": [1, 2], "t": ["x" * 100_000_000, "y"]})
+def test_a_cell_of_forty_megabytes(kind: str, tmp_path: Path) -> None:
+    rows = pa.table({"id": [1, 2], "t": ["x" * 40_000_000, "y"]})
     path = tmp_path / "lake" / f"big.{kind}"
     put(tmp_path / "lake" / "good.csv", GOOD)
     if kind == "parquet":
@@ -218,10 +218,10 @@ def test_a_cell_of_a_hundred_megabytes(kind: str, tmp_path: Path) -> None:
     elif kind == "arrow":
         feather.write_feather(rows, str(path))
     else:
-        put(path, f'{{"id": 1, "t": "{"x" * 100_000_000}"}}\n{{"id": 2, "t": "y"}}\n')
+        put(path, f'{{"id": 1, "t": "{"x" * 40_000_000}"}}\n{{"id": 2, "t": "y"}}\n')
     report = update(f"lake={tmp_path / 'lake'}", into=tmp_path / "catalog")
     if kind == "jsonl":  # beyond what DuckDB takes for one object: one clear line
         assert names(report.catalog) == ["good"]
         assert "maximum_object_size" in report.skipped[0].reason
         return
-    assert report.catalog["big"].column("t").profile.max_length == 100_000_000
+    assert report.catalog["big"].column("t").profile.max_length == 40_000_000

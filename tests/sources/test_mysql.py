@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import duckdb
 import pytest
 
 import dovetail
 from dovetail.domain import TableId
-from dovetail.errors import SourceError
-from dovetail.ports import Listing
-from dovetail.sources import duck
 from dovetail.sources.mysql import MysqlSource
 from dovetail.sources.resolve import root
 from dovetail.testing import check_source
@@ -348,67 +343,6 @@ def test_the_time_of_change_vouches_once_it_is_settled(
     assert run.catalog["spare"].sample == (("1",),)
 
 
-def test_truncated_dropped_and_new_tables(database: MysqlDatabase, tmp_path: Path) -> None:
-    for name in ("kept", "emptied", "going"):
-        database.run(f"CREATE TABLE {name} AS SELECT 1 AS id")
-    catalog = tmp_path / "c"
-    index(database.url, into=catalog)
-    database.run("TRUNCATE emptied")
-    run = index(into=catalog)
-    assert (run.reads, run.report.changed) == (1, (TableId(database.label, "emptied"),))
-    assert run.catalog["emptied"].rows == 0
-    database.run("DROP TABLE going")
-    run = index(into=catalog)
-    assert (run.reads, run.report.dropped) == (0, (TableId(database.label, "going"),))
-    database.run("CREATE TABLE newcomer AS SELECT 2 AS id")
-    run = index(into=catalog)
-    assert (run.names, run.report.added) == ({"newcomer"}, (TableId(database.label, "newcomer"),))
-
-
-def test_an_open_transaction_is_seen_once_it_commits(
-    database: MysqlDatabase, tmp_path: Path
-) -> None:
-    database.run("CREATE TABLE t (id int)", "INSERT INTO t VALUES (1)")
-    catalog = tmp_path / "c"
-    with closing(database.connect()) as writer, writer.cursor() as cursor:
-        cursor.execute("BEGIN")
-        cursor.execute("INSERT INTO t VALUES (2)")
-        assert index(database.url, into=catalog).catalog["t"].rows == 1
-        assert index(into=catalog).reads == 0
-        cursor.execute("COMMIT")
-        run = index(into=catalog)
-        assert (run.names, run.catalog["t"].rows) == ({"t"}, 2)
-
-
-def test_a_table_that_goes_before_it_is_read(
-    database: MysqlDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("a_first", "b_going", "c_last"):
-        database.run(f"CREATE TABLE {name} AS SELECT 1 AS id")
-
-    expect = MysqlSource.expect
-
-    def drop_it(
-        self: MysqlSource, tables: Sequence[Listing], tokens: dict[str, str], *, rows: bool
-    ) -> None:
-        database.run("DROP TABLE IF EXISTS b_going")
-        expect(self, tables, tokens, rows=rows)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(MysqlSource, "expect", drop_it)
-        report = dovetail.update([database.url], into=tmp_path / "c")
-    assert [table.name for table in report.catalog] == ["a_first", "c_last"]
-    assert [str(skip) for skip in report.skipped] == [
-        f"{database.label}::b_going: Table '{database.name}.b_going' doesn't exist; "
-        "it went while we looked; index again"
-    ]
-    with closing(MysqlSource(root(database.url, tmp_path))) as source:
-        listing = source.tables()[0]
-        database.run("DROP TABLE a_first")
-        with pytest.raises(SourceError, match="a_first' doesn't exist; it went while we looked; "):
-            source.scan(listing)
-
-
 def test_no_permission_on_one_table(database: MysqlDatabase, tmp_path: Path) -> None:
     for name in ("open", "shut", "unseen"):
         database.run(f"CREATE TABLE {name} AS SELECT 1 AS id")
@@ -430,25 +364,6 @@ def test_no_permission_on_one_table(database: MysqlDatabase, tmp_path: Path) -> 
         reason = run.skipped["shut"]
         assert reason.startswith("SELECT command denied to user '***'@'")
         assert reason.endswith("; grant SELECT on it to the login, or leave it out with --exclude")
-
-
-def test_nothing_is_written(database: MysqlDatabase, tmp_path: Path) -> None:
-    database.run("CREATE TABLE t (id int)", "INSERT INTO t VALUES (1)")
-    source = MysqlSource(root(database.url, tmp_path))
-    alias = source._server._alias
-    attempts = [
-        f"CREATE TABLE {alias}.{database.name}.u (a int)",
-        f"INSERT INTO {alias}.{database.name}.t VALUES (2)",
-        f"DROP TABLE {alias}.{database.name}.t",
-        f"SELECT * FROM mysql_execute('{alias}', 'DELETE FROM t')",
-        f"SELECT * FROM mysql_query('{alias}', 'DELETE FROM t RETURNING id')",
-    ]
-    for attempt in attempts:
-        with pytest.raises(duckdb.Error):
-            duck.fetch(attempt)
-    source.close()
-    assert database.ask("SELECT * FROM t") == ((1,),)
-    assert database.ask("SHOW TABLES") == (("t",),)
 
 
 def _is_mariadb(database: MysqlDatabase) -> bool:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import pytest
 
-import dovetail
 from dovetail.domain import TableId
-from dovetail.errors import SourceError
-from dovetail.ports import Listing
-from dovetail.sources import duck
 from dovetail.sources.postgres import PostgresSource
 from dovetail.sources.resolve import root
 from dovetail.testing import check_source
@@ -246,28 +240,6 @@ def test_only_what_changed_is_read(database: PostgresDatabase, tmp_path: Path) -
     assert run.catalog["a"].column("w").profile.examples == ("6",)
 
 
-def test_truncated_dropped_and_new_tables(database: PostgresDatabase, tmp_path: Path) -> None:
-    database.run(
-        *(f"CREATE TABLE {name} AS SELECT 1 AS id" for name in ("kept", "emptied", "going"))
-    )
-    catalog = tmp_path / "c"
-    index(database.url, into=catalog)
-    database.run("TRUNCATE emptied")
-    run = index(into=catalog)
-    assert (run.reads, run.report.changed) == (1, (TableId(database.label, "emptied"),))
-    assert run.catalog["emptied"].rows == 0
-    database.run("DROP TABLE going")
-    run = index(into=catalog)
-    assert (run.reads, run.report.dropped) == (0, (TableId(database.label, "going"),))
-    database.run("CREATE TABLE newcomer AS SELECT 2 AS id")
-    run = index(into=catalog)
-    assert (run.names, run.report.added) == ({"newcomer"}, (TableId(database.label, "newcomer"),))
-    # The same name and contents, but another table: it has to be read to be known.
-    database.run("DROP TABLE kept", "CREATE TABLE kept AS SELECT 1 AS id")
-    run = index(into=catalog)
-    assert (run.names, run.report.changed, run.report.unchanged) == ({"kept"}, (), 3)
-
-
 def test_counters_alone_vouch_for_a_quiet_database(
     database: PostgresDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,53 +284,6 @@ def test_a_change_that_is_not_counted_yet(database: PostgresDatabase, tmp_path: 
         assert index(into=catalog).reads == 0
 
 
-def test_an_open_transaction_is_seen_once_it_commits(
-    database: PostgresDatabase, tmp_path: Path
-) -> None:
-    database.run("CREATE TABLE t AS SELECT 1 AS id")
-    catalog = tmp_path / "c"
-    with database.connect() as writer:
-        writer.execute("BEGIN")
-        writer.execute("INSERT INTO t VALUES (2)")
-        assert index(database.url, into=catalog).catalog["t"].rows == 1
-        assert index(into=catalog).reads == 0
-        writer.execute("COMMIT")
-        run = index(into=catalog)
-        assert (run.names, run.catalog["t"].rows) == ({"t"}, 2)
-
-
-def test_a_table_that_goes_before_it_is_read(
-    database: PostgresDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tables = ("a_first", "b_going", "c_last")
-    database.run(*(f"CREATE TABLE {name} AS SELECT 1 AS id" for name in tables))
-
-    expect = PostgresSource.expect
-
-    def drop_it(
-        self: PostgresSource, tables: Sequence[Listing], tokens: dict[str, str], *, rows: bool
-    ) -> None:
-        database.run("DROP TABLE IF EXISTS b_going")
-        expect(self, tables, tokens, rows=rows)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(PostgresSource, "expect", drop_it)
-        report = dovetail.update([database.url], into=tmp_path / "c")
-    assert [table.name for table in report.catalog] == ["a_first", "c_last"]
-    assert [str(skip) for skip in report.skipped] == [
-        f'{database.label}::b_going: relation "public.b_going" does not exist; '
-        "it went while we looked; index again"
-    ]
-    report = dovetail.update(into=tmp_path / "c")
-    assert report.skipped == ()
-
-    with closing(PostgresSource(root(database.url, tmp_path))) as source:
-        listing = source.tables()[0]
-        database.run("DROP TABLE a_first")
-        with pytest.raises(SourceError, match='a_first" does not exist; it went while we looked; '):
-            source.scan(listing)
-
-
 def test_no_permission_on_one_table(database: PostgresDatabase, tmp_path: Path) -> None:
     database.run(
         *(f"CREATE TABLE {name} AS SELECT 1 AS id" for name in ("open", "shut")),
@@ -385,22 +310,3 @@ def test_no_permission_on_one_table(database: PostgresDatabase, tmp_path: Path) 
         assert run.report.retained == (TableId(database.label, "shut"),)
         assert run.catalog["shut"].rows == 1
         assert run.catalog["open"].rows == 2
-
-
-def test_nothing_is_written(database: PostgresDatabase, tmp_path: Path) -> None:
-    database.run("CREATE TABLE t AS SELECT 1 AS id")
-    source = PostgresSource(root(database.url, tmp_path))
-    alias = source._server._alias
-    attempts = [
-        f"CREATE TABLE {alias}.public.u (a int)",
-        f"INSERT INTO {alias}.public.t VALUES (2)",
-        f"DROP TABLE {alias}.public.t",
-        f"SELECT * FROM postgres_execute('{alias}', 'DELETE FROM t')",
-        f"SELECT * FROM postgres_query('{alias}', 'DELETE FROM t RETURNING id')",
-    ]
-    for attempt in attempts:
-        with pytest.raises(duckdb.Error):
-            duck.fetch(attempt)
-    source.close()
-    assert database.ask("SELECT * FROM t") == [(1,)]
-    assert database.ask("SELECT count(*) FROM pg_tables WHERE tablename = 'u'") == [(0,)]

@@ -6,11 +6,12 @@ import re
 import socket
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -21,8 +22,11 @@ from dovetail.answer.execute import Executor
 from dovetail.answer.results import Limits
 from dovetail.domain import TableId
 from dovetail.errors import LimitError, SourceError, UsageError
+from dovetail.ports import Listing
+from dovetail.sources import duck, server
 from dovetail.sources import postgres as postgres_source
-from dovetail.sources import server
+from dovetail.sources.mysql import MysqlSource
+from dovetail.sources.postgres import PostgresSource
 from dovetail.sources.resolve import root
 from tests.support.servers import Database, MysqlDatabase, PostgresDatabase, index, mysql, postgres
 
@@ -359,3 +363,103 @@ def test_a_server_only_reads_for_us_and_not_for_ever(
     again = index(into=tmp_path / "c", views=True)
     assert re.search(_ONLY_READS, again.skipped["sly"])
     assert list(database.ask("SELECT * FROM t")) == []
+
+
+@pytest.fixture(params=["postgresql", "mysql"])
+def database(request: pytest.FixtureRequest) -> Iterator[PostgresDatabase | MysqlDatabase]:
+    with postgres() if request.param == "postgresql" else mysql() as database:
+        yield database
+
+
+Either = PostgresDatabase | MysqlDatabase
+
+
+def test_truncated_dropped_and_new_tables(database: Either, tmp_path: Path) -> None:
+    for name in ("kept", "emptied", "going"):
+        database.run(f"CREATE TABLE {name} AS SELECT 1 AS id")
+    catalog = tmp_path / "c"
+    index(database.url, into=catalog)
+    database.run("TRUNCATE emptied")
+    run = index(into=catalog)
+    assert (run.reads, run.report.changed) == (1, (TableId(database.label, "emptied"),))
+    assert run.catalog["emptied"].rows == 0
+    database.run("DROP TABLE going")
+    run = index(into=catalog)
+    assert (run.reads, run.report.dropped) == (0, (TableId(database.label, "going"),))
+    database.run("CREATE TABLE newcomer AS SELECT 2 AS id")
+    run = index(into=catalog)
+    assert (run.names, run.report.added) == ({"newcomer"}, (TableId(database.label, "newcomer"),))
+    if isinstance(database, PostgresDatabase):
+        # The same name and contents, but another table: it has to be read to be known.
+        database.run("DROP TABLE kept", "CREATE TABLE kept AS SELECT 1 AS id")
+        run = index(into=catalog)
+        assert (run.names, run.report.changed, run.report.unchanged) == ({"kept"}, (), 3)
+
+
+def test_an_open_transaction_is_seen_once_it_commits(database: Either, tmp_path: Path) -> None:
+    database.run("CREATE TABLE t (id int)", "INSERT INTO t VALUES (1)")
+    catalog = tmp_path / "c"
+    with closing(database.connect()) as writer, writer.cursor() as cursor:
+        cursor.execute("BEGIN")
+        cursor.execute("INSERT INTO t VALUES (2)")
+        assert index(database.url, into=catalog).catalog["t"].rows == 1
+        assert index(into=catalog).reads == 0
+        cursor.execute("COMMIT")
+        run = index(into=catalog)
+        assert (run.names, run.catalog["t"].rows) == ({"t"}, 2)
+
+
+def test_a_table_that_goes_before_it_is_read(
+    database: Either, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a_first", "b_going", "c_last"):
+        database.run(f"CREATE TABLE {name} AS SELECT 1 AS id")
+    source = PostgresSource if isinstance(database, PostgresDatabase) else MysqlSource
+    expect = source.expect
+
+    def drop_it(
+        self: Any, tables: Sequence[Listing], tokens: dict[str, str], *, rows: bool
+    ) -> None:
+        database.run("DROP TABLE IF EXISTS b_going")
+        expect(self, tables, tokens, rows=rows)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(source, "expect", drop_it)
+        report = index(database.url, into=tmp_path / "c").report
+    assert [table.name for table in report.catalog] == ["a_first", "c_last"]
+    (skip,) = report.skipped
+    words = 'relation "public.{}" does not exist'
+    if isinstance(database, MysqlDatabase):
+        words = f"Table '{database.name}.{{}}' doesn't exist"
+    gone = words + "; it went while we looked; index again"
+    assert str(skip) == f"{database.label}::b_going: {gone.format('b_going')}"
+    assert index(into=tmp_path / "c").skipped == {}
+    with closing(source(root(database.url, tmp_path))) as opened:
+        listing = opened.tables()[0]
+        database.run("DROP TABLE a_first")
+        with pytest.raises(SourceError, match=re.escape(gone.format("a_first"))):
+            opened.scan(listing)
+
+
+def test_nothing_is_written(database: Either, tmp_path: Path) -> None:
+    database.run("CREATE TABLE t (id int)", "INSERT INTO t VALUES (1)")
+    source: PostgresSource | MysqlSource
+    if isinstance(database, PostgresDatabase):
+        source, kind, schema = PostgresSource(root(database.url, tmp_path)), "postgres", "public"
+    else:
+        source, kind, schema = MysqlSource(root(database.url, tmp_path)), "mysql", database.name
+    alias = source._server._alias
+    attempts = [
+        f"CREATE TABLE {alias}.{schema}.u (a int)",
+        f"INSERT INTO {alias}.{schema}.t VALUES (2)",
+        f"DROP TABLE {alias}.{schema}.t",
+        f"SELECT * FROM {kind}_execute('{alias}', 'DELETE FROM t')",
+        f"SELECT * FROM {kind}_query('{alias}', 'DELETE FROM t RETURNING id')",
+    ]
+    for attempt in attempts:
+        with pytest.raises(duckdb.Error):
+            duck.fetch(attempt)
+    source.close()
+    assert list(database.ask("SELECT * FROM t")) == [(1,)]
+    listed = "SELECT count(*) FROM information_schema.tables WHERE table_name = 'u'"
+    assert list(database.ask(listed)) == [(0,)]

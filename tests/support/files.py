@@ -25,11 +25,9 @@ MEGABYTE = 1_000_000
 
 
 def update(*sources: Path | str, into: Path, **settings: object) -> UpdateSummary[Catalog]:
-    return dovetail.update([str(source) for source in sources], into=into, settings=_but(settings))
-
-
-def _but(settings: dict[str, object]) -> Settings:
-    return Settings().but(**settings)
+    """Update a catalog; without vectors, unless the settings name an embedder."""
+    chosen = Settings().but(**{"embedder": "none", **settings})
+    return dovetail.update([str(source) for source in sources], into=into, settings=chosen)
 
 
 def run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import deltalake
@@ -10,9 +9,6 @@ import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO, PyArrowLocalFileSystem
 from pyiceberg.table import Table
-
-import dovetail
-from tests.support.files import names, update
 
 FIRST = pa.table({"id": [1, 2, 3], "region": ["a", "b", "a"], "at": [{"x": 1}, {"x": 2}, None]})
 SECOND = pa.table({"id": [4], "region": ["c d"], "at": [{"x": 3}]})
@@ -39,35 +35,6 @@ def put_delta(folder: Path) -> Path:
     deltalake.write_deltalake(str(folder), SECOND, mode="append", partition_by=["region"])
     deltalake.DeltaTable(str(folder)).delete("id = 1")
     return folder
-
-
-def check_newest_delta(source: str, table: Path, show: Callable[[], None], into: Path) -> None:
-    """A source of `cities.csv` and `sales`, a table of `put_delta`, is read in its newest version.
-
-    `show` is called when the table has changed on this machine.
-    """
-    report = update(f"lake={source}", into=into / "catalog")
-    assert (report.skipped, names(report.catalog)) == ((), ["cities", "sales"])
-    sales = report.catalog["sales"]
-    assert [(column.name, column.type) for column in sales.columns] == [
-        ("id", "BIGINT"),
-        ("region", "VARCHAR"),
-        ("at.x", "BIGINT"),
-    ]
-    assert sorted(sales.column("id").profile.examples) == ["2", "3", "4"]
-    with dovetail.open(into / "catalog") as catalog:
-        found = catalog.sql(
-            "SELECT s.id, city FROM sales s JOIN cities c ON c.id = s.id WHERE region = 'b'"
-        )
-        assert found.to_arrow().to_pylist() == [{"id": 2, "city": "Oslo"}]
-    assert update(into=into / "catalog").unchanged == 2
-    deltalake.DeltaTable(str(table)).delete("id = 4")
-    show()
-    after = update(into=into / "catalog")
-    assert (after.changed, after.catalog["sales"].rows) == ((sales.id,), 2)
-    # The folder by itself is the same table.
-    alone = update(f"lake={source}/sales", into=into / "other").catalog["sales"]
-    assert (alone.rows, alone.columns) == (2, after.catalog["sales"].columns)
 
 
 def put_iceberg(folder: Path) -> Table:

@@ -94,7 +94,7 @@ SERVERS = {
         distinct="COUNT(DISTINCT {})",
         sample="{table} WHERE RAND(42) < {percent} / 100.0",
         concat="CONCAT({}, {})",
-        home="",
+        default_schema="",
         declared=(
             Selected(mysql_source.DECLARED.format(schema="DATABASE(), "), keys=True, comments=True),
         ),

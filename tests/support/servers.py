@@ -187,7 +187,10 @@ def index(*sources: str, into: Path, **settings: Any) -> Run:
             reading.append(progress)
 
     report = dovetail.update(
-        sources, into=into, settings=Settings(**settings), on_progress=on_progress
+        sources,
+        into=into,
+        settings=Settings(**{"embedder": "none", **settings}),
+        on_progress=on_progress,
     )
     details = (progress.detail.rpartition(", ")[0] for progress in reading)
     names = {detail.partition("::")[2] for detail in details if detail}

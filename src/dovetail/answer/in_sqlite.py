@@ -52,7 +52,7 @@ def run(sql: str, relations: list[Json], limits: Limits, *, private: Collection[
             raise _failure(error) from None
         except MemoryError:
             raise _too_much() from None
-        if not all(file.settled() for file in files.values()):
+        if not all(file.consistent() for file in files.values()):
             raise QueryError("the tables were written while they were read; run the query again")
     rows = pa.Table.from_arrays([_column(cells) for cells in values], names=names)
     table, cut = collect(rows.to_batches(_BATCH_ROWS), rows.schema, limits)

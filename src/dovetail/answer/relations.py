@@ -104,7 +104,7 @@ def names_in_warehouse(
     sources = {relation.table.id.source for relation in given}
     if len(sources) != 1 or (kind := spec_of(sources.pop()).kind) not in DIALECTS:
         return None
-    default_schema = DIALECTS[kind].home
+    default_schema = DIALECTS[kind].default_schema
     placed = []
     for relation in given:
         schema, dot, name = relation.table.name.rpartition(".")

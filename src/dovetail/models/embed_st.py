@@ -38,9 +38,9 @@ class StEmbedder:
 
     def _rows(self, texts: Sequence[str], *, query: bool) -> Vectors:
         encode = self.model.encode_query if query else self.model.encode_document
-        found = encode([well_formed(text) for text in texts], show_progress_bar=False)
+        vectors = encode([well_formed(text) for text in texts], show_progress_bar=False)
         return unit_vectors(
-            found, rows=len(texts), dimension=self.dimension, model_id=self.model_id
+            vectors, rows=len(texts), dimension=self.dimension, model_id=self.model_id
         )
 
 

@@ -105,8 +105,8 @@ class Endpoint:
             kind = type(error).__name__
             raise ModelError(f"{self.where} sent a damaged reply ({kind})") from None
         if isinstance(reply, dict) and reply.get("error"):
-            said = self._clean(complaint(reply, "it does not say which"))
-            raise ModelError(f"{self.where} answered with an error: {said}")
+            message = self._clean(complaint(reply, "it does not say which"))
+            raise ModelError(f"{self.where} answered with an error: {message}")
         return reply
 
     def _read(self, response: openai.APIResponse[Any], until: float) -> object:

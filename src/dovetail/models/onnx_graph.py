@@ -42,8 +42,8 @@ class Graph:
         """Add an array of the model, and return its name in the graph."""
         name = f"w{len(self._tensors)}"
         self._weights[name] = np.ascontiguousarray(values)
-        place = _text(1, "location") + _text(2, "memory")
-        self._tensors.append(_tensor(name, values) + _bytes(13, place) + _int(14, _EXTERNAL))
+        location = _text(1, "location") + _text(2, "memory")
+        self._tensors.append(_tensor(name, values) + _bytes(13, location) + _int(14, _EXTERNAL))
         return name
 
     def number(self, value: int) -> str:
@@ -93,7 +93,7 @@ class Graph:
 
 def _attribute(name: str, value: float | int | list[int]) -> bytes:
     if isinstance(value, list):
-        return _text(1, name) + b"".join(_int(8, one) for one in value) + _int(20, _INTS)
+        return _text(1, name) + b"".join(_int(8, each) for each in value) + _int(20, _INTS)
     if isinstance(value, int):
         return _text(1, name) + _int(3, value) + _int(20, _INT)
     fixed = bytes([2 << 3 | 5]) + struct.pack("<f", value)
@@ -143,12 +143,12 @@ def bert(graph: Graph, weights: Mapping[str, Vectors]) -> str:
     def product(state: str, name: str) -> str:
         return graph.apply("MatMul", state, graph.weight(weights[f"{name}.weight"].T))
 
-    def normed(total: str, beside: str, name: str) -> str:
+    def normed(total: str, residual: str, name: str) -> str:
         """Layer normalisation of a sublayer's output, its bias and its input."""
         norm = (weight(f"{name}.LayerNorm.weight"), weight(f"{name}.LayerNorm.bias"))
         bias = weight(f"{name}.dense.bias")
         return graph.apply(
-            "SkipLayerNormalization", total, beside, *norm, bias, domain=FUSED, epsilon=_EPSILON
+            "SkipLayerNormalization", total, residual, *norm, bias, domain=FUSED, epsilon=_EPSILON
         )
 
     state = _embeddings(graph, weights)
@@ -176,10 +176,10 @@ def _embeddings(graph: Graph, weights: Mapping[str, Vectors]) -> str:
     """The sum of what a token means, where it stands, and that it is of the first sentence."""
     name = "embeddings.{}_embeddings.weight"
     words = graph.weight(weights[name.format("word")])
-    places = weights[name.format("position")][:TOKENS] + weights[name.format("token_type")][0]
+    positions = weights[name.format("position")][:TOKENS] + weights[name.format("token_type")][0]
     zero, one = graph.number(0), graph.number(1)
     count = graph.apply("Gather", graph.apply("Shape", "tokens"), one)
-    known = graph.apply("Slice", graph.weight(places), zero, count, zero)
+    known = graph.apply("Slice", graph.weight(positions), zero, count, zero)
     total = graph.apply("Add", graph.apply("Gather", words, "tokens"), known)
     norm = [graph.weight(weights[f"embeddings.LayerNorm.{part}"]) for part in ("weight", "bias")]
     return graph.apply("LayerNormalization", total, *norm, epsilon=_EPSILON)

@@ -56,23 +56,23 @@ class VectorStore:
 
         `progress` is told how many of the texts to embed are done, and how many there are.
         """
-        found = np.empty((len(texts), self._embedder.dimension), dtype=np.float32)
+        vectors = np.empty((len(texts), self._embedder.dimension), dtype=np.float32)
         missing: dict[bytes, list[int]] = {}
-        for place, text in enumerate(texts):
-            missing.setdefault(digest(text), []).append(place)
+        for row, text in enumerate(texts):
+            missing.setdefault(digest(text), []).append(row)
         for path in self._listed():
             if not missing:
                 break
-            _fill(found, missing, self._read(path))
-        todo = {key: texts[places[0]] for key, places in missing.items()}
+            _fill(vectors, missing, self._read(path))
+        todo = {key: texts[rows[0]] for key, rows in missing.items()}
         by = self._embedder
         if isinstance(by, PartsEmbedder):
             embedded = self._distributed(by, todo, progress)
         else:
             embedded = self._embedded(todo, progress)
         for segment in embedded:
-            _fill(found, missing, segment)
-        return found
+            _fill(vectors, missing, segment)
+        return vectors
 
     def prune(self, keep: Collection[bytes]) -> None:
         """Forget all texts but these; small segments become large ones.
@@ -154,12 +154,12 @@ class VectorStore:
         starts = range(0, len(keys), SEGMENT)
         done = 0
         for part, vectors in by.embed_parts([texts[at : at + SEGMENT] for at in starts]):
-            its = keys[starts[part] : starts[part] + SEGMENT]
-            segment = np.empty(len(its), self._row)
-            segment["digest"] = np.frombuffer(b"".join(its), dtype=np.uint8).reshape(-1, 32)
-            segment["vector"] = self._checked(vectors, len(its))
+            part_keys = keys[starts[part] : starts[part] + SEGMENT]
+            segment = np.empty(len(part_keys), self._row)
+            segment["digest"] = np.frombuffer(b"".join(part_keys), dtype=np.uint8).reshape(-1, 32)
+            segment["vector"] = self._checked(vectors, len(part_keys))
             self._write(segment)
-            done += len(its)
+            done += len(part_keys)
             if progress:
                 progress(done, len(keys))
             yield segment
@@ -223,14 +223,14 @@ class CachedEmbedder:
         return self.embedder.embed_queries(texts)
 
 
-def _fill(found: Vectors, missing: dict[bytes, list[int]], segment: Segment) -> None:
+def _fill(vectors: Vectors, missing: dict[bytes, list[int]], segment: Segment) -> None:
     """Put the vectors of a segment where they are missing."""
-    rows, places = [], []
+    rows, targets = [], []
     for row, key in enumerate(_keys(segment)):
-        for place in missing.pop(key, ()):
+        for target in missing.pop(key, ()):
             rows.append(row)
-            places.append(place)
-    found[places] = segment["vector"][rows]
+            targets.append(target)
+    vectors[targets] = segment["vector"][rows]
 
 
 def _keys(segment: Segment) -> list[bytes]:
@@ -270,19 +270,19 @@ def well_formed(text: str) -> str:
 def unit_vectors(vectors: npt.ArrayLike, *, rows: int, dimension: int, model_id: str) -> Vectors:
     """A model's answer as so many float32 vectors of length one; an error if it is not that."""
     try:
-        found = np.asarray(vectors, dtype=np.float32).reshape(-1, dimension) if rows else None
+        unit = np.asarray(vectors, dtype=np.float32).reshape(-1, dimension) if rows else None
     except (TypeError, ValueError):
         raise ModelError(
             f"{model_id}: the vectors are not all of {dimension} numbers; is it the same model?"
         ) from None
-    if found is None:
+    if unit is None:
         return np.zeros((0, dimension), dtype=np.float32)
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    if len(found) != rows:
-        raise ModelError(f"{model_id}: {len(found)} vectors of {dimension} for {rows} texts")
+    lengths = np.linalg.norm(unit, axis=1, keepdims=True)
+    if len(unit) != rows:
+        raise ModelError(f"{model_id}: {len(unit)} vectors of {dimension} for {rows} texts")
     if not (np.isfinite(lengths).all() and lengths.all()):
         raise ModelError(f"{model_id}: a vector is not finite or zero, so it has no direction")
-    return np.ascontiguousarray(found / lengths)
+    return np.ascontiguousarray(unit / lengths)
 
 
 def open_none(argument: str = "") -> None:

@@ -80,23 +80,23 @@ class HashedColumn:
 def hash_columns(arrays: Sequence[pa.Array]) -> list[HashedColumn]:
     """Hash the columns of a batch, those of one type together."""
     groups: dict[pa.DataType, list[int]] = {}
-    for place, array in enumerate(arrays):
-        groups.setdefault(array.type, []).append(place)
+    for column, array in enumerate(arrays):
+        groups.setdefault(array.type, []).append(column)
     parts: dict[int, HashedColumn] = {}
-    for places in groups.values():
+    for columns in groups.values():
         width = max(1, _MOST_VALUES // max(len(arrays[0]), 1))
-        for start in range(0, len(places), width):
-            chosen = places[start : start + width]
-            block = _block([arrays[place] for place in chosen])
+        for start in range(0, len(columns), width):
+            chosen = columns[start : start + width]
+            block = _block([arrays[column] for column in chosen])
             parts.update(zip(chosen, block, strict=True))
-    return [parts[place] for place in range(len(arrays))]
+    return [parts[column] for column in range(len(arrays))]
 
 
 def _block(arrays: list[pa.Array]) -> Iterator[HashedColumn]:
     encoded = [_encoded(array) for array in arrays]
     taken = [each.texts if each else arrays[at] for at, each in enumerate(encoded)]
-    whole = taken[0] if len(taken) == 1 else pa.concat_arrays(taken)
-    values, present = drop_missing(readable_text(whole))
+    together = taken[0] if len(taken) == 1 else pa.concat_arrays(taken)
+    values, present = drop_missing(readable_text(together))
     hashes = hash_values(values)
     if present is None:
         present, spread = np.ones(len(hashes), dtype=np.bool_), hashes
@@ -106,42 +106,42 @@ def _block(arrays: list[pa.Array]) -> Iterator[HashedColumn]:
     edges = np.cumsum([0, *map(len, taken)])
     bounds = edges if spread is hashes else np.append(0, np.cumsum(present))[edges]
     pieces = [values.slice(start, end - start) for start, end in pairwise(bounds.tolist())]
-    held: list[Hashes] = np.split(hashes, bounds[1:-1])
+    hashes_of: list[Hashes] = np.split(hashes, bounds[1:-1])
     of_rows: list[Hashes] = np.split(spread, edges[1:-1])
     there: list[Flags] = np.split(present, edges[1:-1])
     times = [
         each.times(flags) if each else None for each, flags in zip(encoded, there, strict=True)
     ]
-    distinct = _distinct(held, times)
+    distinct = _distinct(hashes_of, times)
     ends, lengths = _ends(values, bounds), _lengths(values, bounds)
     once = list(zip(pieces, times, strict=True))
-    found: Sequence[HashCounts | None] = [None] * len(pieces)
+    found_phrases: Sequence[HashCounts | None] = [None] * len(pieces)
     if is_text(values.type):
         once = list(map(_once, once, distinct))
-        found = _phrases([each for each, _ in once])
+        found_phrases = _phrases([each for each, _ in once])
     for column, each in enumerate(encoded):
         piece, rows = pieces[column], of_rows[column]
         yield HashedColumn(
             values=piece,
-            hashes=held[column],
+            hashes=hashes_of[column],
             first=each.first(piece, there[column]) if each else piece[:_FIRST],
             rows=each.spread(rows) if each else rows,
             distinct=distinct[column],
             ends=ends[column],
             lengths=lengths[column],
-            phrases=found[column],
+            phrases=found_phrases[column],
             once=once[column][0],
             times=once[column][1],
         )
 
 
 def _once(
-    known: tuple[pa.Array, Counts | None], distinct: HashCounts
+    column: tuple[pa.Array, Counts | None], distinct: HashCounts
 ) -> tuple[pa.Array, Counts | None]:
     """Values each once, and how many rows have each, where that saves work."""
-    values, times = known
+    values, times = column
     if times is not None or len(values) < _MANY or 2 * len(distinct[0]) > len(values):
-        return known
+        return column
     counted = values.value_counts()
     return counted.field(0), counted.field(1).to_numpy().astype(np.uint32)
 
@@ -160,9 +160,9 @@ class _Encoded:
 
     def first(self, values: pa.Array, there: Flags) -> pa.Array:
         """The values of the first rows that have one, given the texts that are there."""
-        place = np.where(np.append(there, False), np.append(np.cumsum(there), 0) - 1, -1)
-        places = place[self.codes]
-        return values.take(pa.array(places[places >= 0][:_FIRST]))
+        index = np.where(np.append(there, False), np.append(np.cumsum(there), 0) - 1, -1)
+        indices = index[self.codes]
+        return values.take(pa.array(indices[indices >= 0][:_FIRST]))
 
     def spread(self, hashes: Hashes) -> Hashes:
         """The hash of each row's text, 0 for none."""
@@ -209,8 +209,8 @@ def _ends(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Range | None]
     elif pa.types.is_timestamp(kind):
         values = values.view(pa.int64())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        found = (pc.min_max(values.slice(a, b - a)) for a, b in pairwise(bounds.tolist()))
-        return [(ends["min"].as_py(), ends["max"].as_py()) for ends in found]
+        ends_of = (pc.min_max(values.slice(a, b - a)) for a, b in pairwise(bounds.tolist()))
+        return [(ends["min"].as_py(), ends["max"].as_py()) for ends in ends_of]
     return _ranges(values.to_numpy(zero_copy_only=False), bounds)
 
 
@@ -225,15 +225,15 @@ def _lengths(values: pa.Array, bounds: npt.NDArray[np.int64]) -> list[Range | No
 
 def _phrases(pieces: Sequence[pa.Array]) -> Sequence[HashCounts | None]:
     """The distinct phrases of each column of a block; the value hash of what is none."""
-    whole = pa.concat_arrays(pieces) if len(pieces) > 1 else pieces[0]
+    together = pa.concat_arrays(pieces) if len(pieces) > 1 else pieces[0]
     ends = np.cumsum([0, *(len(piece) for piece in pieces)])
-    worth = phrase_mask(whole)
+    worth = phrase_mask(together)
     if worth.all():
-        return [_counted(found) for found in phrases(whole, ends)]
-    said = phrases(whole.filter(pa.array(worth)), np.append(0, np.cumsum(worth))[ends])
-    as_written = hash_values(whole.filter(pa.array(~worth)))
+        return [_counted(found) for found in phrases(together, ends)]
+    worded = phrases(together.filter(pa.array(worth)), np.append(0, np.cumsum(worth))[ends])
+    as_written = hash_values(together.filter(pa.array(~worth)))
     others = np.split(as_written, np.append(0, np.cumsum(~worth))[ends][1:-1])
-    return [_counted(np.concatenate(both)) for both in zip(said, others, strict=True)]
+    return [_counted(np.concatenate(both)) for both in zip(worded, others, strict=True)]
 
 
 def _counted(hashes: Hashes) -> HashCounts | None:
@@ -243,11 +243,11 @@ def _counted(hashes: Hashes) -> HashCounts | None:
 def _ranges(numbers: npt.NDArray[Any], bounds: npt.NDArray[np.int64]) -> list[Range | None]:
     """The least and the greatest between each two bounds; None where there is nothing."""
     filled = np.flatnonzero(bounds[1:] > bounds[:-1])
-    found: list[Range | None] = [None] * (len(bounds) - 1)
+    ranges: list[Range | None] = [None] * (len(bounds) - 1)
     if len(filled):
         starts = bounds[filled]
         low = np.minimum.reduceat(numbers, starts).tolist()
         high = np.maximum.reduceat(numbers, starts).tolist()
-        for place, ends in zip(filled.tolist(), zip(low, high, strict=True), strict=True):
-            found[place] = ends
-    return found
+        for column, ends in zip(filled.tolist(), zip(low, high, strict=True), strict=True):
+            ranges[column] = ends
+    return ranges

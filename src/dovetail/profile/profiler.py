@@ -107,14 +107,16 @@ class TableProfiler:
             self._row_sum += mix(paired).sum(dtype=np.uint64)
         self._sample.add(batch.columns, batch.num_rows)
         self.rows += batch.num_rows
-        held = sum(c.distinct.pending + c.phrases.pending + c.views.pending for c in self.columns)
-        if held > _SPILL_ENTRIES:
+        waiting = sum(
+            c.distinct.pending + c.phrases.pending + c.views.pending for c in self.columns
+        )
+        if waiting > _SPILL_ENTRIES:
             self._scratch.mkdir(exist_ok=True)
-            for place, profiler in enumerate(self.columns):
-                profiler.distinct.spill(self._scratch / str(place))
-                profiler.phrases.spill(self._scratch / f"{place}-phrases")
-                for number, part in enumerate(profiler.views.parts):
-                    part.spill(self._scratch / f"{place}-view{number}")
+            for number, profiler in enumerate(self.columns):
+                profiler.distinct.spill(self._scratch / str(number))
+                profiler.phrases.spill(self._scratch / f"{number}-phrases")
+                for form, part in enumerate(profiler.views.parts):
+                    part.spill(self._scratch / f"{number}-form{form}")
 
 
 class ColumnProfiler:
@@ -204,9 +206,9 @@ class ColumnProfiler:
         rows = np.flatnonzero(column.hashes <= smallest[-1])
         if len(rows) > len(smallest):  # some of them stand in several rows
             rows = rows[np.unique(column.hashes[rows], return_index=True)[1]]
-        found = dict(zip(column.hashes[rows].tolist(), render(column.values, rows), strict=True))
-        found |= self._examples
-        self._examples = {key: found[key] for key in sorted(found)[:EXAMPLES]}
+        examples = dict(zip(column.hashes[rows].tolist(), render(column.values, rows), strict=True))
+        examples |= self._examples
+        self._examples = {key: examples[key] for key in sorted(examples)[:EXAMPLES]}
 
 
 def with_statistics(profile: ColumnProfile, stated: ColumnStatistics, rows: int) -> ColumnProfile:
@@ -222,10 +224,10 @@ def with_statistics(profile: ColumnProfile, stated: ColumnStatistics, rows: int)
     )
 
 
-def _wider(ends: Range | None, found: Range | None) -> Range | None:
-    if ends is None or found is None:
-        return ends or found
-    return min(ends[0], found[0]), max(ends[1], found[1])
+def _wider(ends: Range | None, added: Range | None) -> Range | None:
+    if ends is None or added is None:
+        return ends or added
+    return min(ends[0], added[0]), max(ends[1], added[1])
 
 
 class RowSample:

@@ -97,7 +97,7 @@ class Row:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Declared:
     """What the rows of one table say, as it comes in."""
 
     keys: dict[tuple[str, str], list[Row]] = field(default_factory=dict)
@@ -126,33 +126,33 @@ class _Found:
 def declarations(tables: Iterable[Listing], rows: Iterable[Row]) -> dict[str, Declaration]:
     """The declarations of some tables; what is said of others is left out."""
     names = {place_of(table): table.name for table in tables}
-    found: dict[Place, _Found] = {}
+    by_table: dict[Place, _Declared] = {}
     for row in rows:
         if row.place in names:
-            found.setdefault(row.place, _Found()).add(row)
-    primary = {place: _primary(said) for place, said in found.items()}
+            by_table.setdefault(row.place, _Declared()).add(row)
+    primary = {place: _primary(of_table) for place, of_table in by_table.items()}
     return {
         names[place]: Declaration(
             DeclaredKeys(
                 primary[place],
-                tuple(dict.fromkeys(columns for _, columns in said.columns(UNIQUE))),
-                tuple(dict.fromkeys(_foreign(said, names, primary))),
+                tuple(dict.fromkeys(columns for _, columns in of_table.columns(UNIQUE))),
+                tuple(dict.fromkeys(_foreign(of_table, names, primary))),
             ),
-            said.comment,
-            said.column_comments,
+            of_table.comment,
+            of_table.column_comments,
         )
-        for place, said in found.items()
+        for place, of_table in by_table.items()
     }
 
 
-def _primary(said: _Found) -> tuple[str, ...]:
-    return next((columns for _, columns in said.columns(PRIMARY)), ())
+def _primary(of_table: _Declared) -> tuple[str, ...]:
+    return next((columns for _, columns in of_table.columns(PRIMARY)), ())
 
 
 def _foreign(
-    said: _Found, names: Mapping[Place, str], primary: Mapping[Place, tuple[str, ...]]
+    of_table: _Declared, names: Mapping[Place, str], primary: Mapping[Place, tuple[str, ...]]
 ) -> Iterator[DeclaredForeignKey]:
-    for rows, columns in said.columns(FOREIGN):
+    for rows, columns in of_table.columns(FOREIGN):
         place = rows[0].key_place
         if place is None:
             continue
@@ -177,15 +177,15 @@ def listing(name: str, schema: str, table: str, weight: int) -> Listing:
     return Listing(name, json.dumps([schema, table]), weight)
 
 
-def names(places: Sequence[tuple[str, str]], home: str) -> list[str]:
-    """What to call tables, given their schemas and names; the schema `home` goes unsaid.
+def names(places: Sequence[tuple[str, str]], default_schema: str) -> list[str]:
+    """What to call tables, given their schemas and names; the schema `default_schema` goes unsaid.
 
     A dot can make two of them sound alike: then both are quoted in full.
 
     >>> names([("public", "a"), ("b", "c"), ("public", "b.c")], "public")
     ['a', '"b"."c"', '"public"."b.c"']
     """
-    brief = [table if schema == home else f"{schema}.{table}" for schema, table in places]
+    brief = [table if schema == default_schema else f"{schema}.{table}" for schema, table in places]
     times = Counter(brief)
     return [
         name if times[name] == 1 else ".".join(map(identifier, place))
@@ -211,12 +211,16 @@ def read_descriptions(file: Path) -> dict[str, Declaration]:
     try:
         if file.stat().st_size > _LARGEST:
             raise SourceError(f"{file} is larger than {_LARGEST >> 20} MB; split it up")
-        found = json.loads(file.read_bytes())
+        entries = json.loads(file.read_bytes())
     except (ValueError, RecursionError) as error:
         raise SourceError(f"{file} is no JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(entries, dict):
         raise SourceError(f"{file} is no object of tables by name")
-    return {name: said for name, entry in found.items() if (said := _entry(entry)) is not None}
+    return {
+        name: declaration
+        for name, entry in entries.items()
+        if (declaration := _entry(entry)) is not None
+    }
 
 
 def is_descriptions(path: str) -> bool:
@@ -247,22 +251,24 @@ def _is_text(value: Any) -> bool:
 
 
 def described(
-    tables: Sequence[Listing], label: str, said: Mapping[str, Declaration]
+    tables: Sequence[Listing], label: str, descriptions: Mapping[str, Declaration]
 ) -> Iterator[tuple[str, Declaration]]:
     """What is said of tables, by their own names: `source::name`, the name, or its last part."""
-    folded = {name.casefold(): about for name, about in said.items()}
+    folded = {name.casefold(): about for name, about in descriptions.items()}
     for table in tables:
         last = table.name.replace("\\", "/").rpartition("/")[2]
         for name in (f"{label}::{table.name}", table.name, last):
-            if about := said.get(name) or folded.get(name.casefold()):
+            if about := descriptions.get(name) or folded.get(name.casefold()):
                 yield table.name, about
                 break
 
 
-def merged(own: Declaration, beside: Declaration) -> Declaration:
+def merged(own: Declaration, described: Declaration) -> Declaration:
     """A declaration with what is written beside the source, which counts before its own word."""
     return Declaration(
-        own.keys, beside.comment or own.comment, {**own.column_comments, **beside.column_comments}
+        own.keys,
+        described.comment or own.comment,
+        {**own.column_comments, **described.column_comments},
     )
 
 
@@ -275,13 +281,14 @@ def parquet_comments(file: str) -> Declaration:
     about = schema.metadata or {}
     columns = _spark_comments(about.get(_SPARK, b""))
     for column in schema:
-        columns[column.name] = _said(column.metadata or {}) or columns.get(column.name, "")
+        columns[column.name] = _description(column.metadata or {}) or columns.get(column.name, "")
     return Declaration(
-        comment=_said(about), column_comments={name: text for name, text in columns.items() if text}
+        comment=_description(about),
+        column_comments={name: text for name, text in columns.items() if text},
     )
 
 
-def _said(metadata: Mapping[bytes, bytes]) -> str:
+def _description(metadata: Mapping[bytes, bytes]) -> str:
     for word in _WORDS:
         if text := metadata.get(word.encode()):
             return trimmed(text.decode(errors="replace"))
@@ -291,7 +298,7 @@ def _said(metadata: Mapping[bytes, bytes]) -> str:
 def _spark_comments(text: bytes) -> dict[str, str]:
     try:
         fields = json.loads(text)["fields"] if text else []
-        said = {field["name"]: field.get("metadata", {}).get("comment") for field in fields}
+        comments = {field["name"]: field.get("metadata", {}).get("comment") for field in fields}
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return {}
-    return {name: trimmed(text) for name, text in said.items() if _is_text(text)}
+    return {name: trimmed(text) for name, text in comments.items() if _is_text(text)}

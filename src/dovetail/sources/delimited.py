@@ -114,14 +114,14 @@ def with_decimal_points(relation: str, dialect: Dialect) -> str:
         for name in names
     ]
     ((*few,),) = duck.fetch(f"SELECT {', '.join(tests)} FROM (FROM {relation} LIMIT {_FEW_ROWS})")
-    likely = [name for at, name in enumerate(names) if few[2 * at] and few[2 * at + 1]]
-    if not likely:
+    candidates = [name for at, name in enumerate(names) if few[2 * at] and few[2 * at + 1]]
+    if not candidates:
         return relation
-    whole = ", ".join(f"bool_and({_matches(name, _EUROPEAN)})" for name in likely)
-    ((*all_rows,),) = duck.fetch(f"SELECT {whole} FROM {relation}")
+    test = ", ".join(f"bool_and({_matches(name, _EUROPEAN)})" for name in candidates)
+    ((*all_rows,),) = duck.fetch(f"SELECT {test} FROM {relation}")
     changed = [
         f"replace(replace({name}, '.', ''), ',', '.') AS {name}"
-        for name, fits in zip(likely, all_rows, strict=True)
+        for name, fits in zip(candidates, all_rows, strict=True)
         if fits
     ]
     return f"(SELECT * REPLACE ({', '.join(changed)}) FROM {relation})" if changed else relation
@@ -154,9 +154,9 @@ def dialect_of(file: str, *, tab: bool) -> Dialect:
     fixed = f", delim = {duck.literal(delimiters)}" if tab else ""
     # Quotes may begin after the rows that DuckDB looks at, so they are expected at first.
     for options in (f", {_DOUBLE_QUOTED}{fixed}", fixed):
-        found = _sniff(file, options)
-        if found and found.quote and _plausible(found, lines, delimiters):
-            return found
+        dialect = _sniff(file, options)
+        if dialect and dialect.quote and _plausible(dialect, lines, delimiters):
+            return dialect
     return _of_first_line(lines[0] if lines else "", delimiters)
 
 
@@ -182,18 +182,18 @@ def _sniff(file: str, options: str) -> Dialect | None:
     return Dialect(delimiter, quote, escape, skip, header, tuple(columns))
 
 
-def _plausible(found: Dialect, lines: list[str], delimiters: str) -> bool:
+def _plausible(dialect: Dialect, lines: list[str], delimiters: str) -> bool:
     """Whether nothing that was left out, or read as one column, looks like a row of several.
 
     Titles may hold a separator, if they are much shorter than rows or an empty line follows them.
     """
-    if len(found.columns) == 1:
-        suspects = [*lines[: found.skip], *found.columns]
+    if len(dialect.columns) == 1:
+        suspects = [*lines[: dialect.skip], *dialect.columns]
         return not any(mark in text for text in suspects for mark in delimiters)
-    titles = lines[: found.skip]
-    if titles and not titles[-1].strip(f" {found.delimiter}"):
+    titles = lines[: dialect.skip]
+    if titles and not titles[-1].strip(f" {dialect.delimiter}"):
         return True
-    return all(2 * (line.count(found.delimiter) + 1) <= len(found.columns) for line in titles)
+    return all(2 * (line.count(dialect.delimiter) + 1) <= len(dialect.columns) for line in titles)
 
 
 def _of_first_line(line: str, delimiters: str) -> Dialect:
@@ -219,11 +219,11 @@ def _refuse_unclosed(files: Sequence[str], quote: str) -> None:
 def _read_western(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
-    found = error.object[error.start : error.end]
+    raw = error.object[error.start : error.end]
     try:
-        return found.decode("cp1252"), error.end
+        return raw.decode("cp1252"), error.end
     except UnicodeDecodeError:  # five bytes have no character there
-        return found.decode("latin-1"), error.end
+        return raw.decode("latin-1"), error.end
 
 
 _WESTERN = "dovetail-western"

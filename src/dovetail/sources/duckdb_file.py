@@ -29,21 +29,21 @@ _REMEDY = "is it a complete DuckDB database, and is no other process writing it?
 class Attached:
     """A database attached to DuckDB under `alias`.
 
-    Tables of the schema `home` are named without it. `database` is the DuckDB that has the
-    database attached, if it is not that of the process.
+    Tables of `default_schema` are named without it. `database` is the DuckDB that has the database
+    attached, if it is not that of the process.
     """
 
     def __init__(
         self,
         alias: str,
         *,
-        home: str,
+        default_schema: str,
         views: bool,
         database: duckdb.DuckDBPyConnection | None = None,
     ) -> None:
         self.alias = alias
         self._database = database
-        self._home = home
+        self._default_schema = default_schema
         self._views = views
 
     def tables(self) -> list[tuple[str, str, str]]:
@@ -55,7 +55,10 @@ class Attached:
             "ORDER BY table_schema, table_name",
             self._database,
         )
-        return [(name, *place) for name, place in zip(names(rows, self._home), rows, strict=True)]
+        return [
+            (name, *place)
+            for name, place in zip(names(rows, self._default_schema), rows, strict=True)
+        ]
 
     def scan(self, table: Listing, explain: Explain, *, untyped: bool = False) -> Scan:
         """Stream one table."""
@@ -82,7 +85,9 @@ class DuckdbSource:
         self._path = spec.location
         with duck.explained(remedy=_REMEDY):
             database = duck.closed_database(spec.location, _ALIAS)
-        self._attached = Attached(_ALIAS, home="main", views=spec.views, database=database)
+        self._attached = Attached(
+            _ALIAS, default_schema="main", views=spec.views, database=database
+        )
 
     def tables(self) -> Sequence[Listing]:
         with duck.explained(remedy=_REMEDY):

@@ -111,24 +111,24 @@ class FileTable:
 
 def file_tables(location: str) -> list[FileTable]:
     """The tables in the files of a path, folder or glob, each under a name of its own."""
-    found = [file for file in walk(location) if file.is_table and not is_descriptions(file.path)]
+    files = [file for file in walk(location) if file.is_table and not is_descriptions(file.path)]
     wild = is_wild(location)
     if wild or (os.path.isdir(location) and not table_suffix(location)):
         top = os.path.basename(os.path.abspath(anchor(location) if wild else location))
-        together, apart = grouped([file for file in found if not file.lake])
-        apart += [file for file in found if file.lake]
+        together, apart = grouped([file for file in files if not file.lake])
+        apart += [file for file in files if file.lake]
         tables = [
             FileTable(each.name or top or "files", each.format, each.root, each.parts)
             for each in together
         ]
     else:
-        tables, apart = [], found
+        tables, apart = [], files
     tables += [table for file in apart for table in _alone(file)]
     return sorted(_named_apart(tables), key=lambda table: table.name)
 
 
 def remote_tables(
-    found: list[Found],
+    entries: list[Found],
     top: str,
     fetch: Callable[[str], str],
     inside: Mapping[str, list[str]],
@@ -139,22 +139,22 @@ def remote_tables(
     `fetch` brings a workbook here, whose sheets only it can tell; `inside` are the files of each
     folder that is a table by its log; `look` tells the columns of a file.
     """
-    folders, files = _suffixed_folders([file for file in found if not file.lake])
+    folders, files = _suffixed_folders([file for file in entries if not file.lake])
     together, apart = grouped(files, look)
     tables = [FileTable(each.name or top, each.format, each.root, each.parts) for each in together]
     tables += [table for file in apart for table in _remote(file, fetch)]
-    for lake in (file for file in found if file.lake):
+    for lake in (file for file in entries if file.lake):
         log = log_among(inside[lake.path], lake.path, lake.lake)
         parts = tuple(file.removeprefix(f"{lake.path}/") for file in log)
         tables.append(FileTable(lake.below, lake.lake, lake.path, parts))
     return sorted(_named_apart(tables + folders), key=lambda table: table.name)
 
 
-def _suffixed_folders(found: list[Found]) -> tuple[list[FileTable], list[Found]]:
+def _suffixed_folders(entries: list[Found]) -> tuple[list[FileTable], list[Found]]:
     """The folders with a table's suffix, whose parts are one table each, and the other files."""
     parts: dict[str, list[Found]] = {}
     others: list[Found] = []
-    for file in found:
+    for file in entries:
         names = file.below.split("/")[:-1]
         named = (at for at, name in enumerate(names) if is_partition(name) or table_suffix(name))
         at = next(named, None)
@@ -166,8 +166,8 @@ def _suffixed_folders(found: list[Found]) -> tuple[list[FileTable], list[Found]]
     for folder, files in parts.items():
         root = files[0].path.removesuffix(files[0].below) + folder
         kind = table_format(folder)
-        mine = [file.path for file in files if table_format(file.path) == kind]
-        below = tuple(sorted(path.removeprefix(f"{root}/") for path in mine))
+        own = [file.path for file in files if table_format(file.path) == kind]
+        below = tuple(sorted(path.removeprefix(f"{root}/") for path in own))
         if below:
             tables.append(FileTable(stem_of(folder), kind, root, below))
     return tables, others
@@ -213,12 +213,12 @@ def _alone(file: Found) -> list[FileTable]:
 
 def _sheets(book: FileTable, here: str) -> list[FileTable]:
     """The sheets of a workbook that lies here; a single one is named after the file."""
-    found = sheets(here)
-    if not found:
+    names = sheets(here)
+    if not names:
         raise SourceError("holds no sheet with cells")
     return [
-        replace(book, name=book.name if len(found) == 1 else f"{book.name}/{sheet}", sheet=sheet)
-        for sheet in found
+        replace(book, name=book.name if len(names) == 1 else f"{book.name}/{sheet}", sheet=sheet)
+        for sheet in names
     ]
 
 
@@ -247,11 +247,11 @@ def values_of(folders: Sequence[str]) -> Values:
     >>> values_of(["year=2024", "inner", "city=S%C3%A3o%20Paulo"])
     {'year': '2024', 'city': 'São Paulo'}
     """
-    found: Values = {}
+    values: Values = {}
     for folder in filter(is_partition, folders):
         name, _, value = folder.partition("=")
-        found[unquote(name)] = None if value in ("", _NULL) else unquote(value)
-    return found
+        values[unquote(name)] = None if value in ("", _NULL) else unquote(value)
+    return values
 
 
 def stem_of(path: str) -> str:
@@ -274,7 +274,9 @@ def part_of(stem: str) -> str | None:
     return named[1] if named else None
 
 
-def grouped(found: Sequence[Found], look: Look | None = None) -> tuple[list[Group], list[Found]]:
+def grouped(
+    files_found: Sequence[Found], look: Look | None = None
+) -> tuple[list[Group], list[Found]]:
     """The groups of files that are one table each, and the files that are tables by themselves.
 
     `look` tells the columns of a file that is not on this machine, which is asked of few.
@@ -282,19 +284,19 @@ def grouped(found: Sequence[Found], look: Look | None = None) -> tuple[list[Grou
     partitioned: dict[tuple[str, str, str], list[Found]] = {}
     numbered: dict[tuple[str, str, str], list[Found]] = {}
     apart: list[Found] = []
-    for file in found:
+    for file in files_found:
         kind = table_format(file.path)
         depth = _partition_depth(file.below)
         prefix = part_of(stem_of(os.path.basename(file.below)))
         if depth and kind != "excel":
-            place = (_above(file.path, depth), _above(file.below, depth), kind)
-            partitioned.setdefault(place, []).append(file)
+            key = (_above(file.path, depth), _above(file.below, depth), kind)
+            partitioned.setdefault(key, []).append(file)
         elif prefix is not None and kind != "excel" and not os.path.isdir(file.path):
-            place = (os.path.dirname(file.path), _joined(_above(file.below, 1), prefix), kind)
-            numbered.setdefault(place, []).append(file)
+            key = (os.path.dirname(file.path), _joined(_above(file.below, 1), prefix), kind)
+            numbered.setdefault(key, []).append(file)
         else:
             apart.append(file)
-    groups = [group for place, files in partitioned.items() for group in _hive(*place, files, look)]
+    groups = [group for key, files in partitioned.items() for group in _hive(*key, files, look)]
     for (root, name, kind), files in numbered.items():
         parts, others = _alike(root, kind, files)
         apart += others
@@ -309,14 +311,16 @@ def _hive(
     """The tables of a folder of partitions: one, unless each partition holds several by name."""
     by_stem: dict[str, list[str]] = {}
     for file in files:
-        mine = by_stem.setdefault(_table_by_name(file), [])
-        mine += [part for part in _files(file) if not os.path.basename(part).startswith("_")]
+        paths_of_stem = by_stem.setdefault(_table_by_name(file), [])
+        paths_of_stem += [
+            part for part in _files(file) if not os.path.basename(part).startswith("_")
+        ]
     if len(by_stem) > 1 and (_tell(by_stem, kind) if look is None else _tell_far(by_stem, look)):
         return [
             Group(_joined(name, stem), kind, root, _relative(root, paths))
             for stem, paths in by_stem.items()
         ]
-    paths = [path for some in by_stem.values() for path in some]
+    paths = [path for group in by_stem.values() for path in group]
     only = next(iter(by_stem)) if len(by_stem) == 1 else ""
     return [Group(name or only, kind, root, _relative(root, paths))] if paths else []
 
@@ -334,8 +338,8 @@ def _tell(by_stem: dict[str, list[str]], kind: str) -> bool:
     for stem, paths in by_stem.items():
         for path in paths:
             folder = os.path.dirname(path)
-            other, beside = first.setdefault(folder, (stem, path))
-            if other != stem and column_names(path, kind) != column_names(beside, kind):
+            other, first_path = first.setdefault(folder, (stem, path))
+            if other != stem and column_names(path, kind) != column_names(first_path, kind):
                 return True
     return False
 
@@ -343,7 +347,7 @@ def _tell(by_stem: dict[str, list[str]], kind: str) -> bool:
 def _tell_far(by_stem: dict[str, list[str]], look: Look) -> bool:
     """The same of files far away: names that several partitions hold, and few looks."""
     folders = {stem: {os.path.dirname(path) for path in paths} for stem, paths in by_stem.items()}
-    again = sorted(stem for stem, places in folders.items() if stem and len(places) > 1)
+    again = sorted(stem for stem, inside in folders.items() if stem and len(inside) > 1)
     for one, other in list(pairwise(again))[:_LOOKS]:
         if folders[one] & folders[other]:
             columns = [look(by_stem[stem][0]) for stem in (one, other)]

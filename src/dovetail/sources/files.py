@@ -40,27 +40,27 @@ class FilesSource:
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         """The comments in the metadata of Parquet files: of each table's first file."""
-        found = {}
+        comments = {}
         for table in tables:
             at = FileTable.at(table.place)
             if at.format == "parquet" and at.parts:
-                found[table.name] = parquet_comments(at.path(at.parts[0]))
-        return found
+                comments[table.name] = parquet_comments(at.path(at.parts[0]))
+        return comments
 
     def scan(self, table: Listing) -> Scan:
-        found = _at(table)
-        if not found.parts:
+        files = _at(table)
+        if not files.parts:
             raise SourceError("holds no file of its format")
-        if not found.is_one_file:
+        if not files.is_one_file:
             broken = self._broken.setdefault(table.name, {})
-            return PartsScan(table.name, found, self._reader, broken).scan()
+            return PartsScan(table.name, files, self._reader, broken).scan()
         explain = partial(self._reader.explained, table.name)
         with explain():
-            self._reader.shape(table.name, found.format, found.root)
+            self._reader.shape(table.name, files.format, files.root)
             relation = self._reader.relation(
-                table.name, found.format, [found.root], sheet=found.sheet
+                table.name, files.format, [files.root], sheet=files.sheet
             )
-        return duck.scan(relation, explain, untyped=found.format in UNTYPED)
+        return duck.scan(relation, explain, untyped=files.format in UNTYPED)
 
     def close(self) -> None:
         self._reader.close()

@@ -31,13 +31,13 @@ def write_frames(frames: Mapping[str, Any], folder: Path) -> Path:
     tables = {_file_name(name): _to_arrow(name, frame) for name, frame in frames.items()}
     for name, table in tables.items():
         path = folder / name
-        beside = path.with_name(f".{path.name}.new")
+        temporary = path.with_name(f".{path.name}.new")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            pq.write_table(table, beside)
-            beside.replace(path)
+            pq.write_table(table, temporary)
+            temporary.replace(path)
         except (pa.ArrowException, NotImplementedError) as error:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise SourceError(f"table {name!r} cannot be written as Parquet: {error}") from None
         except OSError as error:
             raise SourceError(

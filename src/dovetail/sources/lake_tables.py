@@ -75,8 +75,14 @@ def manifest_lists(version: bytes) -> list[str]:
     try:
         about = json.loads(gzip.decompress(version) if version[:2] == _GZIP else version)
         current = about.get("current-snapshot-id")
-        snapshots = [one for one in about.get("snapshots", ()) if one["snapshot-id"] == current]
-        return [str(one["manifest-list"]) for one in snapshots if "manifest-list" in one]
+        snapshots = [
+            snapshot
+            for snapshot in about.get("snapshots", ())
+            if snapshot["snapshot-id"] == current
+        ]
+        return [
+            str(snapshot["manifest-list"]) for snapshot in snapshots if "manifest-list" in snapshot
+        ]
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError):
         raise SourceError("its newest metadata file is broken") from None
     except RecursionError:
@@ -126,15 +132,15 @@ def lakes_below(paths: Iterable[str]) -> dict[str, str]:
 
     A folder within one of them is no table of its own.
     """
-    found: dict[str, str] = {}
+    lakes: dict[str, str] = {}
     for path in paths:
         folder, _, name = path.rpartition("/")
         above, _, log = folder.rpartition("/")
         if log == _DELTA_LOG and _DELTA_COMMIT.fullmatch(name):
-            found[above] = "delta"
+            lakes[above] = "delta"
         elif log == _ICEBERG_LOG and _ICEBERG_VERSION.fullmatch(name):
-            found.setdefault(above, "iceberg")
-    return {at: kind for at, kind in sorted(found.items()) if lake_around(at, found) in (None, at)}
+            lakes.setdefault(above, "iceberg")
+    return {at: kind for at, kind in sorted(lakes.items()) if lake_around(at, lakes) in (None, at)}
 
 
 def lake_around(path: str, lakes: Container[str]) -> str | None:
@@ -145,8 +151,8 @@ def lake_around(path: str, lakes: Container[str]) -> str | None:
 
 def _in_order(names: Iterable[str]) -> list[str]:
     """The files among some that describe a version of an Iceberg table, the newest last."""
-    found = [(match, name) for name in names if (match := _ICEBERG_VERSION.fullmatch(name))]
-    return [name for _, name in sorted((int(match[1]), name) for match, name in found)]
+    versions = [(match, name) for name in names if (match := _ICEBERG_VERSION.fullmatch(name))]
+    return [name for _, name in sorted((int(match[1]), name) for match, name in versions)]
 
 
 def _names(folder: str, log: str) -> list[str]:

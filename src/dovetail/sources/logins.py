@@ -75,47 +75,47 @@ def without_login(text: str) -> str:
     return HIDDEN if holds_login(text) else text
 
 
-def remember(place: SourceSpec) -> None:
+def remember(spec: SourceSpec) -> None:
     """Note that the user named a source: it may be sent the variables its URL leaves open."""
-    if place.kind == "path":
+    if spec.kind == "path":
         return
-    variables = _variables(place)
-    _named.setdefault(place.location, set()).update(variables)
-    known = _remembered()
-    if variables <= known.get(place.location, set()):
+    variables = _variables(spec)
+    _named.setdefault(spec.location, set()).update(variables)
+    remembered = _remembered()
+    if variables <= remembered.get(spec.location, set()):
         return
-    known.setdefault(place.location, set()).update(variables)
-    text = json.dumps({at: sorted(names) for at, names in sorted(known.items())}, indent=1)
+    remembered.setdefault(spec.location, set()).update(variables)
+    text = json.dumps({at: sorted(names) for at, names in sorted(remembered.items())}, indent=1)
     file = _file()
     with suppress(OSError):  # then it holds for this process
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        beside = file.with_suffix(f".{os.getpid()}")
-        beside.write_text(text + "\n", encoding="utf-8")
-        beside.replace(file)
+        temporary = file.with_suffix(f".{os.getpid()}")
+        temporary.write_text(text + "\n", encoding="utf-8")
+        temporary.replace(file)
 
 
-def require_named(place: SourceSpec) -> None:
+def require_named(spec: SourceSpec) -> None:
     """Refuse a source that would be sent the environment's secrets, unless it was named here."""
-    if place.kind == "path":
+    if spec.kind == "path":
         return
-    asked = {name for name in _variables(place) if name in os.environ}
-    if not asked or place.location in os.environ.get(_LIST, "").split(","):
+    asked = {name for name in _variables(spec) if name in os.environ}
+    if not asked or spec.location in os.environ.get(_LIST, "").split(","):
         return
-    missing = asked - _named.get(place.location, set())
-    missing -= _remembered().get(place.location, set()) if missing else set()
+    missing = asked - _named.get(spec.location, set())
+    missing -= _remembered().get(spec.location, set()) if missing else set()
     if missing:
         raise SourceError(
             f"the catalog would send {' and '.join(sorted(missing))} of the environment to "
-            f"{place.location}, which was not named here; if that is meant, name the source again "
+            f"{spec.location}, which was not named here; if that is meant, name the source again "
             "with dovetail index"
         )
 
 
-def _variables(place: SourceSpec) -> set[str]:
+def _variables(spec: SourceSpec) -> set[str]:
     """The variables that a login comes from: those the URL names, and those it leaves it to."""
-    explicit = {name for text in place.credentials.values() for name in VARIABLE.findall(text)}
-    usual = LOGIN_VARIABLES.get(place.kind, {})
-    return explicit | {name for key, name in usual.items() if key not in place.credentials}
+    explicit = {name for text in spec.credentials.values() for name in VARIABLE.findall(text)}
+    usual = LOGIN_VARIABLES.get(spec.kind, {})
+    return explicit | {name for key, name in usual.items() if key not in spec.credentials}
 
 
 def _file() -> Path:
@@ -126,7 +126,7 @@ def _file() -> Path:
 
 def _remembered() -> dict[str, set[str]]:
     try:
-        found = json.loads(_file().read_text(encoding="utf-8"))
-        return {str(at): {str(name) for name in names} for at, names in found.items()}
+        remembered = json.loads(_file().read_text(encoding="utf-8"))
+        return {str(at): {str(name) for name in names} for at, names in remembered.items()}
     except (OSError, ValueError, AttributeError, TypeError, RecursionError, RuntimeError):
         return {}

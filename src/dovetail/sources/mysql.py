@@ -221,21 +221,21 @@ class MysqlSource:
     def _checksum(self, table: Listing) -> int | None:
         if self._is_empty(table):
             return _NO_ROWS
-        found = self._checksums.take(table)
-        return self._ask_checksums([table])[table.name] if found is None else found
+        checksum = self._checksums.take(table)
+        return self._ask_checksums([table])[table.name] if checksum is None else checksum
 
     def _ask_checksums(self, tables: Sequence[Listing]) -> dict[str, int | None]:
         listed = ", ".join(_quoted(place_of(table)[1]) for table in tables)
         with self._server.explained():
-            found = self._server.ask(f"CHECKSUM TABLE {listed} EXTENDED")
-        return {table.name: row[1] for table, row in zip(tables, found, strict=True)}
+            answers = self._server.ask(f"CHECKSUM TABLE {listed} EXTENDED")
+        return {table.name: row[1] for table, row in zip(tables, answers, strict=True)}
 
     def _expected_checksums(self, tables: Sequence[Listing]) -> dict[str, int | None]:
         """The same; now that it is known, the rows of the small ones may be read ahead."""
-        found = self._ask_checksums(tables)
+        checksums = self._ask_checksums(tables)
         if self._reads:
             self._rows.expect_also([table for table in tables if table.weight < _SMALL])
-        return found
+        return checksums
 
     def _load(self, tables: Sequence[Listing]) -> dict[str, GiveOut]:
         return self._batches.load([self._wanted(table) for table in tables])
@@ -245,10 +245,10 @@ class MysqlSource:
 
         Looked up after the states, so that what others commit since is found by the next run.
         """
-        found: dict[str, int] = {}
+        filled: dict[str, int] = {}
         for at in range(0, len(tables), _ASKED_AT_ONCE):
-            found |= fetch_apart(self._ask_filled, tables[at : at + _ASKED_AT_ONCE])
-        return found
+            filled |= fetch_apart(self._ask_filled, tables[at : at + _ASKED_AT_ONCE])
+        return filled
 
     def _ask_filled(self, tables: Sequence[Listing]) -> dict[str, int]:
         asked = " UNION ALL ".join(
@@ -269,10 +269,10 @@ class MysqlSource:
 
     @cached_property
     def _columns(self) -> dict[str, list[tuple[str, str, str, int]]]:
-        found: dict[str, list[tuple[str, str, str, int]]] = {}
+        columns: dict[str, list[tuple[str, str, str, int]]] = {}
         for row in self._server.ask(_COLUMNS):
-            found.setdefault(row[0], []).append(row[1:])
-        return found
+            columns.setdefault(row[0], []).append(row[1:])
+        return columns
 
     @cached_property
     def _states(self) -> dict[str, dict[str, str | None]]:
@@ -285,10 +285,10 @@ class MysqlSource:
         parted = {shapes.get(table) for table, *_, partitioned in self._tables if partitioned}
         return {
             table: {
-                "updated": at if settled and shapes[table] not in parted else None,
+                "updated": at if stable and shapes[table] not in parted else None,
                 "columns": shapes[table],
             }
-            for table, kind, _, _, at, settled, _ in self._tables
+            for table, kind, _, _, at, stable, _ in self._tables
             if kind in _STORED and table in shapes
         }
 

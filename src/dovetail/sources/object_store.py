@@ -80,11 +80,11 @@ class ObjectStoreSource:
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
         """The state that was listed; a change since then shows in the next listing."""
-        token, _ = _placed(table)
+        token, _ = _listed(table)
         return Fingerprint(token, unchanged=bool(token) and token == previous)
 
     def scan(self, table: Listing) -> Scan:
-        _, found = _placed(table)
+        _, found = _listed(table)
         if found.trouble:
             raise SourceError(found.trouble)
         if found.format not in LAKES and not found.is_one_file:
@@ -110,11 +110,11 @@ class ObjectStoreSource:
 
     def _in_bucket(self, store: Store, now: float) -> list[Listing]:
         objects = Objects(self._location, store)
-        found = objects.found()
-        if not found:
+        entries = objects.found()
+        if not entries:
             raise SourceError("holds no table files, or is not there; check bucket and folder")
         tables = remote_tables(
-            found, objects.top, self._copies.fetch, objects.inside, self._columns
+            entries, objects.top, self._copies.fetch, objects.inside, self._columns
         )
         return [_listing(table, objects.states(table.files()), now) for table in tables]
 
@@ -126,8 +126,8 @@ class ObjectStoreSource:
             )
         name = self._location.rpartition("/")[2]
         (state,) = look(self._address(self._location)).values()
-        found = [Found(self._location, name)]
-        tables = remote_tables(found, name, self._copies.fetch, {}, self._columns)
+        entries = [Found(self._location, name)]
+        tables = remote_tables(entries, name, self._copies.fetch, {}, self._columns)
         return [_listing(table, [state], now) for table in tables]
 
     def _columns(self, url: str) -> frozenset[str]:
@@ -169,16 +169,16 @@ class ObjectStoreSource:
 
 def _listing(table: FileTable, states: Sequence[State], now: float) -> Listing:
     newest = max((changed for _, changed in states), default=0)
-    settled = 0 < newest < now - _SETTLED_SECONDS
+    stable = 0 < newest < now - _SETTLED_SECONDS
     seen = json.dumps([table.files(), list(states)], separators=(",", ":"))
-    token = hashlib.sha256(seen.encode()).hexdigest() if settled else ""
+    token = hashlib.sha256(seen.encode()).hexdigest() if stable else ""
     return Listing(table.name, json.dumps([token, table.place]), sum(size for size, _ in states))
 
 
-def _placed(table: Listing) -> tuple[str, FileTable]:
+def _listed(table: Listing) -> tuple[str, FileTable]:
     """The state in which a table was listed, and where it is."""
-    token, place = json.loads(table.place)
-    return str(token), FileTable.at(str(place))
+    token, location = json.loads(table.place)
+    return str(token), FileTable.at(str(location))
 
 
 def _copied_delta(folder: str, files: Sequence[str], copies: Copies) -> str:

@@ -64,9 +64,9 @@ class PartsScan:
         if not chunks:
             raise SourceError(self._nothing_left())
         constants = partition_types(map(self._table.values, self._table.parts))
-        found = _united(chunks, constants, untyped=self._table.format in UNTYPED)
-        columns = (*found, *(ScannedColumn(name, kind) for name, kind in constants.items()))
-        return Scan(columns, self._batches(chunks, found, constants), dict(self._broken))
+        own = _united(chunks, constants, untyped=self._table.format in UNTYPED)
+        columns = (*own, *(ScannedColumn(name, kind) for name, kind in constants.items()))
+        return Scan(columns, self._batches(chunks, own, constants), dict(self._broken))
 
     def _groups(self) -> list[tuple[Hashable, list[str]]]:
         """The parts that look alike, by shape and partition values."""
@@ -197,13 +197,13 @@ def _united(
 
 def _field(chunk: _Chunk, column: ScannedColumn) -> Field:
     """A column of the table as a chunk has it: in the common type, or missing."""
-    found = chunk.fields.get(column.name.casefold())
+    field = chunk.fields.get(column.name.casefold())
     kind = plain_type(column.type)
-    if found is None:
+    if field is None:
         return Field(column.name, kind, f"CAST(NULL AS {kind})")
-    if plain_type(found.type) == kind:
-        return found
-    return Field(column.name, kind, f"CAST({found.expression} AS {kind})")
+    if plain_type(field.type) == kind:
+        return field
+    return Field(column.name, kind, f"CAST({field.expression} AS {kind})")
 
 
 def partition_types(parts: Iterable[Values]) -> dict[str, str]:
@@ -212,7 +212,7 @@ def partition_types(parts: Iterable[Values]) -> dict[str, str]:
     for part in parts:
         for name, value in part.items():
             values.setdefault(name, []).extend([value] if value is not None else [])
-    return {name: _type(found) for name, found in values.items()}
+    return {name: _type(texts) for name, texts in values.items()}
 
 
 def partition_fields(values: Values, types: dict[str, str]) -> list[Field]:

@@ -275,8 +275,8 @@ class PostgresSource:
             if self._is_empty(table):
                 now["versions"] = NO_ROWS
             else:
-                found = self._versions.take(table) or self._ask_versions([table])[table.name]
-                now["versions"] = found
+                versions = self._versions.take(table) or self._ask_versions([table])[table.name]
+                now["versions"] = versions
         before = json.loads(previous) if previous else {}
         token = json.dumps(now, separators=(",", ":"))
         same = all(before.get(key) == now[key] for key in ("versions", "shape"))
@@ -317,12 +317,12 @@ class PostgresSource:
     def statements(self, most: int) -> Iterator[tuple[str, int, str]]:
         """The statements that `pg_stat_statements` has counted here, each with how often it ran."""
         with self._server.explained():
-            homes = self._server.ask(STATISTICS)
-        if not homes:
+            schemas = self._server.ask(STATISTICS)
+        if not schemas:
             raise SourceError(
                 "the server counts no statements; CREATE EXTENSION pg_stat_statements makes it"
             )
-        view = f"{duck.identifier(homes[0][0])}.pg_stat_statements"
+        view = f"{duck.identifier(schemas[0][0])}.pg_stat_statements"
         with self._server.explained():
             rows = self._server.ask(STATEMENTS.format(view=view, most=most))
         yield from ((query, calls, "") for query, calls in rows)
@@ -349,16 +349,16 @@ class PostgresSource:
             for number, table in enumerate(tables)
         )
         with self._server.explained():
-            found = self._server.ask(asked)
-        return {tables[number].name: f"{rows} {versions}" for number, rows, versions in found}
+            answers = self._server.ask(asked)
+        return {tables[number].name: f"{rows} {versions}" for number, rows, versions in answers}
 
     def _expected_versions(self, tables: Sequence[Listing]) -> dict[str, str]:
         """The same; now that it is known, the rows of the small ones may be read ahead."""
-        found = self._ask_versions(tables)
+        versions = self._ask_versions(tables)
         if self._reads:
             sizes = ((table, self._sizes.get(place_of(table), _SMALL)) for table in tables)
             self._rows.expect_also([table for table, size in sizes if size < _SMALL])
-        return found
+        return versions
 
     def _load(self, tables: Sequence[Listing]) -> dict[str, GiveOut]:
         return self._batches.load([self._wanted(table) for table in tables])
@@ -388,11 +388,11 @@ class PostgresSource:
         return self._ask_columns("")
 
     def _ask_columns(self, which: str) -> dict[tuple[str, str], list[Column]]:
-        found: dict[tuple[str, str], list[Column]] = {}
+        columns: dict[tuple[str, str], list[Column]] = {}
         rows = self._server.ask(COLUMNS.format(kinds=self._kinds, which=which))
         for schema, table, name, plain, full in rows:
-            found.setdefault((schema, table), []).append((name, plain, full))
-        return found
+            columns.setdefault((schema, table), []).append((name, plain, full))
+        return columns
 
     @cached_property
     def _look(self) -> tuple[bool, dict[tuple[str, str], dict[str, str]]]:

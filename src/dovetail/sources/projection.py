@@ -54,15 +54,15 @@ def fields_of(columns: Columns) -> list[Field]:
     ['id', 'at.x', 'at.y']
     """
     taken = {name.casefold() for name, kind in columns if not _is_record(kind)}
-    found: list[Field] = []
+    fields: list[Field] = []
     for name, kind in columns:
         parts = _parts_of_record(name, kind) if _is_record(kind) else []
         for part in parts:
-            found.append(replace(part, name=_free(part.name, taken)))
-            taken.add(found[-1].name.casefold())
+            fields.append(replace(part, name=_free(part.name, taken)))
+            taken.add(fields[-1].name.casefold())
         if not parts:
-            found.append(Field(name, kind, _plain(identifier(name), kind)))
-    return found
+            fields.append(Field(name, kind, _plain(identifier(name), kind)))
+    return fields
 
 
 def plain_type(kind: str) -> str:
@@ -82,17 +82,17 @@ def common_type(kinds: Iterable[str]) -> str | None:
     >>> common_type(["BIGINT", "VARCHAR"]), common_type(["BLOB", "VARCHAR"])
     ('VARCHAR', None)
     """
-    found = set(kinds)
-    if len(found) == 1:
-        return found.pop()
-    if "BLOB" in found:
+    distinct = set(kinds)
+    if len(distinct) == 1:
+        return distinct.pop()
+    if "BLOB" in distinct:
         return None
-    if found <= _WHOLE:
-        signed = any(not kind.startswith("U") for kind in found)
-        return "VARCHAR" if "UBIGINT" in found and signed else "BIGINT"
-    if found <= _WHOLE | {"DOUBLE"}:
+    if distinct <= _WHOLE:
+        signed = any(not kind.startswith("U") for kind in distinct)
+        return "VARCHAR" if "UBIGINT" in distinct and signed else "BIGINT"
+    if distinct <= _WHOLE | {"DOUBLE"}:
         return "DOUBLE"
-    return "TIMESTAMP" if found == {"DATE", "TIMESTAMP"} else "VARCHAR"
+    return "TIMESTAMP" if distinct == {"DATE", "TIMESTAMP"} else "VARCHAR"
 
 
 def _parts_of_record(name: str, kind: str) -> list[Field]:

@@ -54,9 +54,9 @@ def root(argument: str, here: Path) -> SourceSpec:
         )
     # An existing path with a '=' in it is a path, not a label.
     named = None if exists else _NAMED.match(argument)
-    label, place = named.groups() if named else ("", argument)
+    label, spec = named.groups() if named else ("", argument)
     # `~` stands for home as in a shell, though not where a file is called that.
-    path = here / (place if _exists(here / place) else os.path.expanduser(place))
+    path = here / (spec if _exists(here / spec) else os.path.expanduser(spec))
     path = path.absolute()
     known_as = label or _shown(path, here)
     return SourceSpec(known_as, "path", str(path), known_as)
@@ -98,27 +98,25 @@ def _shown(path: Path, here: Path) -> str:
         return readable(path.as_posix())
 
 
-def expand(place: SourceSpec) -> list[SourceSpec]:
+def expand(spec: SourceSpec) -> list[SourceSpec]:
     """The sources a root stands for now: one per database file, and one for its table files."""
-    if place.kind != "path":
-        require_named(place)
-        return [place]
-    found = walk(place.location)
-    if _is_single(place.location):
-        return [replace(place, kind=_database_kind(place.location))]
+    if spec.kind != "path":
+        require_named(spec)
+        return [spec]
+    files = walk(spec.location)
+    if _is_single(spec.location):
+        return [replace(spec, kind=_database_kind(spec.location))]
     specs = [
-        replace(
-            place, kind=_database_kind(file.path), location=file.path, label=_label(place, file)
-        )
-        for file in found
+        replace(spec, kind=_database_kind(file.path), location=file.path, label=_label(spec, file))
+        for file in files
         if file.is_database
     ]
-    if any(file.is_table for file in found):
-        specs.append(replace(place, kind="files"))
+    if any(file.is_table for file in files):
+        specs.append(replace(spec, kind="files"))
     # A folder that cannot be looked into is a source of its own, so that only it is left out.
     specs += [
-        replace(place, kind="files", location=file.path, label=_label(place, file))
-        for file in found
+        replace(spec, kind="files", location=file.path, label=_label(spec, file))
+        for file in files
         if file.shut
     ]
     if not specs:
@@ -152,7 +150,7 @@ def _database_kind(path: str) -> str:
     return "duckdb" if path.lower().endswith((".duckdb", ".ddb")) else "sqlite"
 
 
-def _label(place: SourceSpec, file: Found) -> str:
+def _label(spec: SourceSpec, file: Found) -> str:
     """A database below a folder or glob is known by its path from there."""
-    front = anchor(place.label) if is_wild(place.location) else place.label
+    front = anchor(spec.label) if is_wild(spec.location) else spec.label
     return file.below if front in ("", ".") else f"{front}/{file.below}"

@@ -196,8 +196,8 @@ class Server:
         relation = self._relation(f"SELECT {wanted} FROM {table}")
         with self.explained():
             described = self._wait(lambda: duck.describe(relation))
-        found = self._wait(lambda: duck.scan(relation, self.explained, described=described))
-        return Scan(named_columns(columns, found.columns), self._batches(found.batches))
+        scanned = self._wait(lambda: duck.scan(relation, self.explained, described=described))
+        return Scan(named_columns(columns, scanned.columns), self._batches(scanned.batches))
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """The names and DuckDB's types of a query's columns, without running it."""
@@ -248,8 +248,8 @@ class Server:
                 name = duck.attach(target, f"TYPE {self._kind}, SECRET {login}", read_only=False)
             place = duck.literal(name)
             rows = duck.fetch(f"SELECT * FROM {self._function}({place}, {duck.literal(find)})")
-            for (found,) in rows if each else ():
-                statement = duck.literal(each.replace("{found}", found))
+            for (running,) in rows if each else ():
+                statement = duck.literal(each.replace("{found}", running))
                 duck.run(f"CALL {self._kind}_execute({place}, {statement})")
             return name
 
@@ -275,8 +275,8 @@ class Server:
             yield
         except duck.ENGINE_ERRORS as error:
             message = self._at.hide_login(str(error))
-            said = _SAID.search(message)
-            text = duck.one_line(said[1] if said else message)
+            quoted = _SAID.search(message)
+            text = duck.one_line(quoted[1] if quoted else message)
             fitting = (advice for sign, advice in _REMEDIES.items() if re.search(sign, text))
             advice = remedy or next(fitting, "")
             raise SourceError(f"{text}; {advice}" if advice else text) from None
@@ -286,12 +286,12 @@ class Server:
 
 
 def named_columns(
-    asked: Sequence[Asked], found: Sequence[ScannedColumn]
+    asked: Sequence[Asked], scanned: Sequence[ScannedColumn]
 ) -> tuple[ScannedColumn, ...]:
     """The columns that were found, by the names and types of those that were asked for."""
     return tuple(
         ScannedColumn(wish.name, wish.type or got.type, got.untyped or wish.number)
-        for wish, got in zip(asked, found, strict=True)
+        for wish, got in zip(asked, scanned, strict=True)
     )
 
 

@@ -73,12 +73,12 @@ class ReadAhead(Generic[_T]):
         self._most = most
         self._most_bytes = most_bytes
         self._expected: dict[str, Listing] = {}
-        self._held: dict[str, _T] = {}
+        self._loaded: dict[str, _T] = {}
 
     def expect(self, tables: Sequence[Listing]) -> None:
         """Name the tables that will be asked for next."""
         self._expected = {table.name: table for table in tables}
-        self._held = {}
+        self._loaded = {}
 
     def expect_also(self, tables: Sequence[Listing]) -> None:
         """Name tables that will be asked for after the others."""
@@ -86,8 +86,8 @@ class ReadAhead(Generic[_T]):
 
     def take(self, table: Listing) -> _T | None:
         """The answer for a table, once: who asks again is told the state of then."""
-        if table.name in self._held:
-            return self._held.pop(table.name)
+        if table.name in self._loaded:
+            return self._loaded.pop(table.name)
         if table.name not in self._expected:
             return None
         # Whatever stands before the table was not asked for when its turn came.
@@ -96,8 +96,8 @@ class ReadAhead(Generic[_T]):
                 break
             del self._expected[name]
         self._forget()
-        self._held = fetch_apart(self._fetch, self._next())
-        return self._held.pop(table.name, None)
+        self._loaded = fetch_apart(self._fetch, self._next())
+        return self._loaded.pop(table.name, None)
 
     def _next(self) -> list[Listing]:
         chosen: list[Listing] = []
@@ -145,22 +145,22 @@ class ServerBatches:
         self._server = server
         self._null = null
         self._types: dict[str, str] = {}
-        self._held: list[str] = []
+        self._loaded: list[str] = []
 
     def load(self, tables: Sequence[Wanted]) -> dict[str, GiveOut]:
         """Read tables with one statement; those with too many rows are missing in the answer."""
-        slots = _places(tables)
+        slots = _slots_needed(tables)
         if sum(slots.values()) > _MOST_COLUMNS:
             raise SourceError("these tables have too many different columns to be read together")
         with self._server.explained():
             batch = f"memory.main.batch_{next(_numbers)}"
             self._server.copy(_statement(tables, slots, self._null, MOST_ROWS + 1), batch)
-            self._held.append(batch)
-            found = dict(duck.fetch(f"SELECT t, count(*) FROM {batch} GROUP BY t"))
+            self._loaded.append(batch)
+            rows = dict(duck.fetch(f"SELECT t, count(*) FROM {batch} GROUP BY t"))
         return {
             table.name: partial(self._scan, batch, number, table, slots)
             for number, table in enumerate(tables)
-            if found.get(number, 0) <= MOST_ROWS
+            if rows.get(number, 0) <= MOST_ROWS
         }
 
     def learn_types(self, tables: Iterable[Wanted]) -> None:
@@ -176,8 +176,8 @@ class ServerBatches:
         if first:
             sql = _statement(list(first.values()), Counter(list(first)), self._null, 0)
             with suppress(SourceError), self._server.explained():
-                found = self._server.describe(sql)[1:]
-                self._types |= dict(zip(first, (kind for _, kind in found), strict=True))
+                described = self._server.describe(sql)[1:]
+                self._types |= dict(zip(first, (kind for _, kind in described), strict=True))
 
     def empty(self, table: Wanted) -> Scan | None:
         """A table that has no rows, if the types of all its columns were learnt."""
@@ -189,18 +189,18 @@ class ServerBatches:
 
     def close(self) -> None:
         """Forget the rows that are held."""
-        while self._held:
-            duck.run(f"DROP TABLE {self._held.pop()}")
+        while self._loaded:
+            duck.run(f"DROP TABLE {self._loaded.pop()}")
 
     def _scan(self, source: str, number: int, table: Wanted, slots: Mapping[str, int]) -> Scan:
-        places = _own_places(table, slots)
-        chosen = ", ".join(f"c{place} AS c{at}" for at, place in enumerate(places))
+        columns_at = _own_slots(table, slots)
+        chosen = ", ".join(f"c{slot} AS c{at}" for at, slot in enumerate(columns_at))
         relation = f"(SELECT {chosen} FROM {source} WHERE t = {number})"
-        found = duck.scan(relation, self._server.explained)
-        return Scan(named_columns(table.columns, found.columns), found.batches)
+        scanned = duck.scan(relation, self._server.explained)
+        return Scan(named_columns(table.columns, scanned.columns), scanned.batches)
 
 
-def _places(tables: Iterable[Wanted]) -> Counter[str]:
+def _slots_needed(tables: Iterable[Wanted]) -> Counter[str]:
     """How many places of each type a row needs that has room for any of the tables."""
     most: Counter[str] = Counter()
     for table in tables:
@@ -208,18 +208,18 @@ def _places(tables: Iterable[Wanted]) -> Counter[str]:
     return most
 
 
-def _own_places(table: Wanted, slots: Mapping[str, int]) -> list[int]:
+def _own_slots(table: Wanted, slots: Mapping[str, int]) -> list[int]:
     """The places that the columns of a table take in a row."""
     free: dict[str, int] = {}
     start = 0
     for slot, width in slots.items():
         free[slot] = start
         start += width
-    places = []
+    columns_at = []
     for column in table.columns:
-        places.append(free[column.slot])
+        columns_at.append(free[column.slot])
         free[column.slot] += 1
-    return places
+    return columns_at
 
 
 def _statement(
@@ -230,8 +230,8 @@ def _statement(
     parts = []
     for number, table in enumerate(tables):
         cells = list(blank)
-        for place, column in zip(_own_places(table, slots), table.columns, strict=True):
-            cells[place] = column.sql
+        for slot_at, column in zip(_own_slots(table, slots), table.columns, strict=True):
+            cells[slot_at] = column.sql
         wanted = ", ".join(f"{cell} AS c{at}" for at, cell in enumerate(cells))
         parts.append(f"(SELECT {number} AS t, {wanted} FROM {table.quoted} LIMIT {rows})")
     return " UNION ALL ".join(parts)

@@ -84,7 +84,7 @@ class SqliteSource:
             )
         with duck.explained(remedy=_REMEDY):
             alias = duck.attach(file.uri if _load() else self._path, "TYPE sqlite")
-        self._attached.append((file, Attached(alias, home="main", views=self._views)))
+        self._attached.append((file, Attached(alias, default_schema="main", views=self._views)))
         self._close_small()
 
     def tables(self) -> Sequence[Listing]:
@@ -104,20 +104,20 @@ class SqliteSource:
         return fingerprint_files([self._path, self._path + "-wal"], previous)
 
     def scan(self, table: Listing) -> Scan:
-        if not self._attached[-1][0].settled():
+        if not self._attached[-1][0].consistent():
             self._attach()
         file, attached = self._attached[-1]
         name = place_of(table)[1]
         as_text = table.name in self._as_text
-        found = None
+        scanned = None
         if not self._in_query:
-            found = self._small_tables().scan(name, as_text=as_text)
+            scanned = self._small_tables().scan(name, as_text=as_text)
             self._let_write()
-        if found is None:
+        if scanned is None:
             as_text = as_text or self._undeclared(name)
             duck.set_option("sqlite_all_varchar", value=as_text)
-            found = attached.scan(table, partial(self._explained, table.name), untyped=as_text)
-        return Scan(found.columns, _of_one_moment(found.batches, file))
+            scanned = attached.scan(table, partial(self._explained, table.name), untyped=as_text)
+        return Scan(scanned.columns, _of_one_moment(scanned.batches, file))
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         rows = self._ask(_DECLARED, remedy=_REMEDY)
@@ -178,8 +178,8 @@ def _as_named(tables: Sequence[Listing], rows: Iterable[Row]) -> Iterator[Row]:
     """The rows with tables referred to by their own names: SQLite takes any case for them."""
     names = {place_of(table)[1].casefold(): place_of(table) for table in tables}
     for row in rows:
-        place = row.key_place
-        yield replace(row, key_place=names.get(place[1].casefold(), place)) if place else row
+        target = row.key_place
+        yield replace(row, key_place=names.get(target[1].casefold(), target)) if target else row
 
 
 @cache
@@ -190,16 +190,16 @@ def _load() -> bool:
     """
     library = ctypes.CDLL(str(duck.extension_file("sqlite_scanner")))
     library.sqlite3_config.argtypes = [ctypes.c_int]  # what follows varies
-    told = library.sqlite3_config(_CONFIG_URI, 1)
+    status = library.sqlite3_config(_CONFIG_URI, 1)
     duck.load_extension("sqlite_scanner")
-    return bool(told == 0)
+    return bool(status == 0)
 
 
 def _of_one_moment(
     batches: Iterator[pa.RecordBatch], file: ReadOnlyFile
 ) -> Iterator[pa.RecordBatch]:
     yield from batches
-    if not file.settled():
+    if not file.consistent():
         raise RescanError("was written while it was read")
 
 
@@ -235,7 +235,7 @@ class ReadOnlyFile:
         else:
             self.uri = _uri(self._copied(), "mode=ro")
 
-    def settled(self) -> bool:
+    def consistent(self) -> bool:
         """Whether all that was read is of one state: nobody wrote, or SQLite's locks kept it so."""
         return self._locked or _state(self._path) == self._state
 

@@ -86,14 +86,14 @@ class SmallTables:
         try:
             if table not in self._stored:
                 return None
-            found = self.ask("SELECT name, type, hidden FROM pragma_table_xinfo(?)", table)
-            if not found or any(name.lower() in _ROW_NUMBER for name, *_ in found):
+            listed = self.ask("SELECT name, type, hidden FROM pragma_table_xinfo(?)", table)
+            if not listed or any(name.lower() in _ROW_NUMBER for name, *_ in listed):
                 return None
-            columns = [(name, declared) for name, declared, hidden in found if not hidden]
+            columns = [(name, declared) for name, declared, hidden in listed if not hidden]
             rows = self._rows(table, [name for name, _ in columns])
             if rows is None:
                 return None
-            as_text = as_text or any(not declared for _, declared, _ in found)
+            as_text = as_text or any(not declared for _, declared, _ in listed)
             return self._scanned(table, columns, rows, as_text=as_text)
         except (sqlite3.Error, OSError, UnicodeError, SourceError, *duck.ENGINE_ERRORS):
             return None
@@ -137,8 +137,8 @@ class SmallTables:
         kinds = [set(map(type, column)) for column in values]
         if not as_text:
             as_text = any(
-                kind in _STRICT and not found <= _PLAIN[kind][1]
-                for kind, found in zip(types, kinds, strict=True)
+                kind in _STRICT and not types_held <= _PLAIN[kind][1]
+                for kind, types_held in zip(types, kinds, strict=True)
             )
         if as_text:
             types = ["VARCHAR"] * len(columns)
@@ -177,8 +177,8 @@ class _Copies:
             columns = [(f"c{place}", kind) for place, kind in enumerate(unknown)]
             duck.set_option("sqlite_all_varchar", value=False)
             with self._table(columns) as (_, relation):
-                found = duck.describe(relation)
-            _types.update(zip(unknown, (kind for _, kind in found), strict=True))
+                described = duck.describe(relation)
+            _types.update(zip(unknown, (kind for _, kind in described), strict=True))
         return [_types[kind] for kind in declared]
 
     def read(self, table: str, columns: Columns, *, as_text: bool) -> pa.RecordBatch | None:
@@ -227,8 +227,8 @@ def _batch(
 ) -> pa.RecordBatch | None:
     """The columns as DuckDB streams them; None if it converts some of their values."""
     arrays = []
-    for kind, column, found in zip(types, values, kinds, strict=True):
-        if kind not in _PLAIN or not found <= (_AS_TEXT if as_text else _PLAIN[kind][1]):
+    for kind, column, types_held in zip(types, values, kinds, strict=True):
+        if kind not in _PLAIN or not types_held <= (_AS_TEXT if as_text else _PLAIN[kind][1]):
             return None
         if as_text:
             column = [str(cell).encode() if type(cell) is int else cell for cell in column]

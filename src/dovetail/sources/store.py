@@ -179,7 +179,9 @@ class Objects:
             else:
                 self._base, self._pattern = anchor, location.removeprefix(anchor + "/")
         else:
-            urls = self._one(location) if table_suffix(location) else self._list(location)
+            urls = (
+                self._file_or_folder(location) if table_suffix(location) else self._list(location)
+            )
         if self._base == location and table_suffix(location):
             self._base = location.rpartition("/")[0]
         cut = len(self._base) + 1
@@ -230,12 +232,12 @@ class Objects:
     def _list(self, folder: str) -> list[str]:
         pattern = duck.file_pattern(folder)[:-1] + "/**'"
         if self._listed:
-            found = look(pattern)
-            self._states |= found
-            return list(found)
+            states = look(pattern)
+            self._states |= states
+            return list(states)
         return [str(file) for (file,) in duck.fetch(f"SELECT file FROM glob({pattern})")]
 
-    def _one(self, location: str) -> list[str]:
+    def _file_or_folder(self, location: str) -> list[str]:
         """The file of that name, or what is in the folder of that name."""
         try:
             self._states |= look(duck.file_pattern(location))
@@ -314,59 +316,61 @@ class Copies:
     def __init__(self, read: Callable[[str], bytes]) -> None:
         self.read = read
         self._folder = tempfile.TemporaryDirectory(prefix="dovetail-")
-        self._places: dict[str, str] = {}
+        self._copied: dict[str, str] = {}
 
     def fetch(self, url: str) -> str:
         """Where the copy of a file lies; it keeps the suffix that says what it holds."""
-        if url not in self._places:
-            place = os.path.join(self._folder.name, f"{len(self._places)}{table_suffix(url)}")
-            self._write(url, place)
-            self._places[url] = place
-        return self._places[url]
+        if url not in self._copied:
+            path_here = os.path.join(self._folder.name, f"{len(self._copied)}{table_suffix(url)}")
+            self._write(url, path_here)
+            self._copied[url] = path_here
+        return self._copied[url]
 
     def fetch_many(self, urls: Sequence[str]) -> None:
         """Fetch files several at a time; one that cannot be says so when it is asked for."""
-        missing = [url for url in urls if url not in self._places]
-        places = [
-            os.path.join(self._folder.name, f"many{len(self._places) + at}{table_suffix(url)}")
+        missing = [url for url in urls if url not in self._copied]
+        paths_here = [
+            os.path.join(self._folder.name, f"many{len(self._copied) + at}{table_suffix(url)}")
             for at, url in enumerate(missing)
         ]
         pool = ThreadPoolExecutor(_AT_ONCE)
         try:
-            for url, place in zip(missing, pool.map(self._try, missing, places), strict=True):
-                if place:
-                    self._places[url] = place
+            for url, path_here in zip(
+                missing, pool.map(self._try, missing, paths_here), strict=True
+            ):
+                if path_here:
+                    self._copied[url] = path_here
         finally:
             pool.shutdown(cancel_futures=True)  # an interrupt waits for those that have begun
 
     def __contains__(self, url: str) -> bool:
-        return url in self._places
+        return url in self._copied
 
     def folder(self, url: str) -> str:
         """A folder for copies of what is in a folder elsewhere."""
-        if url not in self._places:
-            self._places[url] = os.path.join(self._folder.name, f"{len(self._places)}")
-        return self._places[url]
+        if url not in self._copied:
+            self._copied[url] = os.path.join(self._folder.name, f"{len(self._copied)}")
+        return self._copied[url]
 
     def fill(self, folder: str, files: Mapping[str, str]) -> None:
         """Copy files into a folder, each to a path in it; what is there already stays."""
         for path, url in files.items():
-            place = os.path.join(folder, path)
-            if not os.path.exists(place):
-                os.makedirs(os.path.dirname(place), exist_ok=True)
-                self._write(url, place)
+            path_here = os.path.join(folder, path)
+            if not os.path.exists(path_here):
+                os.makedirs(os.path.dirname(path_here), exist_ok=True)
+                self._write(url, path_here)
 
     def close(self) -> None:
         self._folder.cleanup()
 
-    def _try(self, url: str, place: str) -> str:
+    def _try(self, url: str, path_here: str) -> str:
         try:
-            self._write(url, place)
+            self._write(url, path_here)
         except (SourceError, OSError):
             return ""
-        return place
+        return path_here
 
-    def _write(self, url: str, place: str) -> None:
+    def _write(self, url: str, path_here: str) -> None:
         content = self.read(url)
-        with open(place, "wb") as out:
+        with open(path_here, "wb") as out:
             out.write(content)

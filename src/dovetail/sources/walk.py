@@ -58,10 +58,10 @@ def fits(path: str, pattern: str) -> bool:
     [True, True, False]
     """
     wanted = pattern.split("/")
-    places = _ahead({0}, wanted)
+    positions = _ahead({0}, wanted)
     for name in path.split("/"):
-        places = _ahead({then for at in places for then in _after(name, at, wanted)}, wanted)
-    return len(wanted) in places
+        positions = _ahead({then for at in positions for then in _after(name, at, wanted)}, wanted)
+    return len(wanted) in positions
 
 
 def _after(name: str, at: int, wanted: Sequence[str]) -> Iterable[int]:
@@ -76,9 +76,9 @@ def _after(name: str, at: int, wanted: Sequence[str]) -> Iterable[int]:
     return (at + 1,) if fit else ()
 
 
-def _ahead(places: set[int], wanted: Sequence[str]) -> set[int]:
+def _ahead(positions: set[int], wanted: Sequence[str]) -> set[int]:
     """The places that are reached without a name: `**` before others may be no folder at all."""
-    reached = set(places)
+    reached = set(positions)
     for at in range(len(wanted) - 1):
         if at in reached and wanted[at] == _ANY_DEPTH:
             reached.add(at + 1)
@@ -135,23 +135,23 @@ def anchor(location: str) -> str:
 def walk(location: str) -> list[Found]:
     """The database and table files a location stands for, in order; hidden ones are left out."""
     if is_wild(location):
-        found = _matched(location, anchor(location))
+        entries = _matched(location, anchor(location))
     elif not os.path.lexists(location):
         raise SourceError("there is no such file or folder")
     elif kind := lake_format(location):
         name = os.path.basename(os.path.abspath(location))
-        found = [Found(location, readable(name), lake=kind)]
+        entries = [Found(location, readable(name), lake=kind)]
     elif os.path.isdir(location) and not table_suffix(location):
-        found = _walk(location, "")
+        entries = _walk(location, "")
     else:
-        found = [Found(location, readable(os.path.basename(location)))]
-    return sorted(found, key=lambda file: file.below)
+        entries = [Found(location, readable(os.path.basename(location)))]
+    return sorted(entries, key=lambda file: file.below)
 
 
 def _matched(location: str, base: str) -> list[Found]:
     """What a pattern stands for; a file of a table with a log stands for the table."""
     formats: dict[str, str] = {}
-    found: dict[str, Found] = {}
+    entries: dict[str, Found] = {}
     for path in glob(location, recursive=True):
         below = os.path.relpath(path, base)
         is_folder = os.path.isdir(path)
@@ -162,12 +162,12 @@ def _matched(location: str, base: str) -> list[Found]:
                 formats[folder] = _lake(folder)
         if lake := next((folder for folder in folders if formats[folder]), ""):
             top = os.path.dirname(os.path.abspath(base)) if lake == base else base
-            found[lake] = Found(lake, readable(os.path.relpath(lake, top)), lake=formats[lake])
+            entries[lake] = Found(lake, readable(os.path.relpath(lake, top)), lake=formats[lake])
         elif _is_table_like(path, is_folder):
-            found[path] = Found(path, readable(below))
+            entries[path] = Found(path, readable(below))
     # What is in a folder with a table's suffix is its part, and no table beside it.
-    tables = {path + os.sep for path, file in found.items() if os.path.isdir(file.path)}
-    return [file for path, file in found.items() if not _is_below(path, tables)]
+    tables = {path + os.sep for path, file in entries.items() if os.path.isdir(file.path)}
+    return [file for path, file in entries.items() if not _is_below(path, tables)]
 
 
 def _is_below(path: str, folders: Container[str]) -> bool:
@@ -183,22 +183,22 @@ def _walk(folder: str, below: str, above: frozenset[tuple[int, int]] = frozenset
         entries = [entry for entry in listing if not is_hidden(entry.name)]
     if _CATALOG.issubset(entry.name for entry in entries):
         return []
-    found = []
+    files = []
     for entry in entries:
         path = below + readable(entry.name)
         is_folder = _is_folder(entry)
         if is_folder and (kind := _lake(entry.path)):
-            found.append(Found(entry.path, path, lake=kind))
+            files.append(Found(entry.path, path, lake=kind))
             continue
         if not is_folder or table_suffix(entry.name):
             if _is_table_like(entry.path, is_folder):
-                found.append(Found(entry.path, path))
+                files.append(Found(entry.path, path))
             continue
         try:
-            found += _walk(entry.path, path + "/", above)
+            files += _walk(entry.path, path + "/", above)
         except OSError:
-            found.append(Found(entry.path, path, shut=True))
-    return found
+            files.append(Found(entry.path, path, shut=True))
+    return files
 
 
 def is_hidden(name: str) -> bool:
@@ -243,11 +243,11 @@ def _is_table_like(path: str, is_folder: bool) -> bool:
 
 def parts_within(path: str) -> list[Found]:
     """What a folder with a table's suffix holds of its format, by name."""
-    inside = sorted(_walk(path, ""), key=lambda found: found.path)
-    for found in inside:
-        if found.shut:
-            raise SourceError(f"its folder {found.below} cannot be looked into")
-    return [found for found in inside if table_format(found.path) == table_format(path)]
+    inside = sorted(_walk(path, ""), key=lambda entry: entry.path)
+    for entry in inside:
+        if entry.shut:
+            raise SourceError(f"its folder {entry.below} cannot be looked into")
+    return [entry for entry in inside if table_format(entry.path) == table_format(path)]
 
 
 def table_format(path: str) -> str:
@@ -268,7 +268,7 @@ def fingerprint_files(files: Sequence[str], previous: str | None) -> Fingerprint
 
 
 def _stats(files: Sequence[str]) -> list[list[object]]:
-    found: list[list[object]] = []
+    states: list[list[object]] = []
     for file in files:
         try:
             state = os.stat(file)
@@ -277,8 +277,8 @@ def _stats(files: Sequence[str]) -> list[list[object]]:
         if not stat.S_ISREG(state.st_mode):  # reading a pipe might never end
             raise SourceError(f"{file} is no regular file")
         _outlast(state.st_mtime_ns)
-        found.append([file, state.st_size, state.st_mtime_ns])
-    return found
+        states.append([file, state.st_size, state.st_mtime_ns])
+    return states
 
 
 def _outlast(changed: int) -> None:

@@ -73,41 +73,41 @@ class WarehouseSource:
         self._parts.setdefault("schema", at.database)
         self._views = spec.views
         # A query reads whole tables, within limits of its own.
-        self._whole = spec.seconds is not None
+        self._in_query = spec.seconds is not None
         self._sample = int(spec.options.get("sample", 0))
         self._most_bytes = int(spec.options.get("max_scan_bytes", _MOST_SCANNED))
         self._as_text: set[str] = set()
 
     def tables(self) -> Sequence[Listing]:
-        chosen = [place for place, table in self._tables.items() if self._views or not table.view]
-        home = self._dialect.home or next((schema for schema, _ in chosen), "")
-        found = zip(names(chosen, home), chosen, strict=True)
-        return [listing(name, *place, self._bytes_known(place) or 0) for name, place in found]
+        chosen = [key for key, table in self._tables.items() if self._views or not table.view]
+        default_schema = self._dialect.default_schema or next((schema for schema, _ in chosen), "")
+        named = zip(names(chosen, default_schema), chosen, strict=True)
+        return [listing(name, *key, self._bytes_known(key) or 0) for name, key in named]
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
-        found = self._tables.get(place_of(table))
-        token = found.changed if found is not None else ""
+        listed = self._tables.get(place_of(table))
+        token = listed.changed if listed is not None else ""
         if token:
             shape = [column[:2] for column in self._columns.get(place_of(table), [])]
             token = f"{token} {self._sample} {self._most_bytes} {duck.literal(str(shape))}"
         return Fingerprint(token, unchanged=bool(token) and token == previous)
 
     def scan(self, table: Listing) -> Scan:
-        place = place_of(table)
-        if not self._whole and place not in self._tables:
+        key = place_of(table)
+        if not self._in_query and key not in self._tables:
             raise SourceError("is not there any more: it went while we looked; index again")
-        columns = self._columns.get(place, [])
+        columns = self._columns.get(key, [])
         read = ", ".join(self._quoted(name) for name, *_ in columns) or "*"
-        size = self._size(place)
-        if self._whole or (not self._sample and size <= self._most_bytes):
-            return self._read(table, f"SELECT {read} FROM {self._name(place)}")
+        size = self._size(key)
+        if self._in_query or (not self._sample and size <= self._most_bytes):
+            return self._read(table, f"SELECT {read} FROM {self._name(key)}")
         wanted = self._sample or _SAMPLE_ROWS
-        rows = self._count(place)
+        rows = self._count(key)
         if rows <= wanted and size <= self._most_bytes:
-            return self._read(table, f"SELECT {read} FROM {self._name(place)}")
+            return self._read(table, f"SELECT {read} FROM {self._name(key)}")
         if size <= self._most_bytes:
-            stated = self._statistics(self._name(place), columns)
-            source = self._by_hash(place, columns, wanted / max(stated.rows, 1))
+            stated = self._statistics(self._name(key), columns)
+            source = self._by_hash(key, columns, wanted / max(stated.rows, 1))
             most = 2 * wanted
         else:
             return self._sampled_blocks(table, columns, read, rows, wanted)
@@ -123,10 +123,10 @@ class WarehouseSource:
         wanted: int,
     ) -> Scan:
         """Some rows of some blocks; the first rows of a view, or if no block is drawn."""
-        place = place_of(table)
-        sources = [f"({self._limited(f'* FROM {self._name(place)}', wanted)}) drawn"]
-        if not self._tables[place].view:
-            sources.insert(0, self._blocks(place, wanted / max(rows, 1)))
+        key = place_of(table)
+        sources = [f"({self._limited(f'* FROM {self._name(key)}', wanted)}) drawn"]
+        if not self._tables[key].view:
+            sources.insert(0, self._blocks(key, wanted / max(rows, 1)))
         for source in sources:
             stated = self._statistics(source, columns)
             if stated.rows:
@@ -136,7 +136,7 @@ class WarehouseSource:
                 if begun is not None:
                     scan = replace(scan, batches=chain([begun], batches))
                     return replace(scan, statistics=replace(stated, rows=rows))
-        return self._read(table, self._limited(f"{read} FROM {self._name(place)}", wanted))
+        return self._read(table, self._limited(f"{read} FROM {self._name(key)}", wanted))
 
     def query(
         self, sql: str, *, as_text: bool = False
@@ -146,24 +146,24 @@ class WarehouseSource:
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         """Keys and comments; what the warehouse refuses to tell is an error that has the rest."""
-        said = [
-            Row(place, COMMENT, text=table.comment)
-            for place, table in self._tables.items()
+        answered = [
+            Row(key, COMMENT, text=table.comment)
+            for key, table in self._tables.items()
             if table.comment
         ]
-        said += [
-            Row(place, COMMENT, column=name, text=comment)
-            for place, columns in self._columns.items()
+        answered += [
+            Row(key, COMMENT, column=name, text=comment)
+            for key, columns in self._columns.items()
             for name, _, comment in columns
             if comment
         ]
         refused: list[tuple[str, Statement]] = []
         for statement in self._dialect.declared:
             try:
-                said += self._said(statement)
+                answered += self._asked(statement)
             except SourceError as error:
                 refused.append((str(error), statement))
-        found = declarations(tables, said)
+        found = declarations(tables, answered)
         if refused:
             raise PartlyDeclaredError(
                 refused[0][0],
@@ -173,7 +173,7 @@ class WarehouseSource:
             )
         return found
 
-    def _said(self, statement: Statement) -> list[Row]:
+    def _asked(self, statement: Statement) -> list[Row]:
         sql = statement.sql.format(**self._parts)
         try:
             if isinstance(statement, Shown):
@@ -188,13 +188,13 @@ class WarehouseSource:
         rows = self._warehouse.ask_named(statement.sql)
         if len(rows) < MOST_SHOWN:
             return rows
-        found: list[dict[str, Any]] = []
+        answers: list[dict[str, Any]] = []
         for schema in dict.fromkeys(schema for schema, _ in self._tables):
             rows = self._warehouse.ask_named(statement.of_schema(self._quoted(schema)))
             if len(rows) >= MOST_SHOWN:
                 raise SourceError(f"{schema} has more keys than {statement.sql} tells")
-            found += rows
-        return found
+            answers += rows
+        return answers
 
     def close(self) -> None:
         self._warehouse.close()
@@ -204,7 +204,11 @@ class WarehouseSource:
         rows = self._warehouse.ask(self._dialect.tables.format(**self._parts))
         return {
             (str(row[0]), str(row[1])): _Table(
-                bool(row[2]), _whole(row[3]), _whole(row[4]), str(row[5] or ""), str(row[6] or "")
+                bool(row[2]),
+                _in_query(row[3]),
+                _in_query(row[4]),
+                str(row[5] or ""),
+                str(row[6] or ""),
             )
             for row in rows
         }
@@ -220,15 +224,15 @@ class WarehouseSource:
     def _read(self, table: Listing, sql: str) -> Scan:
         as_text = table.name in self._as_text
         schema, batches = self._warehouse.stream(sql, as_text=as_text)
-        found = duck.scan_arrow(schema, self._same_types(table, batches), self._warehouse.explained)
+        scan = duck.scan_arrow(schema, self._same_types(table, batches), self._warehouse.explained)
         declared = self._columns.get(place_of(table), [])
-        if len(declared) != len(found.columns):
-            declared = [(column.name, column.type, "") for column in found.columns]
+        if len(declared) != len(scan.columns):
+            declared = [(column.name, column.type, "") for column in scan.columns]
         columns = tuple(
             ScannedColumn(name, got.type, got.untyped or as_text or _is_written(got.type, kind))
-            for (name, kind, _), got in zip(declared, found.columns, strict=True)
+            for (name, kind, _), got in zip(declared, scan.columns, strict=True)
         )
-        return Scan(columns, found.batches)
+        return Scan(columns, scan.batches)
 
     def _same_types(self, table: Listing, batches: Any) -> Any:
         try:
@@ -251,64 +255,64 @@ class WarehouseSource:
             ]
         row = self._warehouse.ask(f"SELECT {', '.join(asked)} FROM {source}")[0]
         rows = int(row[0])
-        found = [row[at : at + 4] for at in range(1, len(row), 4)]
+        cells = [row[at : at + 4] for at in range(1, len(row), 4)]
         return TableStatistics(
             rows,
             tuple(
                 ColumnStatistics(1 - int(filled) / rows if rows else 0.0, int(distinct), low, high)
-                for filled, distinct, low, high in found
+                for filled, distinct, low, high in cells
             ),
         )
 
     def _by_hash(
-        self, place: tuple[str, str], columns: Sequence[tuple[str, str, str]], share: float
+        self, key: tuple[str, str], columns: Sequence[tuple[str, str, str]], share: float
     ) -> str:
         """About a share of a table's rows, chosen by a hash of all their cells."""
         digits = max(0, round(-math.log(min(max(share, 1e-12), 1.0), 16)))
         if not digits:
-            return self._name(place)
+            return self._name(key)
         row = "''"
         for name in (name for name, kind, _ in columns if not _has(kind, _OPAQUE)):
             cell = self._dialect.text.format(self._quoted(name))
             row = self._dialect.concat.format(row, f"COALESCE({cell}, '')")
         digest = self._dialect.md5.format(row)
-        return f"{self._name(place)} WHERE {digest} LIKE '{'0' * digits}%'"
+        return f"{self._name(key)} WHERE {digest} LIKE '{'0' * digits}%'"
 
-    def _blocks(self, place: tuple[str, str], share: float) -> str:
+    def _blocks(self, key: tuple[str, str], share: float) -> str:
         percent = min(max(100 * share, 0.000001), 100.0)
-        return self._dialect.sample.format(table=self._name(place), percent=f"{percent:.6f}")
+        return self._dialect.sample.format(table=self._name(key), percent=f"{percent:.6f}")
 
     def _limited(self, what: str, rows: int) -> str:
         return self._dialect.limit.format(what=what, rows=rows)
 
-    def _count(self, place: tuple[str, str]) -> int:
-        known = self._tables[place].rows
-        if known is None:
-            known = int(self._warehouse.ask(f"SELECT COUNT(*) FROM {self._name(place)}")[0][0])
-            self._tables[place] = replace(self._tables[place], rows=known)
-        return known
+    def _count(self, key: tuple[str, str]) -> int:
+        counted = self._tables[key].rows
+        if counted is None:
+            counted = int(self._warehouse.ask(f"SELECT COUNT(*) FROM {self._name(key)}")[0][0])
+            self._tables[key] = replace(self._tables[key], rows=counted)
+        return counted
 
-    def _bytes_known(self, place: tuple[str, str]) -> int | None:
-        return self._tables[place].bytes
+    def _bytes_known(self, key: tuple[str, str]) -> int | None:
+        return self._tables[key].bytes
 
-    def _size(self, place: tuple[str, str]) -> int:
+    def _size(self, key: tuple[str, str]) -> int:
         """How many bytes reading a table would scan: as listed, or by its cells."""
-        if self._whole:
+        if self._in_query:
             return 0
-        listed = self._bytes_known(place)
+        listed = self._bytes_known(key)
         if listed is not None:
             return listed
-        return self._count(place) * _CELL_BYTES * max(len(self._columns.get(place, [])), 1)
+        return self._count(key) * _CELL_BYTES * max(len(self._columns.get(key, [])), 1)
 
-    def _name(self, place: tuple[str, str]) -> str:
-        return ".".join(self._quoted(part) for part in place)
+    def _name(self, key: tuple[str, str]) -> str:
+        return ".".join(self._quoted(part) for part in key)
 
     def _quoted(self, name: str) -> str:
         quote = self._dialect.quote
         return quote + name.replace(quote, quote * 2) + quote
 
 
-def _whole(value: Any) -> int | None:
+def _in_query(value: Any) -> int | None:
     return None if value is None else int(value)
 
 
@@ -316,6 +320,6 @@ def _has(declared: str, words: re.Pattern[str]) -> bool:
     return words.search(declared.upper()) is not None
 
 
-def _is_written(found: str, declared: str) -> bool:
+def _is_written(arrived: str, declared: str) -> bool:
     """Whether a column of numbers arrived as text."""
-    return found == "VARCHAR" and declared.upper().startswith(_NUMBERS)
+    return arrived == "VARCHAR" and declared.upper().startswith(_NUMBERS)

@@ -69,17 +69,17 @@ class Shown:
         """The same for the tables of one schema."""
         return f"{self.sql.removesuffix(' DATABASE')} SCHEMA {schema}"
 
-    def row(self, said: Mapping[str, Any]) -> Row | None:
+    def row(self, answer: Mapping[str, Any]) -> Row | None:
         """A row of the answer; none if it is of a key to another database, which is not ours."""
         own = self.own
-        place = (said[f"{own}schema_name"], said[f"{own}table_name"])
-        at, column = int(said["key_sequence"]), said[f"{own}column_name"]
+        key = (answer[f"{own}schema_name"], answer[f"{own}table_name"])
+        at, column = int(answer["key_sequence"]), answer[f"{own}column_name"]
         if self.kind != FOREIGN:
-            return Row(place, self.kind, said["constraint_name"], at, column)
-        if said["pk_database_name"] != said["fk_database_name"]:
+            return Row(key, self.kind, answer["constraint_name"], at, column)
+        if answer["pk_database_name"] != answer["fk_database_name"]:
             return None
-        key_place = (said["pk_schema_name"], said["pk_table_name"])
-        return Row(place, FOREIGN, said["fk_name"], at, column, key_place, said["pk_column_name"])
+        target = (answer["pk_schema_name"], answer["pk_table_name"])
+        return Row(key, FOREIGN, answer["fk_name"], at, column, target, answer["pk_column_name"])
 
 
 Statement = Selected | Shown
@@ -249,7 +249,7 @@ class Dialect:
     sample: str = "{table} TABLESAMPLE SYSTEM ({percent}) REPEATABLE (42)"
     limit: str = "SELECT {what} LIMIT {rows}"
     concat: str = "{} || {}"
-    home: str = "public"
+    default_schema: str = "public"
     declared: Sequence[Statement] = ()
 
 
@@ -266,7 +266,7 @@ DIALECTS: dict[str, Dialect] = {
         ),
         standard_columns(comment="comment"),
         {"user": "SNOWFLAKE_USER", "password": "SNOWFLAKE_PASSWORD"},
-        home="PUBLIC",
+        default_schema="PUBLIC",
         declared=_SNOWFLAKE,
     ),
     "bigquery": Dialect(
@@ -294,7 +294,7 @@ DIALECTS: dict[str, Dialect] = {
         quote="`",
         text="CAST({} AS STRING)",
         sample="{table} TABLESAMPLE ({percent} PERCENT) REPEATABLE (42)",
-        home="default",
+        default_schema="default",
         declared=_DATABRICKS,
     ),
     "trino": Dialect(
@@ -307,7 +307,7 @@ DIALECTS: dict[str, Dialect] = {
         md5="LOWER(TO_HEX(MD5(TO_UTF8({}))))",
         distinct="APPROX_DISTINCT({})",
         sample="{table} TABLESAMPLE SYSTEM ({percent})",
-        home="default",
+        default_schema="default",
     ),
     "flightsql": Dialect(
         "duckdb",
@@ -317,7 +317,7 @@ DIALECTS: dict[str, Dialect] = {
         standard_columns(),
         {"user": "FLIGHTSQL_USER", "password": "FLIGHTSQL_PASSWORD"},
         sample="{table} USING SAMPLE {percent} PERCENT (system, 42)",
-        home="main",
+        default_schema="main",
         declared=(
             Selected(
                 DUCKDB_DECLARED.format(database="current_database()"), keys=True, comments=True
@@ -341,7 +341,7 @@ DIALECTS: dict[str, Dialect] = {
         sample="{table} TABLESAMPLE SYSTEM ({percent} PERCENT) REPEATABLE (42)",
         limit="SELECT TOP {rows} {what}",
         concat="CONCAT({}, {})",
-        home="dbo",
+        default_schema="dbo",
         declared=_MSSQL,
     ),
     "oracle": Dialect(
@@ -359,7 +359,7 @@ DIALECTS: dict[str, Dialect] = {
         md5="LOWER(RAWTOHEX(STANDARD_HASH({}, 'MD5')))",
         sample="{table} SAMPLE BLOCK ({percent}) SEED (42)",
         limit="SELECT {what} FETCH FIRST {rows} ROWS ONLY",
-        home="",
+        default_schema="",
         declared=_ORACLE,
     ),
 }

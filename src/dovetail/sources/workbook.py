@@ -183,7 +183,7 @@ def _parts(book: zipfile.ZipFile) -> dict[str, str]:
 
 def _ids(elements: Sequence[bytes], *keys: bytes) -> Iterator[tuple[str, str]]:
     for element in elements:
-        found = [re.search(rb"\s" + key + rb'="([^"]*)"', element) for key in keys]
-        if all(found):
-            first, second = (match[1].decode("utf-8", "replace") for match in found if match)
+        matches = [re.search(rb"\s" + key + rb'="([^"]*)"', element) for key in keys]
+        if all(matches):
+            first, second = (match[1].decode("utf-8", "replace") for match in matches if match)
             yield first, second
