@@ -58,7 +58,7 @@ def _profiled(column: HashedColumn, untyped: bool) -> tuple[ColumnProfile, objec
     profiler.add(column, ROWS)
     views = [
         (name, maximum, [(h.tolist(), c.tolist()) for h, c in runs])
-        for name, maximum, runs in profiler.views.views()
+        for name, maximum, runs in profiler.forms.forms()
     ]
     return profiler.profile(len(column.distinct[0])), views
 

@@ -12,7 +12,7 @@ import pytest
 from dovetail.domain.sql import CASE, PREFIX, PUNCTUATED, PUNCTUATION, ZEROS
 from dovetail.hashing import hash_values
 from dovetail.profile.blocks import hash_columns
-from dovetail.profile.normal_forms import KeyViews
+from dovetail.profile.normal_forms import NormalForms
 
 Views = dict[str, tuple[int, dict[int, int]]]
 
@@ -81,11 +81,11 @@ def _counted(values: pa.Array) -> dict[int, int]:
 
 
 def views_of(values: Sequence[str], batches: int) -> Views:
-    views = KeyViews()
+    forms = NormalForms()
     for part in np.array_split(np.arange(len(values)), batches):
         array = pa.array([values[place] for place in part.tolist()])
         (column,) = hash_columns([array])
-        views.add(column)
+        forms.add(column)
     return {
         name: (
             maximum,
@@ -95,7 +95,7 @@ def views_of(values: Sequence[str], batches: int) -> Views:
                 for key, rows in zip(hashes, counts, strict=True)
             },
         )
-        for name, maximum, runs in views.views()
+        for name, maximum, runs in forms.forms()
     }
 
 

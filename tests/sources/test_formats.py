@@ -14,7 +14,7 @@ import pytest
 
 import dovetail
 from dovetail.domain import Kind
-from tests.support.files import GOOD, names, put, update
+from tests.support.files import GOOD, names, profiled, put, update
 
 ROWS = pa.table(
     {
@@ -203,7 +203,7 @@ def test_decimal_commas_are_numbers(
 def test_titles_and_mixed_line_ends(
     content: bytes, columns: list[str], rows: int, tmp_path: Path
 ) -> None:
-    (table,) = update(put(tmp_path / "t.csv", content), into=tmp_path / "catalog").catalog
+    table = profiled(put(tmp_path / "t.csv", content), tmp_path / "segment")
     assert ([column.name for column in table.columns], table.rows) == (columns, rows)
 
 

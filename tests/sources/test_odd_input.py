@@ -20,6 +20,7 @@ from tests.support.files import (
     GOOD,
     MEGABYTE,
     names,
+    profiled,
     put,
     put_parquet,
     put_sqlite,
@@ -47,7 +48,7 @@ def test_text_in_other_encodings_is_read(content: bytes, packed: bool, tmp_path:
     file = put(tmp_path / "t.csv.gz", gzip.compress(content)) if packed else tmp_path / "t.csv"
     if not packed:
         put(file, content)
-    (table,) = update(file, into=tmp_path / "catalog").catalog
+    table = profiled(file, tmp_path / "segment")
     assert [column.name for column in table.columns] == ["name", "n"]
     assert sorted(table.columns[0].profile.examples) == ["Müller", "Åse"]
     assert table.columns[1].profile.kind is Kind.INTEGER
@@ -56,12 +57,12 @@ def test_text_in_other_encodings_is_read(content: bytes, packed: bool, tmp_path:
 def test_the_encoding_may_show_late_and_be_windows(tmp_path: Path) -> None:
     text = "name,n\n" + "plain,1\n" * 150_000 + "“Größe” €,2\n"
     put(tmp_path / "t.csv", text.encode("cp1252"))
-    (table,) = update(tmp_path / "t.csv", into=tmp_path / "catalog").catalog
+    table = profiled(tmp_path / "t.csv", tmp_path / "segment")
     assert table.rows == 150_001
     assert sorted(table.columns[0].profile.examples) == ["plain", "“Größe” €"]
     emoji = "name,n\n" + "".join(f"😀{row},{row}\n" for row in range(30_000))
     put(tmp_path / "u.csv", emoji.encode("utf-16"))
-    (table,) = update(tmp_path / "u.csv", into=tmp_path / "other").catalog
+    table = profiled(tmp_path / "u.csv", tmp_path / "other")
     assert (table.rows, table.columns[0].profile.maximum) == (30_000, "😀9999")
 
 
@@ -87,7 +88,7 @@ def test_the_encoding_may_show_late_and_be_windows(tmp_path: Path) -> None:
 def test_odd_csv_that_is_still_csv(
     content: bytes, rows: int, columns: list[str], examples: list[str], tmp_path: Path
 ) -> None:
-    (table,) = update(put(tmp_path / "t.csv", content), into=tmp_path / "catalog").catalog
+    table = profiled(put(tmp_path / "t.csv", content), tmp_path / "segment")
     assert table.rows == rows
     assert [column.name for column in table.columns] == columns
     assert sorted(table.columns[0].profile.examples) == examples
@@ -114,7 +115,7 @@ def test_values_of_ten_megabytes(kind: str, tmp_path: Path) -> None:
         with closing(duckdb.connect(str(path))) as connection:
             connection.execute("CREATE TABLE big (id INT, t TEXT)")
             connection.executemany("INSERT INTO big VALUES (?, ?)", list(enumerate(big, 1)))
-    (table,) = update(path, into=tmp_path / "catalog").catalog
+    table = profiled(path, tmp_path / "segment")
     profile = table.column("t").profile
     assert (table.rows, table.column("id").profile.distinct) == (4, 4)
     assert (profile.distinct, profile.unique, profile.nulls) == (3, False, 0)
@@ -141,7 +142,7 @@ def test_two_thousand_columns(kind: str, tmp_path: Path) -> None:
             f"CREATE TABLE wide ({', '.join(f'{name} TEXT' for name in columns)})",
             *(f"INSERT INTO wide VALUES ({row})" for row in pairs),
         )
-    (table,) = update(path, into=tmp_path / "catalog").catalog
+    table = profiled(path, tmp_path / "segment")
     assert (table.rows, len(table.columns)) == (2, 2000)
     assert table.columns[1999].name == "c1999"
     assert sorted(table.columns[1999].profile.examples) == ["1999", "2000"]

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dovetail
-from tests.support.files import put, update
+from tests.support.files import profiled, put, update
 
 PEOPLE = [
     {"id": 1, "address": {"city": "Rome", "geo": {"lat": 41.9, "lon": 12.5}}, "tags": ["a", "b"]},
@@ -55,7 +55,7 @@ def test_records_are_columns(kind: str, tmp_path: Path) -> None:
 def test_names_of_parts_that_are_taken(tmp_path: Path) -> None:
     rows = [{"a.b": 1, "a": {"b": 2, "B": 3, 'q"x': 4}}]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
-    (table,) = update(tmp_path / "t.parquet", into=tmp_path / "catalog").catalog
+    table = profiled(tmp_path / "t.parquet", tmp_path / "segment")
     assert [(column.name, column.profile.examples) for column in table.columns] == [
         ("a.b", ("1",)),
         ("a.b_2", ("2",)),

@@ -16,7 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import dovetail
-from dovetail import Catalog, Settings, UpdateSummary
+from dovetail import Catalog, Settings, Table, UpdateSummary
+from dovetail.catalog.segment import Segment
+from dovetail.plugins import open_source
+from dovetail.profile.batch import TableToRead, profile_batch
+from dovetail.profile.profiler import ProfileOptions
+from dovetail.sources.resolve import expand, root
 
 GOOD = "id,city\n1,Rome\n2,Oslo\n"
 
@@ -28,6 +33,19 @@ def update(*sources: Path | str, into: Path, **settings: object) -> UpdateSummar
     """Update a catalog; without vectors, unless the settings name an embedder."""
     chosen = Settings().but(**{"embedder": "none", **settings})
     return dovetail.update([str(source) for source in sources], into=into, settings=chosen)
+
+
+def profiled(file: Path, into: Path) -> Table:
+    """The one table of a file as it is profiled, without a catalog around it."""
+    (spec,) = expand(root(str(file), Path.cwd()))
+    with closing(open_source(spec)) as source:
+        tables = [TableToRead(spec, listing).to_json() for listing in source.tables()]
+    job = {"tables": tables, "options": ProfileOptions().to_json()}
+    into.mkdir()
+    done = profile_batch(job, into, lambda _: None)
+    assert not done["skipped"], done["skipped"]
+    (table,) = Segment(into).records().domain_tables(0, 1)
+    return table
 
 
 def run(

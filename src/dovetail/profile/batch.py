@@ -138,7 +138,7 @@ def _record(
         said = column.phrases.merged() if column.kind is Kind.TEXT else ()
         views = tuple(
             ViewRecord(name, maximum, *writer.add_value_hashes(runs))
-            for name, maximum, runs in (column.views.views() if distinct >= FEWEST else ())
+            for name, maximum, runs in (column.forms.forms() if distinct >= FEWEST else ())
         )
         placed.append(
             ColumnRecord(

@@ -83,7 +83,7 @@ class DistinctHashes:
         self.pending = 0
 
     @property
-    def any_held(self) -> bool:
+    def has_any(self) -> bool:
         """Whether anything was taken in."""
         return bool(self._runs or self._spilled)
 

@@ -1,4 +1,4 @@
-"""Keys as they look elsewhere: the values of a column under the transforms that may apply to it.
+"""Normal forms: the values of a column under the transforms that may apply to it as a key.
 
 Codes are written with and without punctuation, in any case, padded with zeros or behind a prefix.
 Each short text column is hashed once more for how it reads folded, and once more for the numbers in
@@ -74,8 +74,8 @@ class _Texts:
         return pa.Array.from_buffers(pa.large_string(), len(self.lengths), buffers)
 
 
-class KeyViews:
-    """Takes in the arrays of one column; gives out the views that hold for all of them."""
+class NormalForms:
+    """Takes in the arrays of one column; gives out the normal forms that all its values have."""
 
     def __init__(self) -> None:
         self._folded, self._numbered, self._day = (DistinctHashes() for _ in range(3))
@@ -110,14 +110,14 @@ class KeyViews:
         else:
             self._foldable = self._numberable = self._dated = False
 
-    def views(self) -> Iterator[tuple[str, int, Iterator[HashCounts]]]:
-        """Each view by the name of its transform, with the largest number in it and its hashes."""
+    def forms(self) -> Iterator[tuple[str, int, Iterator[HashCounts]]]:
+        """Each normal form by the name of its transform, with its largest number and its hashes."""
         if self._foldable and self._changed:
             yield CASE if self._mail else PUNCTUATED, 0, self._folded.merged()
         if self._numberable and (self._prefix or self._padded or self._stripped):
             name = PREFIX if self._prefix or self._stripped else ZEROS
             yield name, self.maximum, self._numbered.merged()
-        if self._dated and self._day.any_held:
+        if self._dated and self._day.has_any:
             yield DAY, 0, self._day.merged()
 
     def _add_text(self, column: HashedColumn) -> None:

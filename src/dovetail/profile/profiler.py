@@ -17,7 +17,7 @@ from dovetail.ports import ColumnStatistics, Json, Scan, ScannedColumn, TableSta
 from dovetail.profile.blocks import HashedColumn, Range, hash_columns
 from dovetail.profile.distinct import DistinctHashes, HashCounts
 from dovetail.profile.kinds import KindGuess, kind_of, sql_type
-from dovetail.profile.normal_forms import KeyViews
+from dovetail.profile.normal_forms import NormalForms
 
 # Raised whenever a profile would come out differently than before: catalogs are then rebuilt.
 PROFILE_VERSION = 3
@@ -108,14 +108,14 @@ class TableProfiler:
         self._sample.add(batch.columns, batch.num_rows)
         self.rows += batch.num_rows
         waiting = sum(
-            c.distinct.pending + c.phrases.pending + c.views.pending for c in self.columns
+            c.distinct.pending + c.phrases.pending + c.forms.pending for c in self.columns
         )
         if waiting > _SPILL_ENTRIES:
             self._scratch.mkdir(exist_ok=True)
             for number, profiler in enumerate(self.columns):
                 profiler.distinct.spill(self._scratch / str(number))
                 profiler.phrases.spill(self._scratch / f"{number}-phrases")
-                for form, part in enumerate(profiler.views.parts):
+                for form, part in enumerate(profiler.forms.parts):
                     part.spill(self._scratch / f"{number}-form{form}")
 
 
@@ -132,7 +132,7 @@ class ColumnProfiler:
         self._examples: dict[int, str | None] = {}
         self.distinct = DistinctHashes()
         self.phrases = DistinctHashes()
-        self.views = KeyViews()
+        self.forms = NormalForms()
         self.nulls = 0
         self.values = 0
 
@@ -149,7 +149,7 @@ class ColumnProfiler:
         self.distinct.add(column.distinct)
         if column.phrases is not None:
             self.phrases.add(column.phrases)
-        self.views.add(column)
+        self.forms.add(column)
         self._note_examples(column)
         if self._guess is not None and self._kind is Kind.TEXT:
             self._guess.add(column.values)

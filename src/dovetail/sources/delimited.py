@@ -74,7 +74,10 @@ def read_csv(files: Sequence[str], dialect: Dialect, *, long_lines: bool) -> str
 
 def first_line(file: str) -> bytes:
     """The first line of a file as it is written, or all that a first look shows of it."""
-    return _head(file).partition(b"\n")[0]
+    head = _head(file)
+    if b"\0" in head:
+        raise SourceError("holds NUL bytes, so it is no CSV text; export it again as UTF-8")
+    return head.partition(b"\n")[0]
 
 
 def encoding_of(file: str) -> str:
@@ -146,10 +149,7 @@ def complaint(message: str) -> str:
 
 def dialect_of(file: str, *, tab: bool) -> Dialect:
     """How a file is written, by its first rows."""
-    head = _head(file)
-    if b"\0" in head:
-        raise SourceError("holds NUL bytes, so it is no CSV text; export it again as UTF-8")
-    lines = [line.decode("utf-8", "replace") for line in head.splitlines()]
+    lines = [line.decode("utf-8", "replace") for line in _head(file).splitlines()]
     delimiters = "\t" if tab else _DELIMITERS
     fixed = f", delim = {duck.literal(delimiters)}" if tab else ""
     # Quotes may begin after the rows that DuckDB looks at, so they are expected at first.

@@ -14,7 +14,7 @@ from dovetail.sources.declarations import Row, declarations, listing, place_of
 from dovetail.sources.logins import LOGIN_VARIABLES
 from dovetail.sources.projection import DOUBLE_DIGITS
 from dovetail.sources.server import Asked, Server
-from dovetail.sources.server_batches import GiveOut, ReadAhead, ServerBatches, Wanted, fetch_apart
+from dovetail.sources.server_batches import ServerBatches, TablesAhead, Wanted, fetch_apart
 
 _REMEDY = "check host, port, database and login (the URL, or MYSQL_USER and MYSQL_PWD)"
 # Its client would else have the server deflate every row: four times as long as sending it.
@@ -122,17 +122,14 @@ class MysqlSource:
         )
         self._database = at.database
         self._kinds = (*_STORED, "VIEW") if spec.views else _STORED
-        self._batches = ServerBatches(self._server, _null)
-        self._empty: set[str] = set()
-        self._reads = False
-        self._checksums = ReadAhead(
-            self._expected_checksums, most=_TABLES_AT_ONCE, most_bytes=_BYTES_COMPARED
-        )
-        self._rows = ReadAhead(
-            self._load,
+        self._ahead = TablesAhead(
+            ServerBatches(self._server, _null),
+            self._ask_checksums,
+            self._wanted,
+            lambda table: table.weight < _SMALL,
             most=_TABLES_AT_ONCE,
-            most_bytes=_BYTES_READ,
-            forget=self._batches.close,
+            bytes_compared=_BYTES_COMPARED,
+            bytes_read=_BYTES_READ,
         )
 
     def tables(self) -> Sequence[Listing]:
@@ -149,16 +146,11 @@ class MysqlSource:
             unsure = [table for table in tables if not self._vouched(table, tokens.get(table.name))]
             maybe = [table for table in unsure if place_of(table)[1] in self._seem_empty]
         filled = self._find_filled(maybe)
-        self._empty = {name for name, any_rows in filled.items() if not any_rows}
         # What did not answer is gone or not ours: with others it would only fail once more.
         alone = {table.name for table in maybe if not filled.get(table.name)}
-        self._checksums.expect([table for table in unsure if table.name not in alone])
-        if rows:
-            self._batches.learn_types(
-                self._wanted(table) for table in maybe if self._is_empty(table)
-            )
-        self._reads = rows
-        self._rows.expect(())
+        together = [table for table in unsure if table.name not in alone]
+        empty = [table for table in maybe if filled.get(table.name) == 0]
+        self._ahead.expect(together, empty, rows=rows)
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
         with self._server.explained():
@@ -167,7 +159,8 @@ class MysqlSource:
                 return Fingerprint("{}", unchanged=False)
             if previous and self._vouched(table, previous):
                 return Fingerprint(previous, unchanged=True)
-            checksum = self._checksum(table)
+            empty = self._ahead.is_empty(table)
+            checksum = _NO_ROWS if empty else self._ahead.version(table)
         before = json.loads(previous) if previous else {}
         token = json.dumps({**now, "checksum": checksum}, separators=(",", ":"))
         same = before.get("checksum") == checksum and before.get("columns") == now["columns"]
@@ -181,15 +174,7 @@ class MysqlSource:
         return bool(now.items() <= json.loads(previous).items())
 
     def scan(self, table: Listing) -> Scan:
-        with self._server.explained():
-            wanted = self._wanted(table)
-            empty = self._batches.empty(wanted) if self._is_empty(table) else None
-        if empty is not None:
-            return empty
-        read = self._rows.take(table)
-        if read is not None:
-            return read()
-        return self._server.scan(wanted.quoted, wanted.columns)
+        return self._ahead.scan(table)
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         with self._server.explained():
@@ -206,39 +191,19 @@ class MysqlSource:
         return self._server.answers()
 
     def close(self) -> None:
-        self._batches.close()
+        self._ahead.close()
         self._server.close()
-
-    def _is_empty(self, table: Listing) -> bool:
-        """Whether a table that we expected to be asked for had no rows when we looked."""
-        return table.name in self._empty
 
     def _wanted(self, table: Listing) -> Wanted:
         name = place_of(table)[1]
         columns = self._columns.get(name, ())
         return Wanted(table.name, _quoted(name), tuple(_asked(*column) for column in columns))
 
-    def _checksum(self, table: Listing) -> int | None:
-        if self._is_empty(table):
-            return _NO_ROWS
-        checksum = self._checksums.take(table)
-        return self._ask_checksums([table])[table.name] if checksum is None else checksum
-
     def _ask_checksums(self, tables: Sequence[Listing]) -> dict[str, int | None]:
         listed = ", ".join(_quoted(place_of(table)[1]) for table in tables)
         with self._server.explained():
             answers = self._server.ask(f"CHECKSUM TABLE {listed} EXTENDED")
         return {table.name: row[1] for table, row in zip(tables, answers, strict=True)}
-
-    def _expected_checksums(self, tables: Sequence[Listing]) -> dict[str, int | None]:
-        """The same; now that it is known, the rows of the small ones may be read ahead."""
-        checksums = self._ask_checksums(tables)
-        if self._reads:
-            self._rows.expect_also([table for table in tables if table.weight < _SMALL])
-        return checksums
-
-    def _load(self, tables: Sequence[Listing]) -> dict[str, GiveOut]:
-        return self._batches.load([self._wanted(table) for table in tables])
 
     def _find_filled(self, tables: Sequence[Listing]) -> dict[str, int]:
         """Whether tables have rows; those that are gone or not ours are missing in the answer.

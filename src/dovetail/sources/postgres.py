@@ -21,7 +21,7 @@ from dovetail.sources.declarations import (
 )
 from dovetail.sources.logins import LOGIN_VARIABLES
 from dovetail.sources.server import Address, Asked, Server
-from dovetail.sources.server_batches import GiveOut, ReadAhead, ServerBatches, Wanted
+from dovetail.sources.server_batches import ServerBatches, TablesAhead, Wanted
 
 # A partition is no table of its own: its rows are read with the table it is a part of.
 TABLES = """
@@ -231,17 +231,14 @@ class PostgresSource:
         self._views = spec.views
         self._in_query = spec.seconds is not None
         self._kinds = "'r', 'p', 'm', 'f', 'v'" if spec.views else "'r', 'p', 'm', 'f'"
-        self._batches = ServerBatches(self._server, "NULL::{}".format)
-        self._expected: set[str] = set()
-        self._reads = False
-        self._versions = ReadAhead(
-            self._expected_versions, most=_TABLES_AT_ONCE, most_bytes=_BYTES_COMPARED
-        )
-        self._rows = ReadAhead(
-            self._load,
+        self._ahead = TablesAhead(
+            ServerBatches(self._server, "NULL::{}".format),
+            self._ask_versions,
+            self._wanted,
+            lambda table: self._sizes.get(place_of(table), _SMALL) < _SMALL,
             most=_TABLES_AT_ONCE,
-            most_bytes=_BYTES_READ,
-            forget=self._batches.close,
+            bytes_compared=_BYTES_COMPARED,
+            bytes_read=_BYTES_READ,
         )
 
     def tables(self) -> Sequence[Listing]:
@@ -257,13 +254,9 @@ class PostgresSource:
         """Prepare to be asked for tables: many are then compared, and read, in one statement."""
         with self._server.explained():
             unsure = [table for table in tables if not self._vouched(table, tokens.get(table.name))]
-            self._expected = {table.name for table in unsure}
-            self._versions.expect([table for table in unsure if not self._is_empty(table)])
-            if rows:
-                empty = (table for table in unsure if self._is_empty(table))
-                self._batches.learn_types(map(self._wanted, empty))
-        self._reads = rows
-        self._rows.expect(())
+            empty = [table for table in unsure if self._sizes.get(place_of(table)) == 0]
+            filled = [table for table in unsure if self._sizes.get(place_of(table)) != 0]
+            self._ahead.expect(filled, empty, rows=rows)
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
         with self._server.explained():
@@ -272,11 +265,8 @@ class PostgresSource:
                 return Fingerprint("{}", unchanged=False)
             if previous and self._vouched(table, previous):
                 return Fingerprint(previous, unchanged=True)
-            if self._is_empty(table):
-                now["versions"] = NO_ROWS
-            else:
-                versions = self._versions.take(table) or self._ask_versions([table])[table.name]
-                now["versions"] = versions
+            empty = self._ahead.is_empty(table)
+            now["versions"] = NO_ROWS if empty else self._ahead.version(table)
         before = json.loads(previous) if previous else {}
         token = json.dumps(now, separators=(",", ":"))
         same = all(before.get(key) == now[key] for key in ("versions", "shape"))
@@ -297,17 +287,7 @@ class PostgresSource:
                 f"is a view that calls {calls}, which may do more than read; "
                 "leave it out with --exclude"
             )
-        if self._is_empty(table):
-            with self._server.explained():
-                empty = self._batches.empty(self._wanted(table))
-            if empty is not None:
-                return empty
-        read = self._rows.take(table)
-        if read is not None:
-            return read()
-        with self._server.explained():
-            wanted = self._wanted(table)
-        return self._server.scan(wanted.quoted, wanted.columns)
+        return self._ahead.scan(table)
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         with self._server.explained():
@@ -331,12 +311,8 @@ class PostgresSource:
         return self._server.answers()
 
     def close(self) -> None:
-        self._batches.close()
+        self._ahead.close()
         self._server.close()
-
-    def _is_empty(self, table: Listing) -> bool:
-        """Whether a table that we expected to be asked for had no rows when we looked."""
-        return table.name in self._expected and self._sizes.get(place_of(table)) == 0
 
     def _wanted(self, table: Listing) -> Wanted:
         columns = self._columns_of(place_of(table))
@@ -351,17 +327,6 @@ class PostgresSource:
         with self._server.explained():
             answers = self._server.ask(asked)
         return {tables[number].name: f"{rows} {versions}" for number, rows, versions in answers}
-
-    def _expected_versions(self, tables: Sequence[Listing]) -> dict[str, str]:
-        """The same; now that it is known, the rows of the small ones may be read ahead."""
-        versions = self._ask_versions(tables)
-        if self._reads:
-            sizes = ((table, self._sizes.get(place_of(table), _SMALL)) for table in tables)
-            self._rows.expect_also([table for table, size in sizes if size < _SMALL])
-        return versions
-
-    def _load(self, tables: Sequence[Listing]) -> dict[str, GiveOut]:
-        return self._batches.load([self._wanted(table) for table in tables])
 
     @cached_property
     def _sizes(self) -> dict[tuple[str, str], int]:

@@ -220,15 +220,7 @@ class Server:
         """
         if current_thread() is not main_thread():  # where no interrupt arrives
             return work()
-        outcome: Future[_T] = Future()
-
-        def run() -> None:
-            try:
-                outcome.set_result(work())
-            except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-                outcome.set_exception(error)
-
-        Thread(target=run, daemon=True).start()
+        outcome = _begun(work)
         while not outcome.done():
             try:
                 wait([outcome])
@@ -316,16 +308,21 @@ def _secret(kind: str, at: Address, default_port: int) -> Iterator[str]:
 
 def _in_time(attach: Callable[[], str], remedy: str) -> str:
     """Attach in a thread, left behind when it takes too long: MySQL's client waits for ever."""
-    outcome: Future[str] = Future()
+    try:
+        return _begun(attach).result(PATIENCE)
+    except TimeoutError:
+        raise SourceError(f"no answer within {PATIENCE} seconds; {remedy}") from None
+
+
+def _begun(work: Callable[[], _T]) -> Future[_T]:
+    """What work will give that is done in a thread of its own, which nobody has to wait for."""
+    outcome: Future[_T] = Future()
 
     def run() -> None:
         try:
-            outcome.set_result(attach())
+            outcome.set_result(work())
         except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             outcome.set_exception(error)
 
     Thread(target=run, daemon=True).start()
-    try:
-        return outcome.result(PATIENCE)
-    except TimeoutError:
-        raise SourceError(f"no answer within {PATIENCE} seconds; {remedy}") from None
+    return outcome

@@ -142,7 +142,7 @@ class ServerBatches:
     """Reads tables of a server together. `null` writes a NULL of a slot's type."""
 
     def __init__(self, server: Server, null: Callable[[str], str]) -> None:
-        self._server = server
+        self.server = server
         self._null = null
         self._types: dict[str, str] = {}
         self._loaded: list[str] = []
@@ -152,9 +152,9 @@ class ServerBatches:
         slots = _slots_needed(tables)
         if sum(slots.values()) > _MOST_COLUMNS:
             raise SourceError("these tables have too many different columns to be read together")
-        with self._server.explained():
+        with self.server.explained():
             batch = f"memory.main.batch_{next(_numbers)}"
-            self._server.copy(_statement(tables, slots, self._null, MOST_ROWS + 1), batch)
+            self.server.copy(_statement(tables, slots, self._null, MOST_ROWS + 1), batch)
             self._loaded.append(batch)
             rows = dict(duck.fetch(f"SELECT t, count(*) FROM {batch} GROUP BY t"))
         return {
@@ -175,8 +175,8 @@ class ServerBatches:
                     first[column.slot] = Wanted("", table.quoted, (column,))
         if first:
             sql = _statement(list(first.values()), Counter(list(first)), self._null, 0)
-            with suppress(SourceError), self._server.explained():
-                described = self._server.describe(sql)[1:]
+            with suppress(SourceError), self.server.explained():
+                described = self.server.describe(sql)[1:]
                 self._types |= dict(zip(first, (kind for _, kind in described), strict=True))
 
     def empty(self, table: Wanted) -> Scan | None:
@@ -196,8 +196,83 @@ class ServerBatches:
         columns_at = _own_slots(table, slots)
         chosen = ", ".join(f"c{slot} AS c{at}" for at, slot in enumerate(columns_at))
         relation = f"(SELECT {chosen} FROM {source} WHERE t = {number})"
-        scanned = duck.scan(relation, self._server.explained)
+        scanned = duck.scan(relation, self.server.explained)
         return Scan(named_columns(table.columns, scanned.columns), scanned.batches)
+
+
+class TablesAhead(Generic[_T]):
+    """The tables of a server that are asked for next: their versions, then the rows of small ones.
+
+    `versions` tells those of several tables at once; `wanted` says how to read one, and `small`
+    whether it may be read with others. At most `most` tables are asked for together, of about
+    `bytes_compared` or `bytes_read` in all.
+    """
+
+    def __init__(
+        self,
+        batches: ServerBatches,
+        versions: Callable[[Sequence[Listing]], Mapping[str, _T]],
+        wanted: Callable[[Listing], Wanted],
+        small: Callable[[Listing], bool],
+        *,
+        most: int,
+        bytes_compared: int,
+        bytes_read: int,
+    ) -> None:
+        self._batches = batches
+        self._ask = versions
+        self._wanted = wanted
+        self._small = small
+        self._empty: set[str] = set()
+        self._reads = False
+        self._versions = ReadAhead(self._compare, most=most, most_bytes=bytes_compared)
+        self._rows = ReadAhead(self._load, most=most, most_bytes=bytes_read, forget=batches.close)
+
+    def expect(self, tables: Sequence[Listing], empty: Sequence[Listing], *, rows: bool) -> None:
+        """Name the tables that will be asked for, and those of which we know that they are empty.
+
+        With `rows` they will be read as well.
+        """
+        self._empty = {table.name for table in empty}
+        self._versions.expect(tables)
+        if rows:
+            self._batches.learn_types(map(self._wanted, empty))
+        self._reads = rows
+        self._rows.expect(())
+
+    def is_empty(self, table: Listing) -> bool:
+        """Whether a table that we expected to be asked for had no rows when we looked."""
+        return table.name in self._empty
+
+    def version(self, table: Listing) -> _T:
+        """The version of a table: the one that was told with others, or asked for now."""
+        version = self._versions.take(table)
+        return self._ask([table])[table.name] if version is None else version
+
+    def scan(self, table: Listing) -> Scan:
+        """The rows of a table: none, read with others, or read now."""
+        server = self._batches.server
+        with server.explained():
+            wanted = self._wanted(table)
+            empty = self._batches.empty(wanted) if self.is_empty(table) else None
+        if empty is not None:
+            return empty
+        read = self._rows.take(table)
+        return read() if read is not None else server.scan(wanted.quoted, wanted.columns)
+
+    def close(self) -> None:
+        """Forget the rows that were read ahead."""
+        self._batches.close()
+
+    def _compare(self, tables: Sequence[Listing]) -> Mapping[str, _T]:
+        """The versions of tables; now that they are known, the small ones may be read ahead."""
+        versions = self._ask(tables)
+        if self._reads:
+            self._rows.expect_also([table for table in tables if self._small(table)])
+        return versions
+
+    def _load(self, tables: Sequence[Listing]) -> dict[str, GiveOut]:
+        return self._batches.load([self._wanted(table) for table in tables])
 
 
 def _slots_needed(tables: Iterable[Wanted]) -> Counter[str]:
