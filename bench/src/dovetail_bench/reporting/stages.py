@@ -73,30 +73,8 @@ def steps_of(one: ScoredRun) -> list[Steps]:
     return found
 
 
-def every_step(one: ScoredRun) -> list[Steps]:
-    """The stages of all questions of a run that has stages.
-
-    Where `hybrid` did not ask the model, `graph` chose: from the candidates it scored, and nothing
-    was added to its set. Without these questions the row would be about the hard ones alone.
-    """
-    asked = steps_of(one)
-    known = {steps.question.id for steps in asked}
-    if not asked or len(known) == len(one.questions):
-        return asked
-    return asked + [_unasked(one, each) for each in one.questions if each.id not in known]
-
-
-def _unasked(one: ScoredRun, question: Question) -> Steps:
-    tables = tuple(table.id for table in one.records[question.id].tables)
-    stages = {str(stage.get("stage")): stage for stage in one.traces.get(question.id, ())}
-    listed = stages.get("select", {}).get("candidates")
-    scored = listed if isinstance(listed, list) else []
-    relevance = {table_of(str(each["table"]), ""): float(each["probability"]) for each in scored}
-    return Steps(question, tuple(relevance) or tables, tables, tables, relevance)
-
-
 def ablation(measured: Sequence[ScoredRun]) -> Table:
-    """F1, PR and size after search, after selection and after adjustment, over all questions."""
+    """F1, PR and size after search, after selection and after adjustment."""
     columns = (
         Column("system"),
         *(
@@ -107,7 +85,7 @@ def ablation(measured: Sequence[ScoredRun]) -> Table:
     )
     rows: list[Row] = []
     for one in measured:
-        if steps := every_step(one):
+        if steps := steps_of(one):
             values: list[float] = []
             for stage in ("search", "select", "adjust"):
                 means = retrieval([score(getattr(s, stage), s.question.gold) for s in steps])
