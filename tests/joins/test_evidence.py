@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import dovetail
 from dovetail.arrays import Ints
 from dovetail.domain import JoinEdge
-from dovetail.joins import candidates
+from dovetail.joins import candidates, counting
 from dovetail.joins.columns import ValueSets
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.evidence import work_out
@@ -141,14 +141,14 @@ def test_what_an_update_keeps_is_not_counted_again(
     before = join_edges(catalog)
     (tmp_path / "visits.csv").write_text("visit_id,school_id\n1,S1\n2,S2\n")
     counted: list[int] = []
-    count = candidates.count_shared
+    count = counting.count_shared
 
-    def counting(children: ValueSets, child: Ints, *rest: Any) -> tuple[Ints, Ints]:
+    def watched(children: ValueSets, child: Ints, *rest: Any) -> tuple[Ints, Ints]:
         counted.append(len(child))
         return count(children, child, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(candidates, "count_shared", counting)
+        patch.setattr(candidates, "count_shared", watched)
         grown = dovetail.build(str(tmp_path / "visits.csv"), into=tmp_path / "catalog")
     assert sum(counted) < 20
     assert len(before) > 60

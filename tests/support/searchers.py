@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from dovetail.catalog.generation import PURPOSES, SEARCH, Part, PartEntry
-from dovetail.catalog.purposes import Purpose, purposes_text, write_purposes_part
+from dovetail.catalog.purposes import Purpose, as_rows, write_rows
 from dovetail.catalog.reader import CatalogReader
 from dovetail.families.family import Families
 from dovetail.joins.edges import stored_edges
@@ -25,7 +25,7 @@ def indexed(catalog: CatalogReader, inputs: IndexInputs) -> CatalogReader:
             folder.mkdir()
         embeddings = embed_catalog(catalog, inputs)
         make_index(catalog, inputs, stored_edges(catalog), embeddings, folders[SEARCH])
-        write_purposes_part(folders[PURPOSES], purposes_text(written))
+        write_rows(as_rows(written), folders[PURPOSES])
         for name, folder in folders.items():
             parts[name] = part_of(folder)
     segments = {name: catalog.segment(name) for name in catalog.manifest.segments}

@@ -6,7 +6,6 @@ of the next generation.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -59,22 +58,17 @@ def written_purposes(catalog: CatalogReader) -> dict[TableId, Purpose]:
     return result
 
 
-def purposes_text(written: Mapping[TableId, Purpose]) -> str:
+def as_rows(written: Mapping[TableId, Purpose]) -> list[list[str]]:
     """Purposes as the file of their part has them."""
-    rows = [
+    return [
         [table.source, table.name, each.text, each.model, each.prompt]
         for table, each in sorted(written.items())
     ]
-    return json.dumps(rows, ensure_ascii=False)
 
 
-def write_purposes_part(folder: Path, text: str) -> None:
+def write_rows(rows: list[list[str]], folder: Path) -> None:
     """Write purposes into the folder of their part."""
-    (folder / _PART_FILE).write_text(text, "utf-8")
-
-
-def text_digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    (folder / _PART_FILE).write_text(json.dumps(rows, ensure_ascii=False), "utf-8")
 
 
 def purpose_journal(catalog: CatalogReader) -> Journal:

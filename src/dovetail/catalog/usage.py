@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -76,38 +76,33 @@ class LearntLog:
     examples: tuple[QueryExample, ...] = ()
 
     def to_dict(self) -> Json:
-        """The log as JSON has it; tables are numbered by their place in a list of their own."""
-        ids = sorted({*self.tables, *(t for pair in self.together for t in pair)})
-        ids = sorted({*ids, *(t for join in self.joins for t in (join.left, join.right))})
-        ids = sorted({*ids, *(t for one in self.examples for t in one.tables)})
-        at = {table: place for place, table in enumerate(ids)}
+        """The log as JSON has it; a table is its source and its name."""
         return {
             "name": self.name,
             "content": self.content,
             "known": self.known,
             "counts": [self.queries, self.others, self.broken],
-            "ids": [[table.source, table.name] for table in ids],
-            "tables": [[at[table], use.queries, use.last] for table, use in self.tables.items()],
+            "tables": [[_pair(table), use.queries, use.last] for table, use in self.tables.items()],
             "joins": [
-                [
-                    at[j.left],
-                    at[j.right],
-                    [list(p) for p in j.columns],
-                    j.queries,
-                    j.example,
-                    j.last,
-                ]
+                [_pair(j.left), _pair(j.right), list(j.columns), j.queries, j.example, j.last]
                 for j in self.joins
             ],
-            "together": [[at[a], at[b], count] for (a, b), count in self.together.items()],
-            "examples": [[e.question, e.sql, [at[t] for t in e.tables]] for e in self.examples],
+            "together": [[_pair(a), _pair(b), count] for (a, b), count in self.together.items()],
+            "examples": [[e.question, e.sql, [*map(_pair, e.tables)]] for e in self.examples],
         }
 
     @classmethod
     def from_dict(cls, data: Json) -> LearntLog:
         """The log that `to_dict` wrote."""
-        ids = [TableId(str(source), str(name)) for source, name in data["ids"]]
         read, others, broken = map(int, data["counts"])
+        joins = (
+            JoinUse(_id(a), _id(b), tuple((str(x), str(y)) for x, y in columns), *rest)
+            for a, b, columns, *rest in data["joins"]
+        )
+        examples = (
+            QueryExample(str(question), str(sql), tuple(map(_id, tables)))
+            for question, sql, tables in data["examples"]
+        )
         return cls(
             str(data["name"]),
             str(data["content"]),
@@ -115,24 +110,20 @@ class LearntLog:
             read,
             others,
             broken,
-            {ids[at]: TableUse(int(count), str(last)) for at, count, last in data["tables"]},
-            tuple(
-                JoinUse(
-                    ids[a],
-                    ids[b],
-                    tuple((str(x), str(y)) for x, y in columns),
-                    int(n),
-                    str(sql),
-                    last,
-                )
-                for a, b, columns, n, sql, last in data["joins"]
-            ),
-            {(ids[a], ids[b]): int(count) for a, b, count in data["together"]},
-            tuple(
-                QueryExample(str(question), str(sql), tuple(ids[at] for at in tables))
-                for question, sql, tables in data["examples"]
-            ),
+            {_id(table): TableUse(int(count), str(last)) for table, count, last in data["tables"]},
+            tuple(joins),
+            {(_id(a), _id(b)): int(count) for a, b, count in data["together"]},
+            tuple(examples),
         )
+
+
+def _pair(table: TableId) -> list[str]:
+    return [table.source, table.name]
+
+
+def _id(pair: Sequence[str]) -> TableId:
+    source, name = pair
+    return TableId(str(source), str(name))
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from dovetail.catalog.generation import EVIDENCE, FAMILIES, JOINS, PURPOSES, SEARCH
-from dovetail.catalog.purposes import (
-    purposes_text,
-    text_digest,
-    write_purposes_part,
-    written_purposes,
-)
+from dovetail.catalog.purposes import as_rows, write_rows, written_purposes
 from dovetail.catalog.writer import Draft
 from dovetail.domain import JoinEdge
 from dovetail.engines.passes import Workers
@@ -99,9 +94,9 @@ def search_stage(
     catalog = draft.catalog
     written = written_purposes(catalog)
     if written:
-        text = purposes_text(written)
-        if draft.kept(PURPOSES, text_digest(text)) is None:
-            draft.write(PURPOSES, text_digest(text), partial(write_purposes_part, text=text))
+        rows = as_rows(written)
+        if draft.kept(PURPOSES, _digest(rows)) is None:
+            draft.write(PURPOSES, _digest(rows), partial(write_rows, rows))
     embedder, note = chosen_embedder(settings)
     described = {table: each.text for table, each in written.items() if each.text}
     inputs = IndexInputs(embedder, described)
