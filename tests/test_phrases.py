@@ -103,6 +103,6 @@ def test_a_catalog_holds_the_phrases_of_its_text(tmp_path: Path) -> None:
     rows = "\n".join(f"{n},City {n % 7},{n % 3}" for n in range(3000))
     (tmp_path / "towns.csv").write_text(f"id,name,zone\n{rows}\n")
     catalog = dovetail.build(str(tmp_path / "towns.csv"), into=tmp_path / "catalog")
-    ids, names, zones = (phrases_of(catalog, catalog.ids[0], column) for column in range(3))
+    ids, names, zones = (phrases_of(catalog.reader, catalog.ids[0], column) for column in range(3))
     assert (ids, zones) == ([], [])
     assert names == sorted(cell_phrases([f"city {n}" for n in range(7)]).tolist())

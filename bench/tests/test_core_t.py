@@ -378,7 +378,9 @@ def test_contract(prompt: str, index: str, tmp_path: Path) -> None:
 )
 def test_bad_arguments(argument: str, message: str, catalog: dovetail.Catalog) -> None:
     with pytest.raises(UsageError, match=message):
-        open_retriever(f"core-t:{argument}", catalog, k=5, settings=Settings(embedder="none"))
+        open_retriever(
+            f"core-t:{argument}", catalog.reader, k=5, settings=Settings(embedder="none")
+        )
 
 
 def test_the_threshold_of_adjustment_is_a_word_of_the_name(
@@ -386,7 +388,7 @@ def test_the_threshold_of_adjustment_is_a_word_of_the_name(
 ) -> None:
     settings = Settings(embedder="none", llm=f"replay:{tmp_path}")
     found = [
-        open_retriever(name, catalog, k=5, settings=settings)
+        open_retriever(name, catalog.reader, k=5, settings=settings)
         for name in ("core-t", "core-t:0.7", "core-t:compact+auto+0.7", "core-t:0.7+unadjusted")
     ]
     inner = [one.inner for one in found if isinstance(one, MemberRetriever)]
@@ -399,7 +401,7 @@ def test_without_a_model_there_is_a_remedy(catalog: dovetail.Catalog) -> None:
     with pytest.raises(
         UsageError, match=r"core-t' asks a language model and none is set: pass llm="
     ):
-        open_retriever("core-t", catalog, k=5, settings=Settings(embedder="none"))
+        open_retriever("core-t", catalog.reader, k=5, settings=Settings(embedder="none"))
     with pytest.raises(UsageError, match="k is 0; it must be at least 1"):
         CoreTOptions(k=0)
     with pytest.raises(UsageError, match="index 'sparse' is not known; there are: fused, dense"):

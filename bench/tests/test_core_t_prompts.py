@@ -269,7 +269,7 @@ def test_hostile_names_and_cells_stay_inside_their_fence(tmp_path: Path, show: A
             connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", [(1, HOSTILE), (2, "b")])
     catalog = dovetail.build(str(tmp_path / "bad.sqlite"), into=tmp_path / "catalog")
     purposes = dict.fromkeys(catalog.ids, HOSTILE)
-    searcher = search_over(catalog, IndexInputs(None, purposes))
+    searcher = search_over(catalog.reader, IndexInputs(None, purposes))
     shown, pairs = show(prompt_input(searcher, "x", k=2), 5_000)
     assert shown.count == 2
     for text in (shown.text, pairs):

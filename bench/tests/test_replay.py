@@ -226,10 +226,14 @@ def test_purposes_by_batch(tmp_path: Path) -> None:
     sources = [f"{name}={tmp_path / name}" for name in ("a.sqlite", "b.sqlite")]
     catalog = dovetail.build(*sources, into=tmp_path / "catalog")
     folder = tmp_path / "batch"
-    first = write_purposes(catalog, CachedLLM(open_llm(f"replay:{folder}"), tmp_path / "kept"))
+    first = write_purposes(
+        catalog.reader, CachedLLM(open_llm(f"replay:{folder}"), tmp_path / "kept")
+    )
     assert (first.pending, first.written, first.failed) == (5, 0, ())
     assert len(lines(folder / "requests.jsonl")) == 4
     answer_all(folder)
-    second = write_purposes(catalog, CachedLLM(open_llm(f"replay:{folder}"), tmp_path / "kept"))
+    second = write_purposes(
+        catalog.reader, CachedLLM(open_llm(f"replay:{folder}"), tmp_path / "kept")
+    )
     assert (second.pending, second.written, second.tokens_in, second.cost) == (0, 5, 400, 0.0)
     assert not (tmp_path / "kept").exists()

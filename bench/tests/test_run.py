@@ -301,7 +301,7 @@ def test_tables_of_another_catalog_are_refused(dataset: Dataset, tmp_path: Path)
     records = list(read_run(run(dataset, tmp_path / "runs")).records.values())
     other = dovetail.build(f"wood={dataset.sources['wood']}", into=tmp_path / "other")
     with pytest.raises(DatasetError, match=r"run names 6 tables that are not in .*farm::farm_bee"):
-        check_tables(records, other, "run")
+        check_tables(records, other.reader, "run")
 
 
 def test_an_error_says_which_question_it_was(dataset: Dataset, tmp_path: Path) -> None:

@@ -23,14 +23,14 @@ WORDS = Settings(embedder="none")
 
 def test_every_scoring_gives_edges_from_zero_to_one(sample: dovetail.Catalog) -> None:
     for name in ("foreign_key", "paper", "jar"):
-        edges = score_joins(sample, name)
+        edges = score_joins(sample.reader, name)
         assert edges
         assert all(0 <= edge.score <= 1 for edge in edges)
         assert edges == sorted(edges, key=lambda edge: -edge.score)
     with pytest.raises(
         UsageError, match="scoring 'best' is not known; there are: foreign_key, paper, jar"
     ):
-        score_joins(sample, "best")
+        score_joins(sample.reader, "best")
 
 
 def test_paper_scoring_by_hand(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_paper_scoring_by_hand(tmp_path: Path) -> None:
     (tmp_path / "city.csv").write_text("city_id\n1\n2\n3\n4\n")
     (tmp_path / "shop.csv").write_text("city_id,size\n1\n".replace("1\n", "1,9\n1,8\n2,7\n"))
     catalog = dovetail.build(str(tmp_path), into=tmp_path / ".catalog")
-    (edge,) = score_joins(catalog, "paper")
+    (edge,) = score_joins(catalog.reader, "paper")
     assert edge.columns == (("city_id", "city_id"),)
     # Values: {1, 2} in {1, 2, 3, 4}. Headers: {shop, city, id} and {city, id} share both words.
     assert edge.score == 0.5 * (2 / 4) + 0.5 * 1.0
@@ -116,7 +116,7 @@ def test_counts_are_those_of_sets() -> None:
 
 def test_paper_is_the_best_valid_pair_of_sets(sample: dovetail.Catalog) -> None:
     """By Python sets and every pair of columns."""
-    arrays = ColumnArrays.of(sample)
+    arrays = ColumnArrays.of(sample.reader)
     held = [set(arrays.values[column].tolist()) for column in range(len(arrays))]
     header = [
         {*words(arrays.ids[table].name), *words(name)}
@@ -132,7 +132,7 @@ def test_paper_is_the_best_valid_pair_of_sets(sample: dovetail.Catalog) -> None:
             score = (len(held[inner]) / len(held[outer]) + name) / 2
             tables = frozenset(str(arrays.ids[arrays.table[c]]) for c in (inner, outer))
             best[tables] = max(best.get(tables, 0.0), score)
-    edges = score_joins(sample, "paper")
+    edges = score_joins(sample.reader, "paper")
     assert {frozenset((str(e.left), str(e.right))): e.score for e in edges} == {
         tables: round(score, 6) for tables, score in best.items()
     }

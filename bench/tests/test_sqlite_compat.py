@@ -44,7 +44,10 @@ def test_results_are_those_of_sqlite(sample: dovetail.Catalog, corpus: tuple[Pat
     (file,) = (path for path in corpus if path.name == "shop.sqlite")
     names = ("orders", "order_items", "products", "status")
     tables = pick(sample, *(f"shop.sqlite::{name}" for name in names))
-    with closing(sqlite3.connect(file)) as connection, Executor(sample, workers=1) as executor:
+    with (
+        closing(sqlite3.connect(file)) as connection,
+        Executor(sample.reader, workers=1) as executor,
+    ):
         for sql in QUERIES:
             gold = connection.execute(sql).fetchall()
             ran = executor.run(sql, tables, dialect="sqlite", adapt=LIKE_SQLITE).tuples()

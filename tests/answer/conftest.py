@@ -19,7 +19,7 @@ from tests.support.execution import SECRET
 
 @pytest.fixture(scope="module")
 def executor(sample: dovetail.Catalog) -> Iterator[Executor]:
-    with Executor(sample, workers=2) as running:
+    with Executor(sample.reader, workers=2) as running:
         yield running
 
 
@@ -53,5 +53,5 @@ def shop(den: Path, tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalo
 
 @pytest.fixture(scope="module")
 def shop_executor(shop: dovetail.Catalog) -> Iterator[Executor]:
-    with Executor(shop, workers=1) as running:
+    with Executor(shop.reader, workers=1) as running:
         yield running

@@ -50,7 +50,7 @@ def aviary(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
 
 @pytest.fixture(scope="module")
 def running(aviary: dovetail.Catalog) -> Iterator[Executor]:
-    with Executor(aviary, workers=1) as executor:
+    with Executor(aviary.reader, workers=1) as executor:
         yield executor
 
 
@@ -199,7 +199,7 @@ def test_two_large_tables_keep_their_own_rows(
     catalog = dovetail.build(str(tmp_path), into=tmp_path / "catalog")
     monkeypatch.setattr(in_duckdb, "_COPIED", 0)
     sql = 'SELECT min(n), (SELECT min(n) FROM "stream_0"), (SELECT min(n) FROM a) FROM stream_1'
-    with Executor(catalog, workers=1) as executor:
+    with Executor(catalog.reader, workers=1) as executor:
         known = relations(list(catalog))
         placed = executor._place(known, "duckdb")
         described = [executor._described(relation) for relation in placed]

@@ -137,7 +137,7 @@ def test_sqlite_joins_files_and_keeps_what_cells_hold(tmp_path: Path) -> None:
     sources = [f"{name}.db={tmp_path / name}.db" for name in "ab"]
     catalog = dovetail.build(*sources, into=tmp_path / "catalog")
     sql = "SELECT a_t.cell, b_t.cell FROM a_t JOIN b_t ON a_t.id = b_t.id ORDER BY a_t.id"
-    with Executor(catalog, workers=1) as running:
+    with Executor(catalog.reader, workers=1) as running:
         found = running.run(sql, list(catalog), engine="sqlite")
         assert found.tuples() == [(1, 1), ("two", 2), (3.5, 3), (None, 4), (b"\x04", 5)]
         flat = execute(running, sql, list(catalog), engine="sqlite")
@@ -154,7 +154,7 @@ def test_sqlite_reads_a_view_and_what_it_is_made_of_through_it_alone(
         connection.execute("CREATE VIEW big AS SELECT a FROM base WHERE a > 1")
     settings = dovetail.Settings(views=True)
     catalog = dovetail.build(str(tmp_path / "v.db"), into=tmp_path / "catalog", settings=settings)
-    with Executor(catalog, workers=1) as running:
+    with Executor(catalog.reader, workers=1) as running:
         view = [catalog["big"]]
         found = running.run("SELECT big.a FROM big", view, engine="sqlite")
         assert found.tuples() == [(2,)]
@@ -174,7 +174,7 @@ def test_large_tables_are_streamed_as_often_as_they_are_read(
 ) -> None:
     pq.write_table(pa.table({"n": range(200_000)}), tmp_path / "big.parquet")
     catalog = dovetail.build(str(tmp_path / "big.parquet"), into=tmp_path / "catalog")
-    with Executor(catalog, workers=1) as running:
+    with Executor(catalog.reader, workers=1) as running:
         (table,) = catalog
         request = running._described(relations([table])[0])
     monkeypatch.setattr(in_duckdb, "_COPIED", 1000)
@@ -187,7 +187,7 @@ def test_a_table_that_changed_its_shape_or_went_says_so(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("a,b\n1,2\n")
     catalog = dovetail.build(str(file), into=tmp_path / "catalog")
-    with Executor(catalog, workers=1) as running:
+    with Executor(catalog.reader, workers=1) as running:
         file.write_text("a,b,c\n1,2,3\n")
         with pytest.raises(SourceError, match=r"other columns than the catalog knows; index again"):
             running.run("SELECT a FROM t", list(catalog))
@@ -250,7 +250,7 @@ def test_servers_and_files_join_in_one_query(
             JOIN lines l ON l.order_no = o.no JOIN stock s ON s.sku = l.sku
             GROUP BY c.id, c.name, c.credit ORDER BY c.name
         """
-        with Executor(catalog, workers=1) as running:
+        with Executor(catalog.reader, workers=1) as running:
             found = execute(running, sql, list(catalog))
             refused = "SELECT * FROM postgres_query('source_1', 'DELETE FROM customers')"
             with pytest.raises(GuardError):

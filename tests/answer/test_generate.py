@@ -203,8 +203,8 @@ def test_from_question_to_rows(model: OverHttp, sample: dovetail.Catalog) -> Non
     ids = [sample[name].id for name in ("shop.sqlite::orders", "shop.sqlite::status")]
     edge = JoinEdge(ids[0], ids[1], (("status", "status"),), 1.0, "n:1", 1.0, {})
     chosen = tuple(Chosen(table, 1.0, "search", "") for table in ids)
-    with Executor(sample, workers=1) as executor:
-        found = answer(executor, sample, model, TableSet("How many?", chosen, (edge,)))
+    with Executor(sample.reader, workers=1) as executor:
+        found = answer(executor, sample.reader, model, TableSet("How many?", chosen, (edge,)))
     assert found.sql == GOOD
     assert sum(found.rows.column(1).to_pylist()) == 600
     assert (found.tokens_in, found.tokens_out) == (200, 20)

@@ -59,7 +59,7 @@ def test_hostile_statements_that_got_past_the_guard_reach_nothing(
 ) -> None:
     """The engines are closed by themselves: no file changes, and no secret comes out."""
     before = checksums(den)
-    with Executor(shop, workers=1) as running:
+    with Executor(shop.reader, workers=1) as running:
         placed = running._place(relations(pick(shop, "orders")), engine)
         described = [running._described(relation) for relation in placed]
     processes = Pool(1)

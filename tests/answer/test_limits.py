@@ -133,7 +133,7 @@ def test_many_at_once_with_some_that_hang(shop: dovetail.Catalog) -> None:
         except LimitError as error:
             outcomes.append(str(error)[:21])
 
-    with Executor(shop, workers=2) as running:
+    with Executor(shop.reader, workers=2) as running:
         threads = [threading.Thread(target=one, args=(number,)) for number in range(40)]
         for thread in threads:
             thread.start()

@@ -73,7 +73,7 @@ def test_given_tables_are_all_that_a_query_may_read(catalog: dovetail.Catalog) -
         catalog.sql("SELECT * FROM customers", tables=["KNA1"])
     with pytest.raises(TableNotFoundError):
         catalog.sql("SELECT 1", tables=["nothing"])
-    (kna1,) = tables_of_query(catalog, ["kna1"], [catalog["KNA1"]])[1:]
+    (kna1,) = tables_of_query(catalog.reader, ["kna1"], [catalog["KNA1"]])[1:]
     assert (kna1.name, kna1.table.id.name) == ("kna1", "sap/KNA1")
 
 

@@ -81,13 +81,13 @@ def tall(tmp_path: Path) -> Path:
 
 def test_damage_is_found_where_it_is_read(tall: Path) -> None:
     before = dovetail.open(tall)
-    whole = [before.hashes(table, 0).tolist() for table in before.ids]
+    whole = [before.reader.hashes(table, 0).tolist() for table in before.ids]
     rewrite(one(tall, "hashes.npy"), lambda b: b[:200] + bytes([b[200] ^ 1]) + b[201:])
     catalog = dovetail.open(tall)
     by_name = {table.name: table for table in catalog.ids}
     with pytest.raises(DamagedError, match=r"hashes.npy is damaged: its checksum .* index again"):
-        catalog.hashes(by_name["tall"], 0)
-    assert catalog.hashes(by_name["tiny"], 0).tolist() in whole
+        catalog.reader.hashes(by_name["tall"], 0)
+    assert catalog.reader.hashes(by_name["tiny"], 0).tolist() in whole
     (folder,) = (tall / "segments").iterdir()
     with pytest.raises(DamagedError):
         Segment(folder).verify()
@@ -100,4 +100,4 @@ def test_damaged_checksums_are_refused(tall: Path) -> None:
     rewrite(one(tall, CHECKSUMS_FILE), lambda b: b[:-1] + bytes([b[-1] ^ 1]))
     catalog = dovetail.open(tall)
     with pytest.raises(DamagedError, match=r"checksums.npy is damaged: its checksum"):
-        catalog.hashes(catalog.ids[0], 0)
+        catalog.reader.hashes(catalog.ids[0], 0)

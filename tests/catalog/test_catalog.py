@@ -46,18 +46,18 @@ def test_a_table_is_found_by_name_id_or_case(sample: dovetail.Catalog) -> None:
     with pytest.raises(NotFoundError, match="no table 'nonsense' in "):
         sample["nonsense"]
     with pytest.raises(NotFoundError, match="no column 9"):
-        sample.hashes(dovetail.TableId("shop.sqlite", "status"), 9)
+        sample.reader.hashes(dovetail.TableId("shop.sqlite", "status"), 9)
 
 
 def test_dirty_keys_come_through_as_they_are(sample: dovetail.Catalog) -> None:
     """A text key meets its integer parent, orphans stay outside, counts add up to the rows."""
     schools, meals = sample["civic.sqlite::schools"], sample["meal_programs"]
-    parent, child = sample.hashes(schools.id, 0), sample.hashes(meals.id, 0)
+    parent, child = sample.reader.hashes(schools.id, 0), sample.reader.hashes(meals.id, 0)
     assert meals.columns[0].type == "VARCHAR"
     assert np.isin(child, parent).all()
     patients, admissions = sample["patients"], sample["admissions"]
-    inside = np.isin(sample.hashes(admissions.id, 1), sample.hashes(patients.id, 0))
-    counts = sample.counts(admissions.id, 1)
+    inside = np.isin(sample.reader.hashes(admissions.id, 1), sample.reader.hashes(patients.id, 0))
+    counts = sample.reader.counts(admissions.id, 1)
     assert int(counts.sum()) == admissions.rows == 700
     assert int(counts[~inside].sum()) == 21
 
@@ -75,7 +75,7 @@ def test_the_files_are_readable_without_dovetail(sample: dovetail.Catalog) -> No
     hashes = np.load(sample.folder / "segments" / first["segment"] / "hashes.npy", mmap_mode="r")
     column = columns.slice(0, 1).to_pylist()[0]
     vector = hashes[column["hashes_at"] :][: column["distinct"]]
-    assert vector.tolist() == sample.hashes(sample.ids[0], 0).tolist()
+    assert vector.tolist() == sample.reader.hashes(sample.ids[0], 0).tolist()
     assert np.all(vector[1:] > vector[:-1])
 
 
@@ -125,7 +125,7 @@ def reads(into: Path, *, check: bool = False) -> list[str]:
     before = dovetail.open(into)
     report = dovetail.update(into=into, check=check, on_progress=on_progress)
     assert (report.added, report.changed, report.dropped) == ((), (), ())
-    assert report.catalog.manifest.profile == before.manifest.profile
+    assert report.catalog.reader.manifest.profile == before.reader.manifest.profile
     assert contents(report.catalog) == contents(before)
     return sorted(seen)
 
@@ -196,7 +196,7 @@ def test_another_way_of_profiling_reads_everything_again(tmp_path: Path) -> None
     dovetail.build(*sources, into=into)
     report = dovetail.update(sources[:1], into=into, settings=Settings(sample_rows=2))
     assert len(report.catalog) == 2
-    assert report.catalog.manifest.profile["sample_rows"] == 2
+    assert report.catalog.reader.manifest.profile["sample_rows"] == 2
 
 
 @pytest.mark.parametrize("at_once", [1 << 15, 3])
@@ -210,7 +210,7 @@ def test_small_segments_are_merged(
     for number in range(12):
         write(lake, f"t{number:02d}", 20 + number, start=number)
         catalog = dovetail.build(str(lake), into=into)
-        assert len(catalog.manifest.segments) <= 5
+        assert len(catalog.reader.manifest.segments) <= 5
     fresh = dovetail.build(str(lake), into=tmp_path / "fresh")
     assert contents(catalog) == contents(fresh)
     assert contents(dovetail.open(into)) == contents(fresh)
@@ -226,10 +226,10 @@ def test_small_segments_with_tables_and_columns_without_values_are_merged(
         (lake / f"empty_{number}.csv").write_text("id,name\n")
         (lake / f"blank_{number}.csv").write_text(f"id,note\n{number},\n{number + 1},\n")
         catalog = dovetail.build(str(lake), into=tmp_path / "catalog")
-    assert len(catalog.manifest.segments) == 1
+    assert len(catalog.reader.manifest.segments) == 1
     fresh = dovetail.build(str(lake), into=tmp_path / "fresh")
     assert contents(catalog) == contents(fresh)
-    assert catalog.records.columns["distinct"].to_pylist() == [2, 0] * 4 + [0, 0] * 4
+    assert catalog.reader.records.columns["distinct"].to_pylist() == [2, 0] * 4 + [0, 0] * 4
 
 
 ACTION = st.tuples(
@@ -277,7 +277,7 @@ def test_nothing_named_and_nothing_known_is_an_error(tmp_path: Path) -> None:
 
 def test_tables_by_their_names_are_those_of_the_catalog(sample: dovetail.Catalog) -> None:
     whole = list(sample)
-    named = sample.records.named_tables()
+    named = sample.reader.records.named_tables()
     assert [(table.id, table.rows, table.comment) for table in named] == [
         (table.id, table.rows, table.comment) for table in whole
     ]

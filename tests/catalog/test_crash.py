@@ -119,7 +119,7 @@ def kill_again_and_again(folder: Path, kills: int, seed: int) -> None:
     run_to_the_end(lake, into)
     assert contents(dovetail.open(into)) == states[new]
     assert list((into / "staging").iterdir()) == []
-    parts = dovetail.open(into).manifest.parts
+    parts = dovetail.open(into).reader.manifest.parts
     assert len(list((into / "generations").glob("*/*"))) == len(parts)
 
 

@@ -114,7 +114,7 @@ def test_flipped_vectors_are_refused_before_the_first_is_given_out(built: Path) 
             with pytest.raises(
                 DamagedError, match="hashes.npy is damaged: its checksum .*" + AGAIN
             ):
-                catalog.hashes(table, column)
+                catalog.reader.hashes(table, column)
 
 
 @pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])

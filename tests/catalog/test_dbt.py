@@ -130,7 +130,7 @@ def test_a_changed_manifest_is_applied_without_reading_sources(
     shutil.copytree(HERE / "v12", target)
     shutil.copytree(known.catalog.folder, into)
     first = dovetail.update(into=into, settings=PLAIN.but(dbt=str(tmp_path)))
-    assert first.catalog.dbt.manifest == str(target / "manifest.json")
+    assert first.catalog.reader.dbt.manifest == str(target / "manifest.json")
     assert (first.changed, first.redeclared) == ((), ())
     manifest = json.loads((target / "manifest.json").read_text("utf-8"))
     manifest["nodes"]["model.brewery.fct_sales"]["description"] = "Crates that were sold"
@@ -145,7 +145,7 @@ def test_a_changed_manifest_is_applied_without_reading_sources(
     assert "what it said before is kept" in broken.notices[0]
     forgotten = dovetail.update(into=into, settings=PLAIN.but(dbt=""))
     assert forgotten.catalog[SALES].comment == "Loaded every night"
-    assert not forgotten.catalog.dbt
+    assert not forgotten.catalog.reader.dbt
     assert dovetail.update(into=into, settings=PLAIN).notices == ()
 
 
@@ -223,10 +223,10 @@ def test_damaged_knowledge_is_an_error_and_an_update_says_that_it_is_lost(
     (file,) = folder.glob("generations/*/dbt/dbt.json")
     file.write_bytes(file.read_bytes().replace(b"marts", b"carts"))
     with pytest.raises(DamagedError, match=r"dbt\.json is damaged: its checksum"):
-        _ = dovetail.open(folder, PLAIN).dbt
+        _ = dovetail.open(folder, PLAIN).reader.dbt
     done = dovetail.update(into=folder, settings=PLAIN)
     assert any(line.startswith("dbt: what was known is lost") for line in done.notices)
-    assert not done.catalog.dbt
+    assert not done.catalog.reader.dbt
 
 
 @pytest.mark.slow

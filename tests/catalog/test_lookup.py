@@ -88,7 +88,7 @@ def test_a_catalog_and_its_join_graph_use_it(sample: dovetail.Catalog) -> None:
     assert TableId("lake", "nonsense") not in sample
     assert sample["patients"] in sample
     assert 7 not in sample
-    graph = JoinGraph.of(sample)
+    graph = JoinGraph.of(sample.reader)
     assert graph.joins("PATIENTS") == graph.joins(sample["patients"].id)
     with pytest.raises(TableNotFoundError, match="did you mean patients"):
         graph.joins("patient")

@@ -108,8 +108,8 @@ def test_the_json_is_as_documented(shop: Path) -> None:
     done = ask(shop, "--k", "3", "--json")
     found = json.loads(done.stdout)
     assert list(found) == [
-        "question", "tables", "joins", "connected", "confidence", "answerable", "alternatives",
-        "warnings", "trace",
+        "question", "tables", "joins", "connected", "confidence", "answerable", "uncovered",
+        "alternatives", "skeleton", "warnings", "trace",
     ]  # fmt: skip
     assert found["question"] == QUESTION
     table, edge = found["tables"][0], found["joins"][0]

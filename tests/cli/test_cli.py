@@ -246,10 +246,10 @@ def test_a_folder_named_like_markup_is_no_markup(shop: Path) -> None:
 
 
 def test_a_demo_that_cannot_be_written_is_an_error_of_one_line(tmp_path: Path) -> None:
-    (tmp_path / "corpus.new" / "civic.sqlite").mkdir(parents=True)
+    (tmp_path / "company.new" / "civic.sqlite").mkdir(parents=True)
     done = run("demo", "--into", str(tmp_path))
     assert done.returncode == 1
-    assert done.stderr == f"dovetail: {tmp_path}/corpus.new/civic.sqlite: Is a directory\n"
+    assert done.stderr == f"dovetail: {tmp_path}/company.new/civic.sqlite: Is a directory\n"
 
 
 def test_a_full_standard_output_is_an_error_of_one_line(shop: Path) -> None:

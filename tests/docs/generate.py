@@ -58,7 +58,7 @@ def pictures(graph: JoinGraph) -> dict[str, str]:
 def sample_graph(folder: Path) -> JoinGraph:
     """The join graph of the sample corpus, written and indexed in a folder."""
     sources = [f"{path.name}={path}" for path in write_corpus(folder / "corpus")]
-    return JoinGraph.of(dovetail.build(*sources, into=folder / "catalog"))
+    return JoinGraph.of(dovetail.build(*sources, into=folder / "catalog").reader)
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def test_the_command_page_is_the_help_of_the_commands() -> None:
 
 
 def test_the_pictures_show_what_is_found(sample: dovetail.Catalog) -> None:
-    for file, picture in pictures(JoinGraph.of(sample)).items():
+    for file, picture in pictures(JoinGraph.of(sample.reader)).items():
         assert (DOCS / file).read_text("utf-8") == picture, "run: make docs"
 
 

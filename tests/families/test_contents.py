@@ -61,8 +61,8 @@ def test_contents_are_compared_by_exact_counts(tmp_path: Path) -> None:
             "few": (PEOPLE, rows[:5]),
         },
     )
-    known = {one.id.name: one for one in family_tables(catalog)}
-    contents = Contents(catalog)
+    known = {one.id.name: one for one in family_tables(catalog.reader)}
+    contents = Contents(catalog.reader)
     overlap = contents.compare(known["some"], known["people"])
     shared = len({row[2] for row in part} & {row[2] for row in rows})
     assert (overlap.verdict, overlap.column) == (Verdict.OVERLAP, "email")

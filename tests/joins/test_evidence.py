@@ -23,7 +23,7 @@ from dovetail.joins.evidence import work_out
 
 
 def join_edges(catalog: dovetail.Catalog) -> list[JoinEdge]:
-    return list(stored_edges(catalog))
+    return list(stored_edges(catalog.reader))
 
 
 def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_evidence_is_kept_and_found_again(corpus: tuple[Path, ...], tmp_path: Pa
     catalog = dovetail.build(f"shop={copy}", into=tmp_path / "catalog")
     first = join_edges(catalog)
     assert join_edges(dovetail.open(catalog.folder)) == first
-    assert work_out(catalog) == first
+    assert work_out(catalog.reader) == first
 
     with closing(sqlite3.connect(copy)) as connection:
         connection.execute("UPDATE order_items SET product_id = product_id + 100000")
@@ -98,7 +98,7 @@ def test_an_update_is_a_rebuild(first: dict[str, str], steps: list[dict[str, str
                     file.write_text(text)
             updated = dovetail.build(str(folder), into=Path(name) / "updated")
             rebuilt = dovetail.build(str(folder), into=Path(name) / f"rebuilt{number}")
-            assert join_edges(updated) == work_out(rebuilt)
+            assert join_edges(updated) == work_out(rebuilt.reader)
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_an_update_is_a_rebuild_where_columns_are_confined_to_their_sources(
                     file.write_text(text)
             updated = dovetail.build(*sources, into=Path(name) / "updated")
             rebuilt = dovetail.build(*sources, into=Path(name) / f"rebuilt{number}")
-            assert join_edges(updated) == work_out(rebuilt)
+            assert join_edges(updated) == work_out(rebuilt.reader)
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ exports::loans.barcode = exports::copies.barcode
 
 @pytest.fixture(scope="module")
 def graph(sample: dovetail.Catalog) -> JoinGraph:
-    return JoinGraph.of(sample)
+    return JoinGraph.of(sample.reader)
 
 
 @pytest.mark.parametrize("line", PLANTED.split("\n")[1:-1])
@@ -128,7 +128,7 @@ def test_rows_multiply_as_they_were_counted(tmp_path: Path) -> None:
         "depots": pa.table({"depot_no": [700 + 13 * n for n in range(30)]}),
         "trips": pa.table({"depot_no": [700 + 13 * (n % 30) for n in range(1200)]}),
     }
-    graph = JoinGraph.of(dovetail.build(tables, into=tmp_path / "catalog"))
+    graph = JoinGraph.of(dovetail.build(tables, into=tmp_path / "catalog").reader)
     (edge,) = graph.path("trips", "depots")
     assert (edge.fan_out(edge.left), edge.fan_out(edge.right)) == (1.0, 40.0)
     assert path_notes([edge], edge.left) == []

@@ -21,11 +21,11 @@ def test_text_that_is_no_utf8_is_hashed_as_the_profile_has_it(tmp_path: Path) ->
         file, into=tmp_path / "catalog", settings=dovetail.Settings(embedder="none")
     )
     (table,) = catalog.ids
-    with closing(RowReader(catalog)) as source:
+    with closing(RowReader(catalog.reader)) as source:
         found = source.read(table, [0, 1])
     assert found is not None
     for column in (0, 1):
-        assert sorted(set(found[column].tolist())) == catalog.hashes(table, column).tolist()
+        assert sorted(set(found[column].tolist())) == catalog.reader.hashes(table, column).tolist()
 
 
 def test_columns_of_one_type_are_hashed_together_as_each_by_itself(tmp_path: Path) -> None:
@@ -39,14 +39,14 @@ def test_columns_of_one_type_are_hashed_together_as_each_by_itself(tmp_path: Pat
     settings = dovetail.Settings(embedder="none")
     catalog = dovetail.build(file, into=tmp_path / "catalog", settings=settings)
     (table,) = catalog.ids
-    with closing(RowReader(catalog)) as source:
+    with closing(RowReader(catalog.reader)) as source:
         found = source.read(table, range(4))
     assert found is not None
     columns = zip(*rows, strict=True)
     assert (found == 0).tolist() == [[cell is None for cell in part] for part in columns]
     for column in (3, 0, 2):
         kept = [value for value in found[column].tolist() if value]
-        distinct = catalog.hashes(table, column).tolist()
+        distinct = catalog.reader.hashes(table, column).tolist()
         assert sorted(set(kept)) == distinct
-        times = catalog.counts(table, column).tolist()
+        times = catalog.reader.counts(table, column).tolist()
         assert [kept.count(value) for value in distinct] == times

@@ -87,11 +87,13 @@ def test_a_script_is_learnt_once_and_changes_joins_reasons_and_search(
     assert edge.score > max(0.85, before.get((("ref", "nr"),), 0))
     (reason,) = books.searcher.reasons("amounts (amt) of a ledger", [id_of(books, "ledger")])
     assert reason[-1] == "stands in 1 query"
-    assert books.usage.lines(id_of(books, "ledger")) == [
+    assert books.reader.usage.lines(id_of(books, "ledger")) == [
         "in 1 query",
         "queried together with invoice (1)",
     ]
-    assert books.usage.lines(id_of(books, "scratch")) == ["never queried, while 3 other tables are"]
+    assert books.reader.usage.lines(id_of(books, "scratch")) == [
+        "never queried, while 3 other tables are"
+    ]
     (file,) = books.folder.glob("generations/*/queries/queries.json")
     stored = file.read_text("utf-8")
     assert "Ann Lee" not in stored
@@ -101,10 +103,10 @@ def test_a_script_is_learnt_once_and_changes_joins_reasons_and_search(
     assert books.learn("copy.sql").unchanged == ("copy.sql",)  # the same contents count once
     (here / "log.sql").write_text(SCRIPT + JOIN, "utf-8")
     assert books.learn("log.sql").learnt[0].queries == 3
-    assert [log.queries for log in books.usage.logs] == [3]  # it took its older self's place
+    assert [log.queries for log in books.reader.usage.logs] == [3]  # it took its older self's place
     off = dovetail.build(into=books.folder, settings=PLAIN.but(use_queries=False))
-    assert off.usage == NO_USAGE
-    assert dovetail.build(into=books.folder, settings=PLAIN).usage == books.usage
+    assert off.reader.usage == NO_USAGE
+    assert dovetail.build(into=books.folder, settings=PLAIN).reader.usage == books.reader.usage
     assert books.forget_queries().forgotten == ("log.sql",)
     assert {edge.columns: edge.score for edge in books.joins(least=-1)} == before
     with pytest.raises(NotFoundError, match=r"no log 'log.sql' was learnt"):
@@ -123,7 +125,7 @@ def test_tables_of_queries_are_learnt_with_their_counts_and_times(
         json.dumps([{"sql": JOIN + " AND 3 = 3", "count": "x"}]), "utf-8"
     )
     books.learn("log.parquet", "log.csv", "log.jsonl", "log.json")
-    use = books.usage.tables[id_of(books, "ledger")]
+    use = books.reader.usage.tables[id_of(books, "ledger")]
     assert (use.queries, use.last) == (203, "2026-05-06")
     edge = next(edge for edge in books.joins() if edge.evidence.get("queries") == 203)
     assert edge.score > 0.99
@@ -144,16 +146,16 @@ def test_questions_with_their_sql_are_examples_for_the_next(
     (here / "log.sql").write_text(SCRIPT, "utf-8")
     books.learn("log.sql")
     ids = [id_of(books, "ledger")]
-    (example,) = nearest_examples(books.usage.examples, "Who will pay?", ids)
+    (example,) = nearest_examples(books.reader.usage.examples, "Who will pay?", ids)
     assert example.question == "What did ? pay?"
     text = prompt("Who will pay?", relations([books["ledger"]]), (), "duckdb", "", [example])
     assert "What did ? pay?\nSELECT * FROM ledger AS l JOIN invoice AS i ON l.ref = i.nr" in text
-    assert nearest_examples(books.usage.examples, "Weather tomorrow", ids) == []
+    assert nearest_examples(books.reader.usage.examples, "Weather tomorrow", ids) == []
     assert "answered before" not in prompt("Q", relations([books["ledger"]]), (), "duckdb", "")
     books.forget_queries()
     books.learn("log.sql", keep_literals=True)
-    assert books.usage.examples[0].question == "What did Ann Lee pay?"
-    assert "'Ann Lee'" in books.usage.examples[0].sql
+    assert books.reader.usage.examples[0].question == "What did Ann Lee pay?"
+    assert "'Ann Lee'" in books.reader.usage.examples[0].sql
 
 
 def test_the_nearest_examples_are_those_over_the_same_tables() -> None:
@@ -251,10 +253,10 @@ def test_damaged_knowledge_is_an_error_and_an_update_says_that_it_is_lost(
     file.unlink()
     file.write_bytes(content.replace(b"ledger", b"lodger"))
     with pytest.raises(DamagedError, match=r"queries\.json is damaged: its checksum"):
-        _ = dovetail.open(books.folder, PLAIN).usage
+        _ = dovetail.open(books.folder, PLAIN).reader.usage
     done = dovetail.update(into=books.folder, settings=PLAIN)
     assert any(line.startswith("queries: what was known is lost") for line in done.notices)
-    assert done.catalog.usage == NO_USAGE
+    assert done.catalog.reader.usage == NO_USAGE
 
 
 def test_statements_that_postgresql_counts_are_read(books: dovetail.Catalog) -> None:
@@ -272,7 +274,7 @@ def test_statements_that_postgresql_counts_are_read(books: dovetail.Catalog) -> 
             assert "\n" not in str(error)
             return
         assert all(calls >= 1 for _, calls, _ in counted)
-        log = open_log(books, database.url)
+        log = open_log(books.reader, database.url)
         assert log.dialects == ("postgres",)
         assert all(isinstance(each, Statement) for each in log.statements)
 

@@ -25,10 +25,10 @@ def test_a_real_model_describes_tables_and_selects_among_them(
     settings = Settings(include=TABLES, embedder="none")
     catalog = dovetail.build(str(shop), into=tmp_path / "catalog", settings=settings)
     llm = open_llm(f"local:{smollm}")
-    report = write_purposes(catalog, llm)
+    report = write_purposes(catalog.reader, llm)
     assert (report.written, report.failed) == (2, ())
     assert 2 * 150 < report.tokens_in < 2 * 600
-    told = {table.name: one for table, one in purposes(catalog).items()}
+    told = {table.name: one for table, one in purposes(catalog.reader).items()}
     assert tuple(sorted(told)) == TABLES
     assert all(one.model == llm.model_id and len(one.text) <= 600 for one in told.values())
     searcher = dovetail.open(catalog.folder, settings).searcher

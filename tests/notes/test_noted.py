@@ -46,8 +46,8 @@ def shop(tmp_path: Path) -> dovetail.Catalog:
 
 
 def write(catalog: dovetail.Catalog, text: str) -> None:
-    assert catalog.notes_file is not None
-    catalog.notes_file.write_text(text, "utf-8")
+    assert catalog.reader.notes_file is not None
+    catalog.reader.notes_file.write_text(text, "utf-8")
 
 
 def joined(catalog: dovetail.Catalog) -> set[tuple[str, str]]:
@@ -63,8 +63,8 @@ def test_a_pinned_join_is_one_and_says_so(shop: dovetail.Catalog) -> None:
     assert (pinned.score, pinned.cardinality, pinned.match_rate) == (1, "n:1", 1)
     assert [edge.left.name for edge in shop.path("ledger", "client")] == ["ledger", "invoice"]
     assert shop.searcher.joined([TableId("erp", "ledger"), TableId("erp", "invoice")])[0, 1] == 1
-    assert shop.notes_file is not None
-    shop.notes_file.unlink()
+    assert shop.reader.notes_file is not None
+    shop.reader.notes_file.unlink()
     assert joined(shop) == {("invoice", "client")}
 
 
@@ -159,14 +159,14 @@ def test_notes_can_be_left_out_and_kept_elsewhere(shop: dovetail.Catalog, tmp_pa
 
 def test_nothing_is_written_that_says_nothing(shop: dovetail.Catalog) -> None:
     with pytest.raises(UsageError, match=r"there is no table 'clint'; did you mean client\?"):
-        note(shop, "tables", "clint", "ignore")
-    assert shop.notes_file is not None
-    assert not shop.notes_file.exists()
-    note(shop, "tables", "client", "ignore")
+        note(shop.reader, "tables", "clint", "ignore")
+    assert shop.reader.notes_file is not None
+    assert not shop.reader.notes_file.exists()
+    note(shop.reader, "tables", "client", "ignore")
     assert shop.notes.ignored == {TableId("erp", "client")}
-    assert forget(shop, "client") == ["tables"]
+    assert forget(shop.reader, "client") == ["tables"]
     with pytest.raises(UsageError, match="has no entry 'client'"):
-        forget(shop, "client")
+        forget(shop.reader, "client")
 
 
 def test_what_was_right_proposes_pins_and_definitions(shop: dovetail.Catalog) -> None:
@@ -181,7 +181,7 @@ def test_what_was_right_proposes_pins_and_definitions(shop: dovetail.Catalog) ->
     assert Proposal("terms", "freight", ": erp::ledger", why) in found
     assert [each.key for each in found if each.section == "terms"] == ["freight", "dso"]
     for each in found:
-        note(shop, each.section, each.key, each.value)
+        note(shop.reader, each.section, each.key, each.value)
     assert shop.notes.problems == ()
     assert "ledger" in [chosen.name for chosen in shop.ask("Freight in 2024?")]
 

@@ -41,7 +41,7 @@ def test_every_stage_is_told_of_and_timed(
     assert phases == ["list", "read", "write", "join", "family", "embed", "index", "describe"]
     assert summary.purposes is not None
     assert summary.purposes.written == 2
-    texts = {table.name: found.text for table, found in purposes(summary.catalog).items()}
+    texts = {table.name: found.text for table, found in purposes(summary.catalog.reader).items()}
     assert texts == {"items": "All about items.", "orders": "All about orders."}
     # Nothing changed, so nothing is embedded or indexed again, and no purpose is asked for.
     assert [stage.stage for stage in again.stages] == [*STAGES[:3], "purposes"]
@@ -63,8 +63,8 @@ def test_python_and_the_command_line_build_the_same(
     assert told["retained"] == []
     assert told["purposes"]["reused"] == 0
     indexed = dovetail.open(tmp_path / "indexed")
-    assert purposes(built) == purposes(indexed)
-    assert built.records.contents == indexed.records.contents
+    assert purposes(built.reader) == purposes(indexed.reader)
+    assert built.reader.records.contents == indexed.reader.records.contents
 
 
 def test_no_model_is_asked_unless_one_is_set(shop: str, tmp_path: Path) -> None:

@@ -153,7 +153,11 @@ def test_each_table_gets_its_purpose_and_lookalikes_share_one_call(
     seen: list[Progress] = []
     with endpoint(about) as server:
         report = write_purposes(
-            catalog, model(server), on_progress=seen.append, prices=Prices(0.5, 2.0), workers=3
+            catalog.reader,
+            model(server),
+            on_progress=seen.append,
+            prices=Prices(0.5, 2.0),
+            workers=3,
         )
     assert sorted(map(asked_about, server.asked)) == ["empty_", "items", "items", "orders"]
     assert server.asked[0]["max_tokens"] == 256
@@ -163,7 +167,7 @@ def test_each_table_gets_its_purpose_and_lookalikes_share_one_call(
     assert report.cost == pytest.approx((800 * 0.5 + 40 * 2.0) / 1e6)
     assert seen[0] == Progress("describe", 0, 5, "0 tokens in, 0 out")
     assert seen[-1] == Progress("describe", 5, 5, "800 tokens in, 40 out, cost 0.0005")
-    found = purposes(dovetail.open(catalog.folder))
+    found = purposes(dovetail.open(catalog.folder).reader)
     assert list(found) == catalog.ids
     assert found[TableId("b.sqlite", "orders")] == Purpose(
         "All about orders.", "openai:tiny", PROMPT
@@ -174,26 +178,26 @@ def test_only_another_model_prompt_or_sample_is_asked_again(
     catalog: dovetail.Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with endpoint(about) as server:
-        write_purposes(catalog, model(server))
-        assert write_purposes(catalog, model(server)).reused == 5
+        write_purposes(catalog.reader, model(server))
+        assert write_purposes(catalog.reader, model(server)).reused == 5
         assert len(server.asked) == 4
         with sqlite3.connect(tmp_path / "b.sqlite") as connection:
             connection.execute("INSERT INTO items VALUES (10, 'new')")
         connection.close()
         catalog = dovetail.build(into=catalog.folder)
-        assert TableId("b.sqlite", "items") not in purposes(catalog)
-        report = write_purposes(catalog, model(server))
+        assert TableId("b.sqlite", "items") not in purposes(catalog.reader)
+        report = write_purposes(catalog.reader, model(server))
         assert (report.written, report.reused) == (1, 4)
         assert [asked_about(body) for body in server.asked[4:]] == ["items"]
-        other = write_purposes(catalog, model(server, "huge"))
+        other = write_purposes(catalog.reader, model(server, "huge"))
         assert (other.written, other.reused) == (5, 0)
-        assert purposes(catalog)[catalog.ids[0]].model == "openai:huge"
-        back = write_purposes(catalog, model(server))
+        assert purposes(catalog.reader)[catalog.ids[0]].model == "openai:huge"
+        back = write_purposes(catalog.reader, model(server))
         assert (back.written, back.reused, back.tokens_in) == (0, 5, 0)
-        assert purposes(catalog)[catalog.ids[0]].model == "openai:tiny"
+        assert purposes(catalog.reader)[catalog.ids[0]].model == "openai:tiny"
         reworded = replace(read_prompt("purpose"), digest="other")
         monkeypatch.setattr(purpose, "read_prompt", lambda _: reworded)
-        assert write_purposes(catalog, model(server)).written == 5
+        assert write_purposes(catalog.reader, model(server)).written == 5
 
 
 def test_rows_that_the_model_does_not_see_cost_nothing(tmp_path: Path) -> None:
@@ -203,15 +207,15 @@ def test_rows_that_the_model_does_not_see_cost_nothing(tmp_path: Path) -> None:
     (before,) = catalog
     unseen = next(n for n in range(400) if str(n) not in {row[0] for row in before.sample})
     with endpoint(about) as server:
-        write_purposes(catalog, model(server))
+        write_purposes(catalog.reader, model(server))
         with sqlite3.connect(tmp_path / "big.sqlite") as connection:
             connection.execute(f"UPDATE notes SET note = 'other' WHERE id = {unseen}")
         connection.close()
         catalog = dovetail.build(into=catalog.folder)
         (after,) = catalog
         assert (after.sample, after.digest == before.digest) == (before.sample, False)
-        assert write_purposes(catalog, model(server)).reused == 1
-        assert purposes(catalog)[after.id].text == "All about notes."
+        assert write_purposes(catalog.reader, model(server)).reused == 1
+        assert purposes(catalog.reader)[after.id].text == "All about notes."
     assert len(server.asked) == 1
 
 
@@ -220,16 +224,16 @@ def test_a_failure_leaves_one_table_without_and_is_listed(catalog: dovetail.Cata
         return {"orders": fails(400, "no"), "empty_": says(" ")}.get(asked_about(body), about(body))
 
     with endpoint(moody) as server:
-        report = write_purposes(catalog, model(server))
+        report = write_purposes(catalog.reader, model(server))
         assert [str(skip.table) for skip in report.failed] == ["empty_", "orders", "orders"]
         assert report.failed[0] == Skipped("a.sqlite", "empty_", "the model answered with nothing")
         assert "refuses the request (400: no)" in report.failed[1].reason
         assert report.written == 2
-    assert [table.name for table in purposes(catalog)] == ["items", "items"]
+    assert [table.name for table in purposes(catalog.reader)] == ["items", "items"]
     with endpoint(says("None.")) as server:
-        report = write_purposes(catalog, model(server))
+        report = write_purposes(catalog.reader, model(server))
     assert (report.written, report.reused, report.failed) == (3, 2, ())
-    assert purposes(catalog)[TableId("a.sqlite", "orders")].text == ""
+    assert purposes(catalog.reader)[TableId("a.sqlite", "orders")].text == ""
 
 
 @pytest.mark.slow
@@ -237,7 +241,7 @@ def test_an_endpoint_that_always_fails_is_not_asked_for_every_table(
     sample: dovetail.Catalog, tmp_path: Path
 ) -> None:
     with endpoint(fails(401)) as server:
-        report = write_purposes(sample, model(server), workers=2)
+        report = write_purposes(sample.reader, model(server), workers=2)
     assert len(report.failed) == len(sample)
     assert 20 <= len(server.asked) <= 23
     reasons = [skip.reason for skip in report.failed]
@@ -251,7 +255,7 @@ def test_a_catalog_that_cannot_be_written_to_is_named(catalog: dovetail.Catalog)
         endpoint(about) as server,
         pytest.raises(CatalogError, match=r"cannot write to .*purposes.jsonl: .*; purposes that"),
     ):
-        write_purposes(catalog, model(server))
+        write_purposes(catalog.reader, model(server))
 
 
 KILLED = """
@@ -274,12 +278,12 @@ def test_what_was_finished_survives_a_kill(catalog: dovetail.Catalog) -> None:
         process.wait()
     file = catalog.folder / "purposes" / "purposes.jsonl"
     file.write_bytes(file.read_bytes() + b'{"digest": "torn')
-    done = len(purposes(catalog))
+    done = len(purposes(catalog.reader))
     assert done in (2, 3)  # two calls, one of them perhaps for both tables of orders
     with endpoint(about) as server:
-        report = write_purposes(catalog, model(server))
+        report = write_purposes(catalog.reader, model(server))
     assert (report.reused, report.written, len(server.asked)) == (done, 5 - done, 2)
-    assert len(purposes(catalog)) == 5
+    assert len(purposes(catalog.reader)) == 5
 
 
 def test_an_interrupt_does_not_wait_for_the_model(catalog: dovetail.Catalog) -> None:

@@ -77,7 +77,7 @@ def test_one_file_comes_out_as_many(workers: int, tmp_path: Path) -> None:
     split = update(tmp_path / "split", into=tmp_path / "many", **options)
     assert not whole.skipped
     assert len(whole.catalog) == len(tables)
-    assert found(whole.catalog) == found(split.catalog)
+    assert found(whole.catalog.reader) == found(split.catalog.reader)
     again = update(tmp_path / "all.db", into=tmp_path / "one", **options)
     assert again.unchanged == len(tables)
 

@@ -253,7 +253,8 @@ def test_a_table_has_the_same_vectors_in_every_format(
     catalog = dovetail.build(*map(str, same_table.values()), into=tmp_path / "catalog")
     assert len(catalog) == 3
     vectors = [
-        [catalog.hashes(table.id, column).tolist() for column in range(4)] for table in catalog
+        [catalog.reader.hashes(table.id, column).tolist() for column in range(4)]
+        for table in catalog
     ]
     assert vectors[0] == vectors[1] == vectors[2]
     kinds = {tuple(column.profile.kind.value for column in table.columns) for table in catalog}

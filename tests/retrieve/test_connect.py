@@ -51,7 +51,7 @@ def between(one: str, other: str) -> Connector:
 
 
 def test_the_join_by_the_shared_key_is_counted_exactly(catalog: dovetail.Catalog) -> None:
-    edge = direct_join(catalog, catalog.join_graph(), between("tickets", "survey"))
+    edge = direct_join(catalog.reader, catalog.join_graph(), between("tickets", "survey"))
     assert edge is not None
     assert edge.columns == (("requester_email", "contact_email"),)
     # Of 100 tickets, two each of ten people who answered; each of them answered once.
@@ -62,16 +62,16 @@ def test_the_join_by_the_shared_key_is_counted_exactly(catalog: dovetail.Catalog
 def test_a_connector_that_both_refer_to_alike_is_left_out(catalog: dovetail.Catalog) -> None:
     one = between("tickets", "survey")
     found = ConnectedSet((*one.between,), (one,))
-    made = without_needless(catalog, catalog.join_graph(), found)
+    made = without_needless(catalog.reader, catalog.join_graph(), found)
     assert (made.connectors, len(made.direct)) == ((), 1)
     assert made.ids == [*one.between]
 
 
 def test_a_connector_with_another_key_for_each_stays(catalog: dovetail.Catalog) -> None:
     one = Connector(TableId("s", "tickets"), (TableId("s", "contacts"), TableId("s", "survey")))
-    assert direct_join(catalog, catalog.join_graph(), one) is None
+    assert direct_join(catalog.reader, catalog.join_graph(), one) is None
     found = ConnectedSet((*one.between,), (one,))
-    assert without_needless(catalog, catalog.join_graph(), found).connectors == (one,)
+    assert without_needless(catalog.reader, catalog.join_graph(), found).connectors == (one,)
 
 
 A, B, C, D, E, F, G = (TableId("s", name) for name in "abcdefg")

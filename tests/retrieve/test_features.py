@@ -196,7 +196,9 @@ def test_a_purpose_speaks_of_its_table(tmp_path: Path) -> None:
         [source], into=tmp_path / "catalog", settings=Settings(embedder="none")
     ).catalog
     purposes = {table: "Dwellings of buyers." for table in catalog.ids if table.name == "customers"}
-    _, known = matched(search_over(catalog, IndexInputs(HashEmbedder(), purposes)), "dwellings")
+    _, known = matched(
+        search_over(catalog.reader, IndexInputs(HashEmbedder(), purposes)), "dwellings"
+    )
     assert sorted(known.words[0].tolist())[-2:] == pytest.approx([0, 2 / 3])
 
 
@@ -212,7 +214,7 @@ def test_schemas_in_names_say_little_of_a_table_and_much_of_two(tmp_path: Path) 
     catalog = dovetail.update(
         [source], into=tmp_path / "catalog", settings=Settings(embedder="none")
     ).catalog
-    searcher = search_over(catalog, IndexInputs(HashEmbedder(), {}))
+    searcher = search_over(catalog.reader, IndexInputs(HashEmbedder(), {}))
     names, known = matched(searcher, "sales orders placed town")
     rows = (dict(zip(names, row, strict=True)) for row in known.words)
     sales, orders, placed, town = rows

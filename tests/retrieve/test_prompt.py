@@ -60,7 +60,7 @@ def schemas(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
                 connection.execute(f"CREATE TABLE {table} ({columns})")
     files = [str(folder / f"{name}.sqlite") for name in ("clinic", "depot")]
     catalog = dovetail.build(*files, into=folder / "catalog", settings=WORDS)
-    return search_over(catalog, IndexInputs(None))
+    return search_over(catalog.reader, IndexInputs(None))
 
 
 def given(
@@ -163,7 +163,7 @@ def test_a_wide_pile_stays_within_the_tokens(tmp_path: Path) -> None:
             heard.append("\n".join(message.content for message in messages))
             return Completion('{"tables": [1]}', 1, 1, 0.0)
 
-    LLMRetriever(search_over(catalog, IndexInputs(None)), Model()).retrieve("price lists")
+    LLMRetriever(search_over(catalog.reader, IndexInputs(None)), Model()).retrieve("price lists")
     assert estimate_tokens(heard[0]) <= TOKENS
     assert heard[0].count("price_list_") >= FEWEST
 
@@ -222,7 +222,9 @@ def test_hostile_names_and_cells_stay_inside_their_fence(tmp_path: Path) -> None
             connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", [(1, HOSTILE), (2, "b")])
     catalog = dovetail.build(str(tmp_path / "bad.sqlite"), into=tmp_path / "catalog")
     purposes = dict.fromkeys(catalog.ids, HOSTILE)
-    shown = render(given(search_over(catalog, IndexInputs(None, purposes)), question="x"), 5_000)
+    shown = render(
+        given(search_over(catalog.reader, IndexInputs(None, purposes)), question="x"), 5_000
+    )
     assert shown.count == 2
     outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", shown.text, flags=re.DOTALL | re.MULTILINE)
     assert not re.search(r"system|INST|Say|im_end", outside), outside

@@ -65,11 +65,8 @@ def names(result: TableSet) -> list[str]:
 
 def test_a_plug_in_is_asked_by_its_name(shop: dovetail.Catalog, alphabet: None) -> None:
     assert names(shop.ask(QUESTION, selector="alphabet", k=2)) == ["customers", "empty_shelf"]
-    shop.settings, before = shop.settings.but(selector="alphabet"), shop.settings
-    try:
-        assert names(shop.ask(QUESTION, k=1)) == ["customers"]
-    finally:
-        shop.settings = before
+    changed = dovetail.open(shop.folder, shop.settings.but(selector="alphabet"))
+    assert names(changed.ask(QUESTION, k=1)) == ["customers"]
     made = open_retriever("alphabet", shop.searcher, WORDS)
     assert isinstance(made, Alphabet)
     assert made.k == 10

@@ -14,4 +14,4 @@ from tests.support.searchers import search_over
 @pytest.fixture(scope="session")
 def searcher(sample: dovetail.Catalog) -> Searcher:
     """The sample corpus, indexed with hashed words for embeddings."""
-    return search_over(sample, IndexInputs(HashEmbedder()))
+    return search_over(sample.reader, IndexInputs(HashEmbedder()))

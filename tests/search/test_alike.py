@@ -64,11 +64,13 @@ def test_most_tables_of_a_large_catalog_must_be_samples(
     tmp_path: Path, count: int, rows: int, samples: bool
 ) -> None:
     catalog = lake(tmp_path / "lake.sqlite", count, rows)
-    assert weights_for(catalog) == (SAMPLES if samples else DEFAULT)
+    assert weights_for(catalog.reader) == (SAMPLES if samples else DEFAULT)
 
 
 def test_a_table_among_its_like_goes_before_one_alone(tmp_path: Path) -> None:
-    searcher = search_over(lake(tmp_path / "lake.sqlite", 100, 5), IndexInputs(HashEmbedder()))
+    searcher = search_over(
+        lake(tmp_path / "lake.sqlite", 100, 5).reader, IndexInputs(HashEmbedder())
+    )
     question = "Which code has the harbour part 7?"
     found = searcher.search(question, 10)
     assert found == searcher.search(question, 30)[:10]

@@ -60,7 +60,7 @@ def test_a_comment_that_changes_is_searched_by_its_new_words(tmp_path: Path) -> 
     before = build(source, tmp_path / "catalog")
     source.unlink()
     after = build(customers(source, "credit rating"), tmp_path / "catalog")
-    assert after.records.contents == before.records.contents
+    assert after.reader.records.contents == before.reader.records.contents
     assert after.search(QUESTION) == []
     assert [found.id.name for found in after.search("rating?")] == ["kunde"]
     assert list(after) == list(build(source, tmp_path / "rebuilt"))
@@ -90,7 +90,7 @@ def test_a_comment_is_data_in_a_prompt(tmp_path: Path) -> None:
 def test_reasons_tell_names_and_comments_apart(tmp_path: Path) -> None:
     catalog = build(customers(tmp_path / "erp.duckdb"), tmp_path / "catalog")
     query = catalog.searcher.analyse("Which kunde is blocked?")
-    assert reasons(catalog, query, [0, 1]) == [
+    assert reasons(catalog.reader, query, [0, 1]) == [
         ["its names say kunde", "the comment on kz_ls says 'J = buyer is blocked for delivery'"],
         [],
     ]

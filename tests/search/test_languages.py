@@ -75,7 +75,7 @@ def pile(folder: Path, tables: Mapping[str, str]) -> Searcher:
             connection.execute(f"CREATE TABLE {name} ({columns})")
     file = str(folder / "pile.sqlite")
     catalog = dovetail.build(file, into=folder / "catalog", settings=Settings(embedder="none"))
-    return search_over(catalog, IndexInputs(None))
+    return search_over(catalog.reader, IndexInputs(None))
 
 
 @pytest.fixture(scope="module")

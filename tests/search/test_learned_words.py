@@ -41,7 +41,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
 
 @pytest.fixture(scope="module")
 def searcher(catalog: dovetail.Catalog) -> Searcher:
-    return Searcher(catalog)
+    return Searcher(catalog.reader)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_letters_that_can_be_short_for_a_word(short: str, long: str, *, expected
 
 
 def test_two_columns_that_join_teach_an_abbreviation(catalog: dovetail.Catalog) -> None:
-    found = learned(list(catalog), stored_edges(catalog))
+    found = learned(list(catalog), stored_edges(catalog.reader))
     assert found == {"dept": ("depart",)}
     assert learned(list(catalog), []) == {}
 
@@ -101,6 +101,6 @@ def test_a_doubtful_join_teaches_nothing(catalog: dovetail.Catalog) -> None:
 
 
 def test_what_was_learned_is_kept_with_the_index(catalog: dovetail.Catalog) -> None:
-    made, loaded = (Searcher(catalog).lexical for _ in range(2))
+    made, loaded = (Searcher(catalog.reader).lexical for _ in range(2))
     assert dict(made.learned) == dict(loaded.learned)
     assert made.learned["depart"] == ("dept",)

@@ -44,16 +44,18 @@ def test_a_year_is_held_by_years_and_no_key_or_amount(catalog: dovetail.Catalog)
 
 def test_a_key_that_counts_rows_is_no_holder_of_a_year(catalog: dovetail.Catalog) -> None:
     (link,) = catalog.searcher.analyse("orders in 2018").links
-    bounds = catalog.records.bounds.tolist()
-    names = [catalog.records.columns["name"][column].as_py() for column in link.columns.tolist()]
+    bounds = catalog.reader.records.bounds.tolist()
+    names = [
+        catalog.reader.records.columns["name"][column].as_py() for column in link.columns.tolist()
+    ]
     assert "order_id" not in names
     assert "parcel_id" not in names
     assert len(bounds) == 3
 
 
 def test_all_columns_at_once_are_judged_as_each_alone(catalog: dovetail.Catalog) -> None:
-    numbers = NumberColumns(catalog)
-    every = np.arange(len(catalog.records.columns))
+    numbers = NumberColumns(catalog.reader)
+    every = np.arange(len(catalog.reader.records.columns))
     slow = [column for column in every.tolist() if not numbers.counted_through(column)]
     assert 0 < len(slow) < len(every)
     assert numbers.not_counted_through(every).tolist() == slow

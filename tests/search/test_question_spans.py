@@ -30,7 +30,7 @@ def linker(folder: Path) -> ValueLinker:
     with closing(sqlite3.connect(file)) as db, db:
         db.executescript(CELLS)
     catalog = dovetail.build(f"cells={file}", into=folder / "catalog")
-    return ValueLinker(catalog, ValueIndex.of(catalog))
+    return ValueLinker(catalog.reader, ValueIndex.of(catalog.reader))
 
 
 def linked(linker: ValueLinker, question: str) -> tuple[ValueLink, ...]:

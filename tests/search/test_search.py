@@ -134,7 +134,7 @@ def test_the_same_in_every_process(tmp_path: Path) -> None:
     )
     code = (
         "import sys; from dovetail import Catalog; from tests.search.test_search import *;"
-        "searcher = search_over(Catalog.open(sys.argv[1]), IndexInputs(HashEmbedder()));"
+        "searcher = search_over(Catalog.open(sys.argv[1]).reader, IndexInputs(HashEmbedder()));"
         "print([searcher.search(q, 5) for q in ('orders of 7001', 'Oslo customers', 'rain')])"
     )
     said = {

@@ -56,9 +56,9 @@ def test_equal_to_a_look_through_every_column_across_updates(tmp_path: Path) -> 
         if step == 4:
             next(iter(folder.iterdir())).unlink()
         catalog = dovetail.build(str(folder), into=tmp_path / "catalog")
-        check(catalog)
+        check(catalog.reader)
         kept = {path.name for path in catalog.folder.glob("generations/*/values-*")}
-        assert kept == {f"values-{name}" for name in catalog.manifest.segments}
+        assert kept == {f"values-{name}" for name in catalog.reader.manifest.segments}
 
 
 def test_many_pieces_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,24 +68,24 @@ def test_many_pieces_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.Mon
     for name in "abcdef":
         write(folder, name, drawn)
     monkeypatch.setattr(values, "_MOST_SORTED", 7)
-    check(dovetail.build(str(folder), into=tmp_path / "catalog"))
+    check(dovetail.build(str(folder), into=tmp_path / "catalog").reader)
 
 
 def test_damaged_postings_are_an_error_until_the_next_update(tmp_path: Path) -> None:
     write(tmp_path, "a", random.Random(2))
     catalog = dovetail.build(str(tmp_path / "a.csv"), into=tmp_path / "catalog")
-    check(catalog)
+    check(catalog.reader)
     for file in catalog.folder.glob("generations/*/values-*/*.npy"):
         file.write_bytes(file.read_bytes()[:100])
     with pytest.raises(DamagedError, match=r"dovetail index -C .* makes it again"):
-        ValueIndex.of(dovetail.open(catalog.folder))
-    check(dovetail.build(into=catalog.folder))
+        ValueIndex.of(dovetail.open(catalog.folder).reader)
+    check(dovetail.build(into=catalog.folder).reader)
 
 
 def test_tables_without_text_hold_nothing(tmp_path: Path) -> None:
     (tmp_path / "n.csv").write_text("a,b\n1,2\n3,4\n")
     catalog = dovetail.build(str(tmp_path / "n.csv"), into=tmp_path / "catalog")
-    places, columns = ValueIndex.of(catalog).columns_holding(cell_phrases(["1", "x"]))
+    places, columns = ValueIndex.of(catalog.reader).columns_holding(cell_phrases(["1", "x"]))
     assert (places.tolist(), columns.tolist()) == ([], [])
 
 

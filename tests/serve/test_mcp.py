@@ -20,7 +20,6 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 import dovetail
-from dovetail.api.narrowed import narrowed
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.mcp import mcp_server
 from dovetail.settings import Settings
@@ -217,10 +216,10 @@ def test_a_table_outside_the_list_is_invisible_on_every_path(folder: Path) -> No
 
 def test_a_pattern_that_fits_nothing_is_an_error(folder: Path) -> None:
     whole = dovetail.open(folder / "catalog", NO_MODELS)
-    assert narrowed(whole, []) is whole
+    assert whole.narrowed([]) is whole
     with pytest.raises(dovetail.DovetailError, match=r"no table of .* fits 'sales\.\*'"):
-        narrowed(whole, ["orders", "sales.*"])
-    some = narrowed(whole, ["order*"])
+        whole.narrowed(["orders", "sales.*"])
+    some = whole.narrowed(["order*"])
     assert [table.name for table in some.ids] == ["order_items", "orders"]
     assert [table.name for table in some.ask(QUESTION)] != []
     assert {edge.right.name for edge in some.joins()} == {"orders"}

@@ -174,7 +174,7 @@ def test_a_changed_declaration_is_noticed_without_reading_the_table(
     assert run.catalog["stop"].keys == DeclaredKeys(("line", "nr"))
     assert run.catalog["city"].comment == "towns, really"
     assert run.catalog["stop"].digest == before["stop"].digest
-    assert run.catalog.records.contents == before.records.contents
+    assert run.catalog.reader.records.contents == before.reader.records.contents
     again = index(pg.url, into=tmp_path / "rebuilt").catalog
     assert list(again) == list(run.catalog)
     assert again.joins(least=0) == run.catalog.joins(least=0)

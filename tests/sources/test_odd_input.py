@@ -162,7 +162,7 @@ def test_tables_without_rows(tmp_path: Path) -> None:
             profile = column.profile
             assert (profile.kind, profile.distinct, profile.unique) == (Kind.EMPTY, 0, False)
             assert (profile.minimum, profile.maximum, profile.examples) == (None, None, ())
-            assert catalog.hashes(table.id, number).tolist() == []
+            assert catalog.reader.hashes(table.id, number).tolist() == []
 
 
 def put_mixed_sqlite(path: Path) -> Path:

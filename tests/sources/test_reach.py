@@ -35,7 +35,7 @@ def test_views_of_a_duckdb_file_reach_that_file_alone(tmp_path: Path) -> None:
     catalog = dovetail.build(*sources, into=tmp_path / "catalog", settings=VIEWS)
     found = {table.name for table in catalog if table.id.source.endswith("shop.duckdb")}
     assert {"t", "good"} <= found <= {"t", "good", "settings"}
-    with Executor(catalog, workers=1) as running:
+    with Executor(catalog.reader, workers=1) as running:
         assert running.run("SELECT a FROM good", [catalog["good"]]).tuples() == [(2,)]
     held = [file for file in (tmp_path / "catalog").rglob("*") if file.is_file()]
     assert sum(CANARY.encode() in file.read_bytes() for file in held) <= 2  # of other.duckdb
@@ -60,7 +60,7 @@ def test_no_function_of_another_role_runs_as_our_login(tmp_path: Path) -> None:
             )
         catalog = dovetail.build(database.url, into=tmp_path / "catalog")
         assert {table.name for table in catalog} == {"t", "log"}
-        with Executor(catalog, workers=1) as running:
+        with Executor(catalog.reader, workers=1) as running:
             assert running.run("SELECT a FROM t", [catalog["t"]]).tuples() == [(1,)]
 
 

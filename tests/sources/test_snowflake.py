@@ -145,7 +145,7 @@ def test_a_query_runs_there(snowflake: Snowflake, tmp_path: Path) -> None:
         "JOIN customer ON customer.id = customer_id WHERE placed < DATE '2024-01-11' "
         "GROUP BY name ORDER BY name"
     )
-    with Executor(catalog) as executor:
+    with Executor(catalog.reader) as executor:
         ran = executor.run(sql, tables)
         assert [row[:2] for row in ran.tuples()] == [("Ann", 5), ("Bob", 5)]
         assert '"PUBLIC"."ORDERS"' in ran.sql

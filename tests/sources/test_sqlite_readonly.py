@@ -91,7 +91,7 @@ def test_reading_changes_nothing(
         assert len(before) == files
         catalog = dovetail.build(str(file), into=tmp_path / "catalog", settings=WORDS)
         assert catalog["t"].sample == (("1", "one"), ("2", "two"))
-        with Executor(catalog, workers=1) as running:
+        with Executor(catalog.reader, workers=1) as running:
             for engine in ("duckdb", "sqlite"):
                 found = running.run("SELECT a, b FROM t ORDER BY a", list(catalog), engine=engine)
                 assert found.tuples() == ROWS

@@ -98,7 +98,7 @@ def test_a_query_runs_where_its_tables_are(server: tuple[AnyDatabase, str], tmp_
         "SELECT name, count(*) AS n FROM orders JOIN customer ON customer.id = customer_id "
         "GROUP BY name ORDER BY name"
     )
-    with Executor(catalog) as executor:
+    with Executor(catalog.reader) as executor:
         run_here(executor)
         ran = executor.run(sql, tables)
         assert ran.tuples() == [("Ann", 200), ("Bob", 200)]
@@ -154,7 +154,7 @@ def test_flight_sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         sampled = index(f"flightsql://{address}/main", into=tmp_path / "d", sample=20)
         assert sampled.catalog["orders"].estimate is not None
         assert 5 <= sampled.catalog["orders"].rows <= 40
-        with Executor(run.catalog) as executor:
+        with Executor(run.catalog.reader) as executor:
             found = executor.run("SELECT max(id) AS last FROM orders", [run.catalog["orders"]])
         assert (found.tuples(), '"main"."orders"' in found.sql) == ([(399,)], True)
 

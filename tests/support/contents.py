@@ -16,8 +16,8 @@ def contents(catalog: dovetail.Catalog) -> dict[str, Any]:
             table,
             [
                 (
-                    catalog.hashes(table.id, column).tolist(),
-                    catalog.counts(table.id, column).tolist(),
+                    catalog.reader.hashes(table.id, column).tolist(),
+                    catalog.reader.counts(table.id, column).tolist(),
                 )
                 for column in range(len(table.columns))
             ],

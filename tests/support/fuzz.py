@@ -195,7 +195,7 @@ class Aviary:
         )
         self.placed: dict[str, tuple[Relation, ...]] = {}
         self._described: dict[str, dict[TableId, dict[str, object]]] = {}
-        with Executor(catalog, workers=1) as executor:
+        with Executor(catalog.reader, workers=1) as executor:
             known = relations([catalog["pub"], catalog["seen"]])
             for engine in DIALECTS:
                 placed = self.placed[engine] = executor._place(known, engine)

@@ -32,7 +32,7 @@ class Ranked(Searcher):
     def __init__(
         self, catalog: dovetail.Catalog, relevances: Sequence[float], pairs: Mapping[str, float]
     ) -> None:
-        super().__init__(catalog)
+        super().__init__(catalog.reader)
         self._relevances = relevances
         edges = [edge(pair[0], pair[1], score) for pair, score in pairs.items()]
         self.__dict__["joins"] = JoinGraph(catalog.ids, edges)

@@ -49,7 +49,7 @@ def use(catalog: Path, source: Path) -> int:
         lambda: dovetail.open(catalog).search("customers by city"),
         lambda: dovetail.open(catalog).ask("What did customers in city 3 order?"),
         lambda: dovetail.open(catalog).ask("orders").ddl(),
-        lambda: dovetail.JoinGraph.of(dovetail.open(catalog)).edges,
+        lambda: dovetail.JoinGraph.of(dovetail.open(catalog).reader).edges,
         lambda: dovetail.build(f"shop={source}", into=catalog),
         lambda: dovetail.open(catalog).ask("What did customers in city 3 order?"),
     )

@@ -99,7 +99,7 @@ def update(
     )
     if MEMORY in options.get("forget", ()):
         shutil.rmtree(folder / MEMORY, ignore_errors=True)
-    return done.over(Catalog.over(done.catalog, chosen))
+    return done.over(Catalog(done.catalog, chosen))
 
 
 def _arguments(sources: Sequence[SourceArgument], catalog: Path) -> Iterator[str]:

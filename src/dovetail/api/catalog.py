@@ -1,29 +1,30 @@
-"""A catalog that can be asked: the reader of a catalog's folder, with search, models and SQL."""
+"""A catalog that can be asked: a generation of its folder, with search, models and SQL."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dovetail import notebook
-from dovetail.api.models import chosen_model, model_for_sql
-from dovetail.api.noted_views import NotedViews
+from dovetail.catalog.generation import FILE, PURPOSES
 from dovetail.catalog.lookup import tables_of_sources
 from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader, notes_file
-from dovetail.domain import Candidate, JoinEdge, Table, TableId, TableSet
-from dovetail.errors import NotFoundError, UsageError
-from dovetail.families.family import Families
+from dovetail.domain import Candidate, HasId, JoinEdge, Skipped, Table, TableId, TableSet
+from dovetail.errors import MissingModelError, NotFoundError, UsageError
+from dovetail.families.family import Families, Family
 from dovetail.families.stored import read_families
-from dovetail.joins.graph import JOINABLE, JoinGraph
+from dovetail.joins.graph import JOINABLE, JoinGraph, path_notes
 from dovetail.models.cache import open_model
 from dovetail.notes.apply import marked_families, noted_graph
-from dovetail.notes.notes import NO_NOTES, Notes
-from dovetail.ports import LLM, Json
+from dovetail.notes.notes import NO_NOTES, Notes, read_notes
+from dovetail.ports import LLM, Json, Retriever
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.ask import open_retriever
 from dovetail.search.searcher import Searcher, open_searcher
@@ -34,13 +35,138 @@ if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
     from dovetail.answer.execute import Executor
     from dovetail.api.learning import LearnSummary
+    from dovetail.catalog.usage import JoinUse
     from dovetail.offline.summary import UpdateSummary
+    from dovetail.search.proposals import Proposal
 
-# Tables that a notebook shows of a catalog.
-_SHOWN = 20
+T = TypeVar("T")
+# Tables that a notebook shows of a catalog, and options that selectors are kept for.
+_SHOWN, _SELECTORS_KEPT = 20, 8
 
 
-class Catalog(CatalogReader):
+class _State:
+    """One generation of a catalog, with what is worked out of it once for all questions.
+
+    Notes may change under it: what goes by them is made anew when their file has changed.
+    """
+
+    def __init__(self, reader: CatalogReader, settings: Settings) -> None:
+        self.reader = reader
+        self.settings = settings
+        self._notes_of: tuple[tuple[int, int] | None, Notes] | None = None
+        self._made: dict[Hashable, Any] = {}
+
+    @property
+    def notes(self) -> Notes:
+        """What a person noted; read again whenever the file has changed."""
+        file = self.reader.notes_file
+        stamp = None
+        with suppress(OSError):
+            found = file.stat() if file is not None else None
+            stamp = None if found is None else (found.st_size, found.st_mtime_ns)
+        if self._notes_of is None or self._notes_of[0] != stamp:
+            self._notes_of = stamp, read_notes(self.reader)
+            self._made = {}
+        return self._notes_of[1]
+
+    def by_notes(self, key: Hashable, make: Callable[[Notes], T]) -> T:
+        """What was made of the notes under a key, made now where they have changed."""
+        notes = self.notes
+        if key not in self._made:
+            self._made[key] = make(notes)
+        made: T = self._made[key]
+        return made
+
+    @property
+    def searcher(self) -> Searcher:
+        return self.by_notes("searcher", lambda notes: self._plain_searcher.noted(notes))
+
+    @cached_property
+    def _plain_searcher(self) -> Searcher:
+        return open_searcher(self.reader, self.settings, notes=NO_NOTES)
+
+    @property
+    def graph(self) -> JoinGraph:
+        return self.by_notes("graph", self._noted_graph)
+
+    def _noted_graph(self, notes: Notes) -> JoinGraph:
+        return noted_graph(self.reader, notes)
+
+    @property
+    def families(self) -> Families:
+        return self.by_notes("families", lambda notes: marked_families(self._families, notes))
+
+    @cached_property
+    def _families(self) -> Families:
+        return read_families(self.reader)
+
+    def selector(self, key: Hashable, make: Callable[[], Retriever]) -> Retriever:
+        """The selector of some options; what it works out of the whole catalog is kept with it."""
+        kept = self.by_notes("selectors", lambda _: cast(dict[Hashable, Retriever], {}))
+        if key not in kept and len(kept) >= _SELECTORS_KEPT:
+            kept.clear()
+        return kept[key] if key in kept else kept.setdefault(key, make())
+
+
+class _Narrowed(_State):
+    """Some tables of a generation: no other is found, joined, sampled or queried."""
+
+    def __init__(self, whole: _State, tables: Collection[TableId]) -> None:
+        self.whole, reader, allowed = whole, whole.reader, set(tables)
+        rows = [row for row, table in enumerate(reader.ids) if table in allowed]
+        segments = {name: reader.segment(name) for name in reader.manifest.segments}
+        # Of what is derived, only purposes are of one table each.
+        parts = {name: part for name, part in reader.parts.items() if name == PURPOSES}
+        records = reader.records.take(rows)
+        narrow = CatalogReader(reader.folder, reader.manifest, records, segments, parts)
+        super().__init__(narrow, whole.settings)
+        self._made_of: Notes | None = None
+
+    @property
+    def notes(self) -> Notes:
+        """What a person says of these tables alone; search, joins and families know the rest."""
+        noted, own = self.whole.notes, set(self.reader.ids)
+        return Notes(
+            remarks=tuple(one for one in noted.remarks if one.table in own),
+            answered=tuple(one for one in noted.answered if one.tables and set(one.tables) <= own),
+        )
+
+    def by_notes(self, key: Hashable, make: Callable[[Notes], T]) -> T:
+        """What was made under a key, made now where the notes on the whole catalog changed."""
+        noted = self.whole.notes
+        if self._made_of is not noted:
+            self._made_of, self._made = noted, {}
+        if key not in self._made:
+            self._made[key] = make(noted)
+        made: T = self._made[key]
+        return made
+
+    @property
+    def searcher(self) -> Searcher:
+        return self.by_notes("searcher", lambda _: self.whole.searcher.among(self.reader.ids))
+
+    def _noted_graph(self, notes: Notes) -> JoinGraph:
+        del notes  # the whole graph goes by them
+        return self.whole.graph.among(self.reader.ids)
+
+    @property
+    def families(self) -> Families:
+        return self.by_notes("families", self._families_left)
+
+    def _families_left(self, notes: Notes) -> Families:
+        """The families of what is left, each represented by its first member left."""
+        del notes  # the whole catalog's families go by them
+        left = set(self.reader.ids)
+        families = []
+        for family in self.whole.families:
+            members = tuple(one for one in family.members if one.id in left)
+            if len(members) > 1:
+                canonical = family.canonical if family.canonical in left else members[0].id
+                families.append(Family(family.name, canonical, members))
+        return Families(families)
+
+
+class Catalog:
     """The tables of a catalog's folder, ready to be searched, asked and queried.
 
     Iterating gives every `Table` in the order of ids, `len` counts them. `catalog["orders"]` finds
@@ -59,33 +185,118 @@ class Catalog(CatalogReader):
     dovetail.errors.TableNotFoundError: there is no table 'order_item' in catalog; did you mean ...
     """
 
-    def __init__(self, opened: CatalogReader, settings: Settings) -> None:
-        self._adopt(opened, settings)
+    def __init__(self, reader: CatalogReader, settings: Settings | None = None) -> None:
+        chosen = settings or load_settings()
+        reader.notes_file = notes_file(reader.folder, chosen)
+        self._state = _State(reader, chosen)
 
     @classmethod
     def open(cls, path: str | Path | None = None, settings: Settings | None = None) -> Catalog:
         """Open the catalog in a folder, as `dovetail.open` does."""
         chosen = settings or load_settings()
-        folder = chosen.catalog if path is None else path
-        return cls(CatalogReader.open(folder, chosen), chosen)
+        return cls(CatalogReader.open(chosen.catalog if path is None else path), chosen)
 
-    @classmethod
-    def over(cls, opened: CatalogReader, settings: Settings | None = None) -> Catalog:
-        """A catalog that is open already, ready to be asked."""
-        chosen = settings or load_settings()
-        opened.notes_file = notes_file(opened.folder, chosen)
-        return cls(opened, chosen)
+    @property
+    def reader(self) -> CatalogReader:
+        """What reads the generation in use: for the package's own stages, no part of the API."""
+        return self._state.reader
 
-    def _adopt(self, opened: CatalogReader, settings: Settings) -> None:
-        """Show what another reader shows; whatever was worked out before is forgotten."""
-        vars(self).clear()
-        segments = {name: opened.segment(name) for name in opened.manifest.segments}
-        super().__init__(opened.folder, opened.manifest, opened.records, segments, opened.parts)
-        self.settings = settings
-        self.notes_file = opened.notes_file
-        self._views: NotedViews | None = None
-        # What caches go by: another object after every refresh.
-        self._opened = opened
+    @property
+    def searcher(self) -> Searcher:
+        """What searches the tables: for the package's own stages, no part of the API."""
+        return self._state.searcher
+
+    @property
+    def folder(self) -> Path:
+        """The folder that the catalog is in."""
+        return self.reader.folder
+
+    @property
+    def settings(self) -> Settings:
+        """The models and limits in use."""
+        return self._state.settings
+
+    @property
+    def ids(self) -> Sequence[TableId]:
+        """The ids of all tables, in order."""
+        return self.reader.ids
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What the last update could not read."""
+        return self.reader.skipped
+
+    @property
+    def notes(self) -> Notes:
+        """What a person noted on this catalog; read again whenever the file has changed."""
+        return self._state.notes
+
+    def __len__(self) -> int:
+        return len(self.reader)
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self.reader)
+
+    def __getitem__(self, table: HasId | TableId | str) -> Table:
+        return table if isinstance(table, Table) else self.reader[_id_of(table)]
+
+    def __contains__(self, table: object) -> bool:
+        return (_id_of(table) if isinstance(table, HasId) else table) in self.reader
+
+    def narrowed(self, patterns: Iterable[str]) -> Catalog:
+        """The tables whose name or `source::name` fits one of some patterns (`sales.*`).
+
+        No other is found, joined, sampled or queried. Without a pattern it is the whole catalog; a
+        pattern that fits nothing is an error.
+        """
+        wanted = tuple(patterns)
+        if not wanted:
+            return self
+        chosen: set[TableId] = set()
+        for pattern in wanted:
+            fits = {t for t in self.ids if any(fnmatchcase(x, pattern) for x in (t.name, str(t)))}
+            if not fits:
+                raise NotFoundError(
+                    f"no table of {self.folder} fits {pattern!r}; `dovetail tables` lists them"
+                )
+            chosen |= fits
+        narrow = Catalog(self.reader, self.settings)
+        narrow._state = _Narrowed(self._state, chosen)
+        return narrow
+
+    @property
+    def whole(self) -> Catalog:
+        """The catalog that these tables are of, where it is narrowed; else itself."""
+        if not isinstance(self._state, _Narrowed):
+            return self
+        whole = Catalog(self._state.whole.reader, self.settings)
+        whole._state = self._state.whole
+        return whole
+
+    def tables(
+        self, patterns: Iterable[str] = (), *, sources: Iterable[str] | None = None
+    ) -> list[Table]:
+        """The tables whose name or `source::name` holds one of some patterns, in order of ids.
+
+        `*` and `?` in a pattern are any letters. `sources` are labels, or folders of sources.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> [table.name for table in catalog.tables(["ORDER"])]
+        ['order_items', 'orders']
+        """
+        wild = [one if set("*?[") & set(one) else f"*{one}*" for one in patterns]
+        ids = self.ids if sources is None else tables_of_sources(self.ids, sources)
+        return [
+            self[table]
+            for table in ids
+            if not wild
+            or any(
+                fnmatchcase(name.casefold(), pattern.casefold())
+                for pattern in wild
+                for name in (table.name, str(table))
+            )
+        ]
 
     def refresh(self) -> UpdateSummary[Catalog]:
         """Bring the catalog up to date with its sources, in place, and say what changed.
@@ -101,10 +312,14 @@ class Catalog(CatalogReader):
 
         model = open_model(self.folder, self.settings)
         done = pipeline.update(into=self.folder, settings=self.settings, llm=model)
-        self.close()
-        done.catalog.notes_file = self.notes_file
-        self._adopt(done.catalog, self.settings)
+        self._adopt(done.catalog)
         return done.over(self)
+
+    def _adopt(self, reader: CatalogReader) -> None:
+        """Go on with another generation."""
+        self.close()
+        reader.notes_file = self.reader.notes_file
+        self._state = _State(reader, self.settings)
 
     def close(self) -> None:
         """End the processes that run SQL. The catalog can still be used; they start again."""
@@ -132,33 +347,35 @@ class Catalog(CatalogReader):
         return notebook.block(title, notebook.table(["table", "source", "rows", "columns"], rows))
 
     @property
-    def notes(self) -> Notes:
-        """What a person noted on this catalog; read again whenever the file has changed."""
-        return self._noted.notes
+    def embedder(self) -> str | None:
+        """The embedder that search goes by; None where it goes by words alone."""
+        embedder = self.searcher.embedder
+        return embedder.model_id if embedder else None
 
-    @property
-    def _noted(self) -> NotedViews:
-        self._views = NotedViews.now(self._views, self._opened)
-        return self._views
+    def proposals(self) -> list[Proposal]:
+        """Pins and definitions that the questions with known tables (`notes`) suggest."""
+        from dovetail.search.proposals import proposals
 
-    @property
-    def searcher(self) -> Searcher:
-        """Search over this catalog."""
-        return self._noted.searcher(lambda: self._plain_searcher)
+        return proposals(self.searcher)
 
-    @cached_property
-    def _plain_searcher(self) -> Searcher:
-        return open_searcher(self._opened, self.settings, notes=NO_NOTES)
-
-    def search(self, question: str, k: int = 10) -> list[Candidate]:
-        """The `k` tables that have most to do with a question, ranked.
+    def search(self, question: str, k: int = 10, *, explain: bool = False) -> list[Candidate]:
+        """The `k` tables that have most to do with a question, ranked; `explain` gives reasons.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
         >>> [candidate.name for candidate in catalog.search("products in orders", k=2)]
         ['order_items', 'products']
         """
-        return self.searcher.search(question, k)
+        searcher = self.searcher
+        query = searcher.analyse(question)
+        ranked = searcher.search(query, k)
+        if not explain:
+            return ranked
+        reasons = searcher.reasons(query, [candidate.id for candidate in ranked])
+        return [
+            replace(candidate, reasons=tuple(why))
+            for candidate, why in zip(ranked, reasons, strict=True)
+        ]
 
     def ask(
         self,
@@ -190,7 +407,7 @@ class Catalog(CatalogReader):
         """
         if not question.strip():
             raise UsageError("the question is empty; ask one")
-        model = chosen_model(self.folder, self.settings, llm)
+        model = _chosen_model(self.folder, self.settings, llm)
         settings = self.settings.but(breadth=breadth)
         searcher = self.searcher
         if sources is not None:
@@ -200,7 +417,7 @@ class Catalog(CatalogReader):
         made = partial(open_retriever, name, searcher, settings, k=k, llm=model, explain=explain)
         lasting = sources is None and model is None
         key = (searcher, name, settings, k, explain)
-        retriever = self._noted.selector(key, made) if lasting else made()
+        retriever = self._state.selector(key, made) if lasting else made()
         found = retriever.retrieve(question)
         return replace(found, details=tuple(self[table] for table in found.ids))
 
@@ -212,11 +429,11 @@ class Catalog(CatalogReader):
         """
         from dovetail.answer.answer import answer
 
-        model = model_for_sql(self.folder, self.settings, llm)
+        model = _model_for_sql(self.folder, self.settings, llm)
         chosen = self.ask(found, llm=model) if isinstance(found, str) else found
         _refuse_empty(chosen)
         repair = self.settings.sql_repair
-        return answer(self._executor, self, model, chosen, repair=repair)
+        return answer(self._executor, self.reader, model, chosen, repair=repair)
 
     def write_sql(self, found: TableSet, *, llm: LLM | str | None = None) -> str:
         """SQL that answers the question of a result, in the dialect of DuckDB; it is not run."""
@@ -226,8 +443,8 @@ class Catalog(CatalogReader):
         _refuse_empty(found)
         repair = self.settings.sql_repair
         shown = relations(found.details)
-        model = model_for_sql(self.folder, self.settings, llm)
-        like = nearest_examples(self.usage.examples, found.question, found.ids)
+        model = _model_for_sql(self.folder, self.settings, llm)
+        like = nearest_examples(self.reader.usage.examples, found.question, found.ids)
         joins = found.joins
         written = generate(model, found.question, shown, joins, examples=like, repair=repair)
         return written.sql
@@ -258,11 +475,11 @@ class Catalog(CatalogReader):
         from dovetail.answer.answer import execute
         from dovetail.answer.execute import tables_of_query
 
-        given = None if tables is None else [self._table(table) for table in tables]
+        given = None if tables is None else [self[table] for table in tables]
         names = self._executor.table_names(query, engine=engine)
-        read = tables_of_query(self, names, given)
+        read = tables_of_query(self.reader, names, given)
         ids = {relation.table.id for relation in read}
-        known = self._graph.edges if len(ids) > 1 else []
+        known = self.join_graph().edges if len(ids) > 1 else []
         edges = [edge for edge in known if {edge.left, edge.right} <= ids]
         return execute(self._executor, query, read, edges=edges, engine=engine)
 
@@ -283,22 +500,22 @@ class Catalog(CatalogReader):
         from dovetail.api.learning import LearnOptions, learn
 
         options = LearnOptions(dialect, tuple(sources), keep_literals)
-        summary, known = learn(self._opened, list(map(str, logs)), self.settings, options)
-        if known is not self._opened:
-            self._adopt(known, self.settings)
+        summary, known = learn(self.reader, list(map(str, logs)), self.settings, options)
+        if known is not self.reader:
+            self._adopt(known)
         return summary
 
     def forget_queries(self, *logs: str) -> LearnSummary:
         """Forget what was learnt from some logs, by name, or from all."""
         from dovetail.api.learning import forget_logs
 
-        summary, known = forget_logs(self._opened, logs, self.settings)
-        if known is not self._opened:
-            self._adopt(known, self.settings)
+        summary, known = forget_logs(self.reader, logs, self.settings)
+        if known is not self.reader:
+            self._adopt(known)
         return summary
 
     def joins(
-        self, table: TableId | str | None = None, *, least: float = JOINABLE
+        self, table: HasId | TableId | str | None = None, *, least: float = JOINABLE
     ) -> list[JoinEdge]:
         """The joins that score above `least`, the surest first: of one table, or all of them.
 
@@ -307,13 +524,16 @@ class Catalog(CatalogReader):
         >>> print(catalog.joins("order_items")[0])
         shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)
         """
-        graph = self._graph
         if table is not None:
-            return graph.joins(self._table(table).id, least=least)
-        return [edge for edge in graph.edges if edge.score > least]
+            return self.join_graph().joins(self[table].id, least=least)
+        return [edge for edge in self.join_graph().edges if edge.score > least]
 
     def path(
-        self, start: TableId | str, end: TableId | str, *, least: float = JOINABLE
+        self,
+        start: HasId | TableId | str,
+        end: HasId | TableId | str,
+        *,
+        least: float = JOINABLE,
     ) -> list[JoinEdge]:
         """The path of joins from one table to another that a person would take; empty if none.
 
@@ -324,13 +544,23 @@ class Catalog(CatalogReader):
         shop.sqlite::order_items.product_id = shop.sqlite::products.product_id  (0.98)
         shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)
         """
-        return self._graph.path(self._table(start).id, self._table(end).id, least=least)
+        return self.join_graph().path(self[start].id, self[end].id, least=least)
+
+    def path_notes(self, path: Sequence[JoinEdge], start: HasId | TableId | str) -> list[str]:
+        """What to know of a path: tables that only link its ends, and joins that multiply rows."""
+        return path_notes(path, self[start].id)
 
     def join_graph(self) -> JoinGraph:
         """All joins of the catalog as a graph."""
-        return self._graph
+        return self._state.graph
 
-    def show(self, table: TableId | str) -> Json:
+    def query_use(self, edge: JoinEdge) -> JoinUse | None:
+        """What past queries say of a join, if any made it."""
+        from dovetail.joins.queried import use_of
+
+        return use_of(edge, self.reader.usage) if "queries" in edge.evidence else None
+
+    def show(self, table: HasId | TableId | str) -> Json:
         """All that is known of a table, as JSON has it: what `dovetail show --json` prints.
 
         >>> import dovetail
@@ -339,16 +569,16 @@ class Catalog(CatalogReader):
         >>> shown["id"], shown["rows"], shown["columns"][0]["name"], shown["family"]
         ('shop.sqlite::orders', 600, 'order_no', None)
         """
-        shown = self._table(table)
-        purpose = purposes(self).get(shown.id)
-        in_dbt, use = self.dbt.tables.get(shown.id), self.usage.tables.get(shown.id)
+        shown, reader = self[table], self.reader
+        purpose = purposes(reader).get(shown.id)
+        in_dbt, use = reader.dbt.tables.get(shown.id), reader.usage.tables.get(shown.id)
         family = self.families().of(shown.id)
         return {
             **shown.to_dict(),
             "purpose": purpose.text if purpose else None,
             "notes": [str(remark) for remark in self.notes.remarks_on(shown.id)],
             "dbt": in_dbt.to_dict() if in_dbt else None,
-            "queries": use.queries if use else (0 if self.usage else None),
+            "queries": use.queries if use else (0 if reader.usage else None),
             "last_queried": (use.last or None) if use else None,
             "family": family.to_dict(shown.id) if family else None,
         }
@@ -361,15 +591,7 @@ class Catalog(CatalogReader):
         >>> catalog.families()
         <Families: 0 of 0 tables>
         """
-        return marked_families(self._families, self.notes)
-
-    @cached_property
-    def _families(self) -> Families:
-        return read_families(self._opened)
-
-    @property
-    def _graph(self) -> JoinGraph:
-        return self._noted.graph(partial(noted_graph, self._opened))
+        return self._state.families if self.settings.families else Families()
 
     @cached_property
     def _executor(self) -> Executor:
@@ -377,18 +599,51 @@ class Catalog(CatalogReader):
         from dovetail.answer.execute import Executor
         from dovetail.answer.results import Limits
 
-        executor = Executor(self._opened, limits=Limits.of(self.settings))
+        executor = Executor(self.reader, limits=Limits.of(self.settings))
         weakref.finalize(self, executor.close)
         return executor
 
-    def _table(self, table: Table | TableId | str) -> Table:
-        return table if isinstance(table, Table) else self[table]
+
+def generation_stamp(folder: Path) -> tuple[int, int, int] | None:
+    """What tells one generation of a catalog from the next: inode, time and size of its manifest.
+
+    None where there is none to be read.
+    """
+    try:
+        manifest = (folder / FILE).stat()
+    except OSError:
+        return None
+    return manifest.st_ino, manifest.st_mtime_ns, manifest.st_size
+
+
+def _id_of(table: HasId | TableId | str) -> TableId | str:
+    return table if isinstance(table, str) else table.id
 
 
 def _refuse_empty(found: TableSet) -> None:
     """Refuse to write SQL over no table at all."""
     if not found:
         raise NotFoundError("; ".join(found.warnings))
+
+
+def _chosen_model(folder: Path, settings: Settings, llm: LLM | str | None) -> LLM | None:
+    """The model that is passed or named, else the one of the settings; None if there is none."""
+    if isinstance(llm, str | None):
+        return open_model(folder, settings.but(llm=llm))
+    if not (hasattr(llm, "complete") and hasattr(llm, "model_id")):
+        raise UsageError(
+            f"{type(llm).__qualname__} is no language model: name one ('openai:MODEL'), or pass an "
+            "object that has model_id and complete(), as dovetail.ports.LLM has"
+        )
+    return llm
+
+
+def _model_for_sql(folder: Path, settings: Settings, llm: LLM | str | None) -> LLM:
+    """The model that writes SQL; an error that names the remedy if there is none."""
+    model = _chosen_model(folder, settings, llm)
+    if model is None:
+        raise MissingModelError("writing SQL")
+    return model
 
 
 def open(path: str | Path | None = None, settings: Settings | None = None) -> Catalog:  # noqa: A001 - as dovetail.open

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,23 +16,26 @@ from typer.main import get_command
 from dovetail.cli.ask import ask
 from dovetail.cli.catalog import index, tables
 from dovetail.cli.demo import demo
-from dovetail.cli.families import families
-from dovetail.cli.interrupts import heed_interrupts
 from dovetail.cli.joins import joins
-from dovetail.cli.learn import learn
-from dovetail.cli.mcp import mcp
-from dovetail.cli.note import feedback, note
+from dovetail.cli.note import feedback, learn, note
 from dovetail.cli.output import printable
 from dovetail.cli.search import search
-from dovetail.cli.serve import serve
-from dovetail.cli.show import show
+from dovetail.cli.serve import mcp, serve
+from dovetail.cli.show import families, show
 from dovetail.cli.sql import sql
 from dovetail.errors import DovetailError, MissingModelError, UsageError
 from dovetail.plugins import COMMANDS, load, names
 
 if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
     from typer._click import Command, Context
 
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+# After so many seconds an interrupt that was dropped is raised again.
+_A_MOMENT = 0.02
 # What a shell takes for the end by Ctrl-C; typer makes it of one, and says nothing.
 _INTERRUPTED = 130
 
@@ -91,7 +97,7 @@ def _options(
 
 def main() -> None:
     """Run the command line; every error of ours is one line and an exit code."""
-    interrupted = heed_interrupts()
+    interrupted = _heed_interrupts()
     try:
         _run()
     except BrokenPipeError:
@@ -134,3 +140,34 @@ def _complain(error: DovetailError | OSError) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.stderr.write(f"dovetail: {printable(message)}\n")
     return 2 if isinstance(error, UsageError) else 1
+
+
+def _heed_interrupts() -> Callable[[], bool]:
+    """From now on no interrupt gets lost; the function returned says whether there was one.
+
+    Python raises KeyboardInterrupt wherever the main thread happens to be. In a destructor or in a
+    callback of the garbage collector exceptions are dropped, and the command would go on. Such an
+    interrupt is raised again a moment later, and what else became of one is remembered to the end.
+    A process that was started to ignore interrupts, as in the background of a script, goes on
+    ignoring them: they are meant for others.
+    """
+    seen: list[int] = []
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return lambda: False
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    drop = sys.unraisablehook
+
+    def dropped(what: UnraisableHookArgs) -> None:
+        if issubclass(what.exc_type, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, _A_MOMENT)
+        else:
+            drop(what)
+
+    sys.unraisablehook = dropped
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.signal(signal.SIGINT, interrupt)
+    return lambda: bool(seen)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dovetail.cli.options import (
+from dovetail.cli.output import (
     CatalogOption,
     CsvOption,
     JsonOption,
@@ -18,18 +18,17 @@ from dovetail.cli.options import (
     ParquetOption,
     SourceOption,
     TimeoutOption,
-    settings_for,
-)
-from dovetail.cli.output import (
     console,
     note,
+    open_catalog,
     print_json,
+    print_line,
     print_lines,
     printable,
     rich_table,
     write,
 )
-from dovetail.cli.rows import Form, answer_json, give
+from dovetail.cli.sql import Form, answer_json, give
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,15 +79,12 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Find the tables that a question needs, and how they join."""
-    from dovetail.api.catalog import Catalog
-
     form = Form(csv, as_json, parquet, output)
     if (csv or parquet) and not run:
         raise UsageError("--csv and --parquet are for rows: add --run")
     if csv and form.fills_output and (trace or ddl):
         raise UsageError("--csv prints rows alone: leave out --trace and --ddl, or add --output")
-    settings = settings_for(catalog, llm=llm, query_seconds=timeout, query_rows=limit_rows)
-    opened = Catalog.open(settings.catalog, settings)
+    opened = open_catalog(catalog, llm=llm, query_seconds=timeout, query_rows=limit_rows)
     for line in opened.notes.warnings:
         note(line)
     found = opened.ask(
@@ -203,15 +199,14 @@ def _print_stage(entry: Mapping[str, object]) -> None:
     }
     short = [f"{name} {value}" for name, value in facts.items() if not _is_nested(value)]
     head = f"{entry['stage']}: {', '.join(short)}" if short else str(entry["stage"])
-    screen.print(printable(head), highlight=False, markup=False, soft_wrap=True)
+    print_line(head)
     for name, value in facts.items():
         if not _is_nested(value):
             continue
         if value and isinstance(value, list) and all(isinstance(item, Mapping) for item in value):
             screen.print(_things(value))
         else:
-            line = f"  {name}: {json.dumps(value, ensure_ascii=False) if value else 'none'}"
-            screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+            print_line(f"  {name}: {json.dumps(value, ensure_ascii=False) if value else 'none'}")
 
 
 def _is_nested(value: object) -> bool:

@@ -5,31 +5,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dovetail.cli.options import (
+from dovetail.cli.output import (
     CatalogOption,
     EmbedderOption,
     JsonOption,
     LLMOption,
     QuietOption,
     SourceOption,
+    console,
     open_catalog,
+    print_json,
+    print_line,
+    printable,
+    progress_bar,
+    rich_table,
     settings_for,
 )
-from dovetail.cli.output import console, print_json, printable, rich_table
-from dovetail.cli.progress import progress_bar
-from dovetail.cli.show import id_json
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
     from dovetail.api.catalog import Catalog
-    from dovetail.catalog.reader import CatalogReader
     from dovetail.domain import Skipped, Table
     from dovetail.offline.summary import PurposeSummary, UpdateSummary
 
@@ -157,26 +158,28 @@ def tables(
     as_json: JsonOption = False,
 ) -> None:
     """List the tables of a catalog, or those that match a pattern."""
-    from dovetail.cli.families import family_json, family_notes, opened_families
-
     opened = open_catalog(catalog)
-    known = opened_families(opened, settings_for(catalog))
-    chosen = _in_order(_matching(opened, patterns or (), source), sort)
+    families = opened.families()
+    chosen = _in_order(opened.tables(patterns or (), sources=source), sort)
     shown = chosen[:limit]
     if as_json:
         rows = [
             {
-                **id_json(table),
+                **table.id.to_dict(),
                 "rows": table.rows,
                 "columns": len(table.columns),
-                "family": family_json(known, table.id),
+                "family": family and family.to_dict(table.id, members=False),
             }
             for table in shown
+            for family in [families.of(table.id)]
         ]
         print_json({"catalog": str(opened.folder), "matching": len(chosen), "tables": rows})
         return
     screen = console()
-    notes = [family_notes(known, table.id) for table in shown]
+    found = [families.of(table.id) for table in shown]
+    notes = [
+        family.words(table.id) if family else "" for table, family in zip(shown, found, strict=True)
+    ]
     several = len({table.source for table in opened.ids}) > 1
     screen.print(_listing(shown, notes, with_source=several))
     if len(shown) < len(opened):
@@ -196,26 +199,6 @@ def _listing(shown: Sequence[Table], notes: Sequence[str], *, with_source: bool)
         cells += [printable(note)] if any(notes) else []
         listing.add_row(table.name, f"{table.rows:,}", str(len(table.columns)), *cells, keys)
     return listing
-
-
-def _matching(
-    opened: CatalogReader, patterns: Sequence[str], sources: Sequence[str] | None
-) -> list[Table]:
-    from dovetail.catalog.lookup import tables_of_sources
-
-    ids = opened.ids if sources is None else tables_of_sources(opened.ids, sources)
-    wild = [pattern if set("*?[") & set(pattern) else f"*{pattern}*" for pattern in patterns]
-    found = [
-        table
-        for table in ids
-        if not wild
-        or any(
-            fnmatchcase(name.casefold(), pattern.casefold())
-            for pattern in wild
-            for name in (table.name, str(table))
-        )
-    ]
-    return [opened[table] for table in found]
 
 
 def _in_order(found: list[Table], sort: str) -> list[Table]:
@@ -249,14 +232,13 @@ def _print_summary(summary: UpdateSummary[Catalog]) -> None:
         parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         screen.print(f"{total}: {parts} ({summary.seconds:.1f} s).", highlight=False)
     for skipped in _skipped_lines(summary.skipped):
-        line = printable(f"Skipped {skipped}")
-        screen.print(line, highlight=False, markup=False, soft_wrap=True)
+        print_line(f"Skipped {skipped}")
     if summary.retained:
         screen.print(
             f"{len(summary.retained)} of these are still in the catalog as they were before."
         )
     for line in filter(None, (*summary.notices, summary.note)):
-        screen.print(f"Note: {printable(line)}", highlight=False, markup=False, soft_wrap=True)
+        print_line(f"Note: {line}")
 
 
 def _skipped_lines(skipped: Sequence[Skipped]) -> Iterator[str]:
@@ -277,17 +259,15 @@ def _skipped_lines(skipped: Sequence[Skipped]) -> Iterator[str]:
 
 
 def _print_purposes(summary: PurposeSummary) -> None:
-    screen = console()
     counts = {"written": summary.written, "kept": summary.reused, "pending": summary.pending}
     parts = [f"{count} {name}" for name, count in counts.items() if count]
     parts += [f"{len(summary.failed)} failed"] if summary.failed else []
     tokens = f"{summary.tokens_in:,} tokens in, {summary.tokens_out:,} out"
     cost = f", cost {summary.cost:.4f}" if summary.cost else ""
     line = f"Purposes by {summary.model}: {', '.join(parts)} ({tokens}{cost})."
-    screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+    print_line(line)
     for skip in summary.failed:
-        line = printable(f"No purpose for {skip}")
-        screen.print(line, highlight=False, markup=False, soft_wrap=True)
+        print_line(f"No purpose for {skip}")
 
 
 def print_overview(summary: UpdateSummary[Catalog]) -> None:

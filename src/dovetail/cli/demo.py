@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.options import QuietOption
-from dovetail.cli.output import console
-from dovetail.cli.progress import progress_bar
+from dovetail.cli.output import QuietOption, console, progress_bar
 
 if TYPE_CHECKING:
     from dovetail.api.catalog import Catalog

@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.options import CatalogOption, JsonOption, open_catalog
-from dovetail.cli.output import console, note, print_json, printable, rich_table
+from dovetail.cli.output import (
+    CatalogOption,
+    JsonOption,
+    console,
+    note,
+    open_catalog,
+    print_json,
+    print_line,
+    rich_table,
+)
 from dovetail.domain.sql import transform_words
 from dovetail.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from dovetail.catalog.usage import JoinUse, Usage
+    from dovetail.api.catalog import Catalog
     from dovetail.domain import JoinEdge
 
 # Characters of a sample query that a line shows.
@@ -36,58 +44,45 @@ def joins(
     as_json: JsonOption = False,
 ) -> None:
     """Show which tables join, by which columns, how surely and why."""
-    from dovetail.joins.graph import path_notes
-    from dovetail.notes.apply import noted_graph
-    from dovetail.notes.notes import read_notes
-
     opened = open_catalog(catalog)
-    noted = read_notes(opened)
-    for line in noted.warnings:
+    for line in opened.notes.warnings:
         note(line)
-    graph = noted_graph(opened, noted)
     notes: list[str] = []
     if path is not None:
-        ends = [opened[name].id for name in path]
-        edges = graph.path(*ends, least=least)
+        start, end = (opened[name].id for name in path)
+        edges = opened.path(start, end, least=least)
         if not edges:
-            raise NotFoundError(f"no joins above {least} lead from {ends[0]} to {ends[1]}")
-        notes = path_notes(edges, ends[0])
-    elif table is not None:
-        edges = graph.joins(opened[table].id, least=least)
+            raise NotFoundError(f"no joins above {least} lead from {start} to {end}")
+        notes = opened.path_notes(edges, start)
     else:
-        edges = [edge for edge in graph.edges if edge.score > least]
+        edges = opened.joins(table, least=least)
     if as_json:
-        found = [_json(edge, opened.usage) for edge in edges]
+        found = [_json(edge, opened) for edge in edges]
         about = {"catalog": str(opened.folder), "joins": found}
         print_json(about if path is None else {**about, "notes": notes})
         return
     listing = rich_table("score", "join", "kind", "match rate", "why")
     for edge in edges:
         pairs = " and ".join(f"{edge.left}.{a} = {edge.right}.{b}" for a, b in edge.columns)
-        cells = [
-            f"{edge.score:.2f}",
-            pairs,
-            edge.cardinality,
-            f"{edge.match_rate:.0%}",
-            _why(edge, opened.usage),
-        ]
-        listing.add_row(*cells)
+        rate = f"{edge.match_rate:.0%}"
+        why = _why(edge, opened)
+        listing.add_row(f"{edge.score:.2f}", pairs, edge.cardinality, rate, why)
     console().print(listing)
     for each in notes:
-        console().print(printable(f"Note: {each}."), highlight=False)
+        print_line(f"Note: {each}.")
 
 
-def _json(edge: JoinEdge, usage: Usage) -> dict[str, object]:
+def _json(edge: JoinEdge, opened: Catalog) -> dict[str, object]:
     """An edge as JSON has it, with a sample of the queries that made it."""
-    use = _use_of(edge, usage)
+    use = opened.query_use(edge)
     more = {"example": use.example, "last_queried": use.last or None} if use else {}
     return {**edge.to_dict(), **more}
 
 
-def _why(edge: JoinEdge, usage: Usage) -> str:
+def _why(edge: JoinEdge, opened: Catalog) -> str:
     """The evidence that moved the score most, in a few words."""
     said = edge.evidence
-    use = _use_of(edge, usage)
+    use = opened.query_use(edge)
     sample = f", e.g. {use.example[:_SAMPLE]}" if use and use.example else ""
     missing = said.get("values_without_partner", 0)
     several = said.get("values_with_several_partners", 0)
@@ -110,14 +105,6 @@ def _why(edge: JoinEdge, usage: Usage) -> str:
         (said.get("jaccard", 0) >= 0.5, "values overlap"),
     ]
     return ", ".join(word for holds, word in words if holds)
-
-
-def _use_of(edge: JoinEdge, usage: Usage) -> JoinUse | None:
-    if "queries" not in edge.evidence:
-        return None
-    from dovetail.joins.queried import use_of
-
-    return use_of(edge, usage)
 
 
 def _queries(count: float) -> str:

@@ -1,18 +1,27 @@
-"""The commands that teach: dovetail note …, and dovetail feedback."""
+"""The commands that teach: dovetail note …, dovetail feedback, and dovetail learn."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dovetail.cli.options import CatalogOption, JsonOption, open_catalog, settings_for
-from dovetail.cli.output import console, print_json, printable, rich_table
+from dovetail.cli.output import (
+    CatalogOption,
+    JsonOption,
+    SourceOption,
+    console,
+    open_catalog,
+    print_json,
+    print_line,
+    rich_table,
+)
+from dovetail.cli.output import note as warn
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
-    from dovetail.catalog.reader import CatalogReader
+    from dovetail import LearnSummary
+    from dovetail.api.catalog import Catalog
 
 note = typer.Typer(
     no_args_is_help=True,
@@ -85,18 +94,18 @@ def remove(
     """Take a note back."""
     from dovetail.notes.notes import forget
 
-    opened = open_catalog(catalog)
-    _say(f"Removed {key!r} from [{'], ['.join(forget(opened, key))}].")
+    reader = open_catalog(catalog).reader
+    print_line(f"Removed {key!r} from [{'], ['.join(forget(reader, key))}].")
 
 
 @note.command("list")
 def list_notes(catalog: CatalogOption = None, as_json: JsonOption = False) -> None:
     """List the notes that count, and the lines that cannot be used."""
     from dovetail.notes.file import read_entries
-    from dovetail.notes.notes import file_of, read_notes
+    from dovetail.notes.notes import file_of
 
     opened = open_catalog(catalog)
-    file, known = file_of(opened), read_notes(opened)
+    file, known = file_of(opened.reader), opened.notes
     bad = {problem.line for problem in known.problems}
     entries = [entry for entry in read_entries(file)[0] if entry.line not in bad]
     if as_json:
@@ -111,7 +120,7 @@ def list_notes(catalog: CatalogOption = None, as_json: JsonOption = False) -> No
             listing.add_row(entry.section, entry.key, entry.value)
         console().print(listing)
         for line in known.warnings:
-            _say(line)
+            print_line(line)
     if known.problems:
         raise typer.Exit(1)
 
@@ -124,14 +133,12 @@ def suggest(
 ) -> None:
     """Propose pins and definitions from the questions whose right tables were told."""
     from dovetail.notes.notes import note as write_note
-    from dovetail.search.proposals import proposals
-    from dovetail.search.searcher import open_searcher
 
     opened = open_catalog(catalog)
-    found = proposals(open_searcher(opened, settings_for(catalog)))
+    found = opened.proposals()
     if write:
         for each in found:
-            write_note(opened, each.section, each.key, each.value)
+            write_note(opened.reader, each.section, each.key, each.value)
     if as_json:
         rows: list[dict[str, Any]] = [
             {"section": p.section, "key": p.key, "value": p.value, "why": p.why} for p in found
@@ -139,7 +146,7 @@ def suggest(
         print_json({"proposals": rows, "written": write})
         return
     if not found:
-        _say("Nothing to propose: tell which tables were right with dovetail feedback.")
+        print_line("Nothing to propose: tell which tables were right with dovetail feedback.")
         return
     listing = rich_table("section", "note", "why")
     for each in found:
@@ -164,26 +171,79 @@ def feedback(
     """
     if not question.strip():
         raise UsageError("the question is empty; give it as it was asked")
-    right = tables or _as_found(question, catalog)
-    _write(open_catalog(catalog), "questions", question, ", ".join(right))
-
-
-def _as_found(question: str, catalog: Path | None) -> list[str]:
-    from dovetail.api.catalog import Catalog
-
-    settings = settings_for(catalog)
-    found = Catalog.open(settings.catalog, settings).ask(question)
-    if not found:
+    opened = open_catalog(catalog)
+    right = tables or list(map(str, opened.ask(question).ids))
+    if not right:
         raise UsageError("no table was found for it; name the tables that are right")
-    return [str(table) for table in found.ids]
+    _write(opened, "questions", question, ", ".join(right))
 
 
-def _write(opened: CatalogReader, section: str, key: str, value: str) -> None:
+def _write(opened: Catalog, section: str, key: str, value: str) -> None:
     from dovetail.notes.notes import note as write_note
 
-    file = write_note(opened, section, key, value)
-    _say(f"Noted in {file}: [{section}] {key} = {value}")
+    file = write_note(opened.reader, section, key, value)
+    print_line(f"Noted in {file}: [{section}] {key} = {value}")
 
 
-def _say(line: str) -> None:
-    console().print(printable(line), highlight=False, markup=False, soft_wrap=True)
+def learn(
+    logs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="LOG...",
+            help="Past queries: a .sql script; CSV, JSON or Parquet with a column sql or query "
+            "(and question, calls, start_time); a postgresql:// or mysql:// URL or the label of "
+            "such a source, whose statistics of statements are read.",
+        ),
+    ] = None,
+    dialect: Annotated[
+        str, typer.Option(metavar="NAME", help="Their SQL: postgres, bigquery, … [the sources'].")
+    ] = "",
+    source: SourceOption = None,
+    keep_literals: Annotated[
+        bool, typer.Option("--keep-literals", help="Keep the literals of sample queries too.")
+    ] = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Forget these logs, or all that were learnt.")
+    ] = False,
+    catalog: CatalogOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn from past queries which tables are used, and how people join them.
+
+    A log that was learnt before counts once; one that changed takes its older self's place.
+    """
+    opened = open_catalog(catalog)
+    if forget:
+        summary = opened.forget_queries(*(logs or ()))
+    elif logs:
+        summary = opened.learn(
+            *logs, dialect=dialect, sources=source or (), keep_literals=keep_literals
+        )
+    else:
+        raise UsageError("name a log of queries to learn from, or --forget what was learnt")
+    if as_json:
+        print_json({"catalog": str(opened.folder), **summary.to_dict()})
+    else:
+        _print_learnt(summary)
+    if summary.failed:
+        raise typer.Exit(1)
+
+
+def _print_learnt(summary: LearnSummary) -> None:
+    for log in summary.learnt:
+        counts = {
+            "other statement": log.others,
+            "broken one": log.broken,
+            "join": len(log.joins),
+            "example": len(log.examples),
+        }
+        parts = [f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items() if count]
+        queries = f"{log.queries:,} quer{'ies' if log.queries != 1 else 'y'}"
+        tables = f"{len(log.tables):,} table{'s' * (len(log.tables) != 1)}"
+        print_line(", ".join([f"{log.name}: {queries} over {tables}", *parts]))
+    for name in summary.unchanged:
+        print_line(f"{name}: learnt before, and counted once")
+    for name in summary.forgotten:
+        print_line(f"{name}: forgotten")
+    for line in summary.failed:
+        warn(line)

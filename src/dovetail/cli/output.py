@@ -1,22 +1,93 @@
-"""What goes to the terminal: tables, lines and JSON documents."""
+"""What commands share: options, the catalog they open, and what goes to the terminal."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
+    from dovetail.api.catalog import Catalog
+    from dovetail.offline.summary import Progress, ProgressCallback
+    from dovetail.settings import Settings
+
 _PIPE = 4_000
 _NUMBERS = (
     "rows", "columns", "nulls", "distinct", "tables", "unique columns", "count", "match rate",
 )  # fmt: skip
+
+
+# The options that several commands take.
+CatalogOption = Annotated[
+    Path | None,
+    typer.Option(
+        "-C",
+        "--catalog",
+        metavar="FOLDER",
+        readable=False,
+        help="The catalog's folder [.dovetail].",
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Print the rows as CSV, and nothing else.")]
+ParquetOption = Annotated[
+    Path | None,
+    typer.Option("--parquet", metavar="FILE", help="Write the rows to a Parquet file."),
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Where --csv or --json go, if to a file."),
+]
+LimitRowsOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Return at most so many rows [100000].")
+]
+TimeoutOption = Annotated[
+    float | None, typer.Option(min=0.1, metavar="SECONDS", help="Run at most so long [60].")
+]
+SourceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="LABEL",
+        help="Only tables of this source, or of sources in this folder (repeatable).",
+    ),
+]
+QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar, no summary.")]
+LLMOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="A language model: openai:NAME, local:FILE.gguf or replay:FOLDER."
+    ),
+]
+EmbedderOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="minilm, st:NAME, openai:NAME or none [minilm]."),
+]
+
+
+def settings_for(catalog: Path | None, **given: Any) -> Settings:
+    """The settings in force, with what the command line gives."""
+    from dovetail.settings import load_settings
+
+    return load_settings().but(catalog=str(catalog) if catalog else None, **given)
+
+
+def open_catalog(catalog: Path | None, **given: Any) -> Catalog:
+    """The catalog that the command line or the settings name, with what the command line gives."""
+    from dovetail.api.catalog import Catalog
+
+    settings = settings_for(catalog, **given)
+    return Catalog.open(settings.catalog, settings)
 
 
 def print_json(document: dict[str, Any], to: Path | None = None) -> None:
@@ -96,11 +167,58 @@ def printable(text: str) -> str:
 
 def print_lines(text: str) -> None:
     """A text of several lines as it is, but for what steers the terminal."""
-    screen = console()
     for line in text.splitlines():
-        screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+        print_line(line)
 
 
 def note(text: str) -> None:
     """A line on standard error: what the user should know and the result does not say."""
     sys.stderr.write(f"dovetail: {printable(text)}\n")
+
+
+def print_line(text: str) -> None:
+    """A line of text as it is, but for what steers the terminal."""
+    console().print(printable(text), highlight=False, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def progress_bar(*, show: bool) -> Iterator[ProgressCallback | None]:
+    """A bar on standard error, where that is a terminal."""
+    if not (show and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[detail]}", markup=False),
+    )
+    names = {
+        "list": "Listing tables",
+        "read": "Reading tables",
+        "write": "Writing the catalog",
+        "describe": "Describing tables",
+        "ask": "Asking questions",
+        "join": "Finding joins",
+        "family": "Finding families",
+        "embed": "Embedding names",
+        "index": "Writing the search index",
+    }
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(names["list"], total=None, detail="")
+
+        def on_progress(progress: Progress) -> None:
+            bar.update(
+                task,
+                description=names[progress.phase],
+                completed=progress.done,
+                total=progress.total,
+                detail=progress.detail[:60],
+            )
+
+        yield on_progress

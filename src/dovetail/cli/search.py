@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from dovetail.cli.options import (
+from dovetail.cli.output import (
     CatalogOption,
     EmbedderOption,
     JsonOption,
+    console,
     open_catalog,
-    settings_for,
+    print_json,
+    print_line,
+    printable,
+    rich_table,
 )
-from dovetail.cli.output import console, print_json, printable, rich_table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dovetail.domain import Candidate
-    from dovetail.search.searcher import Searcher
+from dovetail.errors import UsageError
 
 QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.")]
 
@@ -38,51 +36,25 @@ def search(
 
     No language model is asked.
     """
-    from dovetail.errors import UsageError
-    from dovetail.search.searcher import open_searcher
-
     if not question.strip():
         raise UsageError("the question is empty; say what the tables should be about")
-    settings = settings_for(catalog, embedder=embedder)
-    searcher = open_searcher(open_catalog(catalog), settings)
-    query = searcher.analyse(question)
-    found = searcher.search(query, k)
-    reasons = searcher.reasons(query, [one.id for one in found])
-    rows = [
-        {
-            "id": str(one.id),
-            "name": one.id.name,
-            "source": one.id.source,
-            "relevance": round(one.relevance, 4),
-            "signals": {name: round(value, 4) for name, value in one.signals.items()},
-            "reasons": why,
-        }
-        for one, why in zip(found, reasons, strict=True)
-    ]
+    opened = open_catalog(catalog, embedder=embedder)
+    candidates = opened.search(question, k, explain=True)
     if as_json:
-        print_json({"question": question, "embedder": _embedder(searcher), "tables": rows})
+        rows = [candidate.to_dict() for candidate in candidates]
+        print_json({"question": question, "embedder": opened.embedder, "tables": rows})
         return
     if explain:
-        _print_explained(found, reasons)
+        for rank, one in enumerate(candidates, start=1):
+            print_line(f"{rank}. {one.id}  {one.relevance:.2f}")
+            print_line(
+                f"   {', '.join(f'{name} {value:.2f}' for name, value in one.signals.items())}"
+            )
+            for why in one.reasons:
+                print_line(f"   {why}")
         return
     listing = rich_table("table", "relevance", "why")
-    for one, why in zip(found, reasons, strict=True):
-        listing.add_row(*map(printable, [str(one.id), f"{one.relevance:.2f}", "; ".join(why)]))
+    for one in candidates:
+        cells = [str(one.id), f"{one.relevance:.2f}", "; ".join(one.reasons)]
+        listing.add_row(*map(printable, cells))
     console().print(listing)
-
-
-def _print_explained(found: Sequence[Candidate], reasons: Sequence[Sequence[str]]) -> None:
-    screen = console()
-    for rank, (one, why) in enumerate(zip(found, reasons, strict=True), start=1):
-        signals = ", ".join(f"{name} {value:.2f}" for name, value in one.signals.items())
-        lines = [
-            f"{rank}. {one.id}  {one.relevance:.2f}",
-            f"   {signals}",
-            *(f"   {w}" for w in why),
-        ]
-        for line in lines:
-            screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
-
-
-def _embedder(searcher: Searcher) -> str | None:
-    return searcher.embedder.model_id if searcher.embedder else None

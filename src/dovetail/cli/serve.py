@@ -1,4 +1,4 @@
-"""The command that serves the REST interface."""
+"""The commands that serve a catalog: to people and programs over HTTP, to agents over MCP."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dovetail.cli.options import CatalogOption, settings_for
+from dovetail.cli.output import CatalogOption, settings_for
 from dovetail.errors import MissingExtraError, UsageError
 
 
@@ -70,6 +70,30 @@ def serve(
         app, host=host, port=port, log_level="warning", access_log=False,
         server_header=False, timeout_graceful_shutdown=10,
     )  # fmt: skip
+
+
+def mcp(
+    http: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT", help="Serve over HTTP here (/mcp) instead of standard input."
+        ),
+    ] = None,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Tables that may be seen; repeatable. [all]"),
+    ] = None,
+    catalog: CatalogOption = None,
+) -> None:
+    """Serve a catalog to agents over the Model Context Protocol.
+
+    Its tools find, search, describe and sample tables, find join paths and run SQL; all only read.
+    """
+    from dovetail.serve.live_catalog import LiveCatalog
+    from dovetail.serve.mcp import serve_mcp
+
+    settings = settings_for(catalog)
+    serve_mcp(LiveCatalog(settings.catalog, settings, tables or ()), http)
 
 
 def _is_this_machine(host: str) -> bool:

@@ -1,19 +1,25 @@
-"""The command that shows a table: what it is for, what it declares, its columns and some rows."""
+"""The commands that show a table, and which tables are one logical table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.options import CatalogOption, JsonOption, open_catalog, settings_for
-from dovetail.cli.output import console, print_json, printable, rich_table
+from dovetail.cli.output import (
+    CatalogOption,
+    JsonOption,
+    console,
+    open_catalog,
+    print_json,
+    print_line,
+    printable,
+    rich_table,
+)
 
 if TYPE_CHECKING:
     from dovetail.domain import Column, DeclaredKeys, Table
-    from dovetail.notes.notes import Remark
 
 
 def show(
@@ -24,39 +30,28 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show a table: purpose, columns with their profiles, a few rows."""
-    from dovetail.catalog.purposes import purposes
-    from dovetail.cli.families import family_json, family_notes, opened_families
-    from dovetail.notes.notes import read_notes
-
     opened = open_catalog(catalog)
-    found = opened[table]
-    purpose = purposes(opened).get(found.id)
-    known = opened_families(opened, settings_for(catalog))
+    shown = opened.show(table)
     if as_json:
-        more: dict[str, Any] = {"purpose": purpose.text if purpose else None}
-        more["notes"] = [_remark(each) for each in read_notes(opened).remarks_on(found.id)]
-        in_dbt = opened.dbt.tables.get(found.id)
-        more["dbt"] = in_dbt.to_dict() if in_dbt else None
-        use = opened.usage.tables.get(found.id)
-        more["queries"] = use.queries if use else (0 if opened.usage else None)
-        more["last_queried"] = (use.last or None) if use else None
-        print_json(_table_json(found) | more | {"family": family_json(known, found.id)})
+        print_json(shown)
         return
-    screen = console()
-    title = f"{found.id}  {found.rows:,} rows"
+    found = opened[table]
+    family = opened.families().of(found.id)
+    in_dbt = opened.reader.dbt.tables.get(found.id)
     lines = [
-        title,
+        f"{found.id}  {found.rows:,} rows",
         _estimated(found),
         found.comment,
-        purpose.text if purpose else "",
+        shown["purpose"] or "",
         *_wide_keys(found.keys),
+        *(f"your note: {each}" for each in shown["notes"]),
+        *(in_dbt.lines if in_dbt else ()),
+        *opened.reader.usage.lines(found.id),
+        family.words(found.id) if family else "",
     ]
-    lines += [f"your note: {_remark(each)}" for each in read_notes(opened).remarks_on(found.id)]
-    if in_dbt := opened.dbt.tables.get(found.id):
-        lines += in_dbt.lines
-    lines += opened.usage.lines(found.id)
-    for line in filter(None, [*lines, family_notes(known, found.id)]):
-        screen.print(printable(line), highlight=False, markup=False, soft_wrap=True)
+    for line in filter(None, lines):
+        print_line(line)
+    screen = console()
     told = [*(["key"] if found.keys else []), *(["comment"] if _commented(found) else [])]
     columns = rich_table("column", "type", *told, "nulls", "distinct", "range", "examples")
     for column in found.columns:
@@ -70,6 +65,39 @@ def show(
         screen.print(rows)
 
 
+def families(
+    table: Annotated[
+        str | None, typer.Argument(metavar="[TABLE]", help="Only the family of this table.")
+    ] = None,
+    catalog: CatalogOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which tables are one logical table: partitions, copies, histories, views, and twins."""
+    opened = open_catalog(catalog, families=True)
+    known = opened.families()
+    wanted = list(known)
+    if table is not None:
+        found = known.of(opened[table].id)
+        wanted = [] if found is None else [found]
+    if as_json:
+        listed = [family.to_dict() for family in wanted]
+        print_json({"catalog": str(opened.folder), "families": listed})
+        return
+    if not wanted:
+        print_line(f"{opened[table].id} stands alone." if table else "No table is part of another.")
+        return
+    listing = rich_table("family", "table", "role", "label", "why")
+    for family in wanted:
+        for place, member in enumerate(family.members):
+            name = family.name if place == 0 else ""
+            role = f"{member.role.value} *" if place == 0 else member.role.value
+            cells = [name, str(member.id), role, member.label, member.evidence]
+            listing.add_row(*map(printable, cells))
+    console().print(listing)
+    members = sum(len(family.tables) for family in wanted)
+    print_line(f"{len(wanted):,} families of {members:,} tables; * stands for the family")
+
+
 def _column_cells(column: Column, told: Sequence[str]) -> list[str]:
     profile = column.profile
     span = f"{_short(profile.minimum)} … {_short(profile.maximum)}" if profile.distinct else ""
@@ -77,10 +105,6 @@ def _column_cells(column: Column, told: Sequence[str]) -> list[str]:
     distinct = f"{profile.distinct:,}" + (" unique" if profile.unique else "")
     cells = [column.name, column.type, *told, f"{profile.nulls:,}", distinct, span, examples]
     return [printable(cell) for cell in cells]
-
-
-def _remark(remark: Remark) -> str:
-    return f"{remark.column}: {remark.text}" if remark.column else remark.text
 
 
 def _commented(table: Table) -> bool:
@@ -112,33 +136,6 @@ def _wide_keys(keys: DeclaredKeys) -> list[str]:
 def _short(text: str | None) -> str:
     text = text or ""
     return text if len(text) <= 24 else text[:23] + "…"
-
-
-def id_json(table: Table) -> dict[str, Any]:
-    """What a table is called, as JSON has it."""
-    return {"id": str(table.id), "source": table.id.source, "name": table.name}
-
-
-def _table_json(table: Table) -> dict[str, Any]:
-    columns = [
-        {
-            "name": column.name,
-            "type": column.type,
-            **asdict(column.profile),
-            "comment": column.comment,
-        }
-        for column in table.columns
-    ]
-    return {
-        **id_json(table),
-        "rows": table.rows,
-        "digest": table.digest,
-        "comment": table.comment,
-        "keys": table.keys.to_dict(),
-        "columns": columns,
-        "sample": table.sample,
-        **({"estimate": table.estimate.to_json()} if table.estimate else {}),
-    }
 
 
 def _estimated(table: Table) -> str:

@@ -1,12 +1,17 @@
-"""The command that runs a query of one's own, under the guard that generated ones run under."""
+"""The command that runs a query of one's own, and the rows of an answer in every form."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import csv
+import io
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dovetail.cli.options import (
+from dovetail.cli.output import (
     CatalogOption,
     CsvOption,
     JsonOption,
@@ -14,10 +19,23 @@ from dovetail.cli.options import (
     OutputOption,
     ParquetOption,
     TimeoutOption,
-    settings_for,
+    console,
+    note,
+    open_catalog,
+    print_json,
+    print_line,
+    printable,
+    rich_table,
+    write,
 )
-from dovetail.cli.output import print_json
-from dovetail.cli.rows import Form, answer_json, give
+from dovetail.errors import UsageError
+
+if TYPE_CHECKING:
+    from dovetail.answer.answer import Answer
+
+_SHOWN = 50
+# So many digits of a decimal are exact as a number of JSON.
+_DOUBLE_DIGITS = 15
 
 
 def sql(
@@ -34,7 +52,7 @@ def sql(
     ] = "duckdb",
     limit_rows: LimitRowsOption = None,
     timeout: TimeoutOption = None,
-    csv: CsvOption = False,
+    as_csv: CsvOption = False,
     parquet: ParquetOption = None,
     output: OutputOption = None,
     catalog: CatalogOption = None,
@@ -44,14 +62,156 @@ def sql(
 
     It can read them, and nothing else.
     """
-    from dovetail.api.catalog import Catalog
-
-    form = Form(csv, as_json, parquet, output)
-    settings = settings_for(catalog, query_seconds=timeout, query_rows=limit_rows)
+    form = Form(as_csv, as_json, parquet, output)
     given = None if tables is None else [n.strip() for n in tables.split(",") if n.strip()]
-    with Catalog.open(settings.catalog, settings) as opened:
+    with open_catalog(catalog, query_seconds=timeout, query_rows=limit_rows) as opened:
         found = opened.sql(query, given, engine=engine)
     if form.json:
         print_json(answer_json(found), form.to)
     else:
         give(found, form)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How rows are wanted: `csv` or `json` on standard output or in `to`, or a file of Parquet.
+
+    With none of them they are shown as a table.
+    """
+
+    csv: bool = False
+    json: bool = False
+    parquet: Path | None = None
+    to: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.csv + self.json + (self.parquet is not None) > 1:
+            raise UsageError("--json, --csv and --parquet: choose one")
+        if self.to and not (self.csv or self.json):
+            raise UsageError("--output is where --csv or --json go: choose one of them")
+        file = self.parquet or self.to
+        if file and not file.absolute().parent.is_dir():  # before anything is spent on rows
+            raise UsageError(f"cannot write {file}: there is no such folder")
+
+    @property
+    def fills_output(self) -> bool:
+        """Whether standard output is for the rows alone."""
+        return (self.csv or self.json) and self.to is None
+
+
+def give(found: Answer, form: Form) -> None:
+    """Print or write the rows as CSV, Parquet or a table; what to know about them goes beside."""
+    if form.csv:
+        write(_csv(found), form.to)
+    elif form.parquet is not None:
+        _write_parquet(found, form.parquet)
+    else:
+        _print_table(found)
+        return
+    for warning in found.warnings:
+        note(warning)
+    if file := form.parquet or form.to:
+        print_line(f"{_counted(found)} in {file}")
+
+
+def answer_json(found: Answer) -> dict[str, Any]:
+    """An answer as a JSON document."""
+    joins = [
+        {
+            "left": str(join.left),
+            "right": str(join.right),
+            "columns": [list(p) for p in join.columns],
+        }
+        for join in found.joins
+    ]
+    rows = [[_json_value(cell) for cell in row] for row in _rows(found)]
+    return {
+        "sql": found.sql,
+        "ran": found.ran,
+        "tables": [str(table) for table in found.tables],
+        "names": {str(table): name for table, name in found.names.items()},
+        "joins": joins,
+        "columns": list(found.columns),
+        "rows": rows,
+        "truncated": found.truncated,
+        "warnings": list(found.warnings),
+        "tokens_in": found.tokens_in,
+        "tokens_out": found.tokens_out,
+        "seconds": {stage: round(taken, 4) for stage, taken in found.seconds.items()},
+    }
+
+
+def _print_table(found: Answer) -> None:
+    import pyarrow as pa
+
+    screen = console()
+    for table, name in found.names.items():
+        if name not in (table.name, str(table)):
+            screen.print(printable(f"{table} is called {name} here"), highlight=False)
+    listing = rich_table(*found.columns)
+    for column, field in zip(listing.columns, found.rows.schema, strict=True):
+        number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        if number or pa.types.is_decimal(field.type):
+            column.justify = "right"
+    for row in _rows(found, _SHOWN):
+        listing.add_row(*(printable(_text(cell)) for cell in row))
+    screen.print(listing)
+    shown = f", the first {_SHOWN} shown" if found.rows.num_rows > _SHOWN else ""
+    seconds = sum(found.seconds.values())
+    screen.print(f"{_counted(found)}{shown} ({seconds:.2f} s)", highlight=False)
+    for warning in found.warnings:
+        print_line(f"Note: {warning}")
+
+
+def _counted(found: Answer) -> str:
+    count = found.rows.num_rows
+    return f"{count:,} row{'s' * (count != 1)}"
+
+
+def _rows(found: Answer, most: int | None = None) -> list[tuple[Any, ...]]:
+    from dovetail.answer.results import python_values
+
+    rows = found.rows.slice(0, most)
+    columns = [python_values(column) for column in rows.columns]
+    return list(zip(*columns, strict=True)) if columns else []
+
+
+def _json_value(cell: Any) -> Any:
+    if cell is None or isinstance(cell, (bool, int, str)):
+        return cell
+    if isinstance(cell, float):  # JSON has no NaN
+        return cell if cell - cell == 0 else str(cell)
+    if isinstance(cell, Decimal) and len(cell.as_tuple().digits) <= _DOUBLE_DIGITS:
+        return float(cell)
+    return _text(cell)
+
+
+def _text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return cell.hex() if isinstance(cell, bytes) else str(cell)
+
+
+def _csv(found: Answer) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(found.columns)
+    writer.writerows(map(_text, row) for row in _rows(found))
+    return text.getvalue()
+
+
+def _write_parquet(found: Answer, file: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from dovetail.answer.answer import plain_rows
+
+    try:
+        with file.open("wb") as to:  # by the system's own rules: Arrow takes file: for a URI
+            pq.write_table(plain_rows(found.rows), to)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror or error}") from None
+    except pa.ArrowException as error:
+        raise UsageError(f"cannot write {file}: {error}; use --csv or --json") from None

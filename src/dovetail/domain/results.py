@@ -32,7 +32,8 @@ class Candidate(HasId):
     """A table that search offers for a question.
 
     `relevance` is in [0, 1]: the probability that the question needs the table. `signals` are the
-    parts of its score, by name: words, values, vectors, names, neighbours.
+    parts of its score, by name: words, values, vectors, names, neighbours. `reasons` are those that
+    `search(…, explain=True)` gives.
 
     >>> Candidate(TableId("shop.sqlite", "orders"), 0.75, {"dense": 0.5}).name
     'orders'
@@ -41,6 +42,7 @@ class Candidate(HasId):
     id: TableId
     relevance: float
     signals: Mapping[str, float]
+    reasons: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Candidate {self.id}  ({self.relevance:.2f})>"
@@ -51,6 +53,7 @@ class Candidate(HasId):
             **self.id.to_dict(),
             "relevance": round(self.relevance, 4),
             "signals": {name: round(value, 4) for name, value in self.signals.items()},
+            "reasons": list(self.reasons),
         }
 
 

@@ -111,14 +111,14 @@ class Family:
             for role, count in counts.items()
         )
 
-    def to_dict(self, table: TableId | None = None) -> Json:
+    def to_dict(self, table: TableId | None = None, *, members: bool = True) -> Json:
         """The family as JSON has it; with a table, what that one is in it stands there too."""
         own = next((one.to_dict() for one in self.members if one.id == table), {})
         return {
             "name": self.name,
             "canonical": str(self.canonical),
             **{key: own[key] for key in ("role", "label", "evidence") if key in own},
-            "members": [member.to_dict() for member in self.members],
+            **({"members": [one.to_dict() for one in self.members]} if members else {}),
         }
 
 

@@ -7,14 +7,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, cast
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar, cast
 
 from dovetail import notebook
-from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Skipped, TableId
 
-Opened = TypeVar("Opened", bound=CatalogReader)
-Other = TypeVar("Other", bound=CatalogReader)
+
+class InFolder(Protocol):
+    """A catalog, by its reader or ready to be asked: it is in a folder."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+
+
+Opened = TypeVar("Opened", bound=InFolder)
+Other = TypeVar("Other", bound=InFolder)
 
 
 @dataclass(frozen=True, slots=True)

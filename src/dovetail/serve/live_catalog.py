@@ -12,15 +12,10 @@ from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
-from dovetail.api.catalog import Catalog
+from dovetail.api.catalog import Catalog, generation_stamp
 from dovetail.api.catalog import open as open_catalog
-from dovetail.api.narrowed import NarrowedCatalog, narrowed
-from dovetail.catalog.generation import FILE
 from dovetail.errors import DovetailError
 from dovetail.settings import Settings
-
-# What tells one generation of a catalog from the next: inode, time and size of its manifest.
-_Stamp = tuple[int, int, int]
 
 
 class LiveCatalog:
@@ -38,7 +33,7 @@ class LiveCatalog:
         self._opening = Lock()
         self._generations: WeakSet[Catalog] = WeakSet()
         self._held = 0
-        self._stamp = self._now()
+        self._stamp = generation_stamp(self.folder)
         self._narrow: dict[tuple[str, ...], Catalog] = {}
         self._catalog = self._opened()
 
@@ -53,7 +48,7 @@ class LiveCatalog:
         Who comes first after an update opens the new generation; who comes meanwhile is given the
         old one and does not wait. While a new manifest cannot be read, the old catalog stays.
         """
-        stamp, wanted = self._now(), tuple(tables)
+        stamp, wanted = generation_stamp(self.folder), tuple(tables)
         if stamp is not None and stamp != self._stamp and self._opening.acquire(blocking=False):
             try:
                 self._renew(stamp)
@@ -62,7 +57,7 @@ class LiveCatalog:
         with self._lock:
             held, self._held = self._held, self.generations
             if wanted and wanted not in self._narrow:
-                self._narrow[wanted] = narrowed(self._catalog, wanted)
+                self._narrow[wanted] = self._catalog.narrowed(wanted)
             found = self._narrow[wanted] if wanted else self._catalog
         if self._held < held:
             _give_back_memory()
@@ -70,10 +65,9 @@ class LiveCatalog:
 
     def whole(self) -> Catalog:
         """All tables of the catalog, whoever may see them: what notes are held against."""
-        catalog = self.current()
-        return catalog.whole if isinstance(catalog, NarrowedCatalog) else catalog
+        return self.current().whole
 
-    def _renew(self, stamp: _Stamp) -> None:
+    def _renew(self, stamp: tuple[int, int, int]) -> None:
         if stamp == self._stamp:  # another was quicker
             return
         opened = self._opened()
@@ -84,16 +78,9 @@ class LiveCatalog:
             self._narrow.clear()
 
     def _opened(self) -> Catalog:
-        opened = narrowed(open_catalog(self.folder, self.settings), self._tables)
+        opened = open_catalog(self.folder, self.settings).narrowed(self._tables)
         self._generations.add(opened)
         return opened
-
-    def _now(self) -> _Stamp | None:
-        try:
-            manifest = (self.folder / FILE).stat()
-        except OSError:
-            return None
-        return manifest.st_ino, manifest.st_mtime_ns, manifest.st_size
 
 
 def _give_back_memory() -> None:

@@ -58,7 +58,7 @@ def may_write(request: Request) -> bool:
 
 def add_notes(app: FastAPI, live: LiveCatalog, *, writable: bool) -> None:
     """Serve the notes of a catalog."""
-    app.state.notes = writable and live.whole().notes_file is not None
+    app.state.notes = writable and live.whole().reader.notes_file is not None
 
     @app.get("/api/notes")
     def notes(request: Request) -> NotesView:
@@ -71,7 +71,7 @@ def add_notes(app: FastAPI, live: LiveCatalog, *, writable: bool) -> None:
         _require_writable(request)
         entry = Entry(0, wanted.section, wanted.key.strip(), wanted.value)
         _require_own(entry, live.whole(), _seen(request))
-        note(live.whole(), entry.section, entry.key, entry.value)
+        note(live.whole().reader, entry.section, entry.key, entry.value)
         return _view(request)
 
     @app.delete("/api/notes", responses={403: {"description": "Notes may not be written here."}})
@@ -85,7 +85,7 @@ def add_notes(app: FastAPI, live: LiveCatalog, *, writable: bool) -> None:
         known = {(one.section, one.key) for one in _visible(live.whole(), _seen(request))}
         if (section, key) not in known:
             raise NotFoundError(f"there is no note {key!r} in [{section}]")
-        forget(live.whole(), key, [section])
+        forget(live.whole().reader, key, [section])
         return _view(request)
 
     def _seen(request: Request) -> Catalog:
@@ -113,8 +113,8 @@ def _require_writable(request: Request) -> None:
 
 def _visible(whole: Catalog, seen: Catalog) -> list[Entry]:
     """The entries that are about tables which somebody sees: all, if that is the whole catalog."""
-    entries = [] if whole.notes_file is None else read_entries(whole.notes_file)[0]
-    about = tables_of_entries(entries, whole)
+    entries = [] if whole.reader.notes_file is None else read_entries(whole.reader.notes_file)[0]
+    about = tables_of_entries(entries, whole.reader)
     if seen is whole:
         return list(about)
     own = set(seen.ids)
@@ -125,13 +125,13 @@ def _require_own(entry: Entry, whole: Catalog, seen: Catalog) -> None:
     """Refuse a note on what somebody does not see, and tell nothing of it."""
     if seen is whole:
         return
-    if (found := notes_of([entry], seen)).problems:
+    if (found := notes_of([entry], seen.reader)).problems:
         raise UsageError(one_line(found.problems[0].text))
-    tables = tables_of_entries([entry], whole).get(entry, frozenset())
+    tables = tables_of_entries([entry], whole.reader).get(entry, frozenset())
     if not tables or not tables <= set(seen.ids):
         raise UsageError("name the tables that this note is about, each as source::name")
     seen_keys = {(one.section, one.key) for one in _visible(whole, seen)}
-    entries = read_entries(whole.notes_file)[0] if whole.notes_file else []
+    entries = read_entries(whole.reader.notes_file)[0] if whole.reader.notes_file else []
     hidden = {(one.section, one.key) for one in entries} - seen_keys
     if (entry.section, entry.key) in hidden:
         raise UsageError("this cannot be noted; say it in other words")

@@ -99,7 +99,7 @@ def pile_view(catalog: Catalog) -> PileView:
     ]
     groups = groups_of([table.source for table in kept], drawn)
     laid = layout(groups, drawn)
-    rows = dict(zip(catalog.ids, catalog.records.tables["rows"].to_pylist(), strict=True))
+    rows = dict(zip(catalog.ids, catalog.reader.records.tables["rows"].to_pylist(), strict=True))
     folded = {table: families.of(table) for table in kept}
     return PileView(
         ids=[one_line(str(table)) for table in kept],

@@ -318,10 +318,10 @@ def _add_state(app: FastAPI, live: LiveCatalog, metrics: Metrics) -> None:
         return Stats(
             tables=len(catalog),
             sources=len({table.source for table in catalog.ids}),
-            columns=len(catalog.records.columns),
-            rows=int(sum(catalog.records.tables["rows"].to_pylist())),
+            columns=len(catalog.reader.records.columns),
+            rows=int(sum(catalog.reader.records.tables["rows"].to_pylist())),
             families=len(catalog.families()),
-            generation=catalog.manifest.generation,
+            generation=catalog.reader.manifest.generation,
         )
 
     @app.get("/metrics", include_in_schema=False)

@@ -91,7 +91,7 @@ def test_what_the_data_contradicts_is_said(tmp_path: Path, orphans: int, score: 
 def test_to_switch_it_off_or_on_reads_no_source(tmp_path: Path) -> None:
     path = shop(tmp_path / "shop.sqlite")
     catalog = build(path, tmp_path / "catalog")
-    inferred = work_out(catalog)
+    inferred = work_out(catalog.reader)
     path.unlink()
     without = Settings(embedder="none", use_declared=False)
     off = dovetail.build(into=catalog.folder, settings=without)
@@ -119,7 +119,7 @@ def test_declared_keys_sway_the_other_joins(tmp_path: Path) -> None:
     def score(edges: list[JoinEdge], parent: str) -> float:
         return max(e.score for e in edges if (e.left.name, e.right.name) == ("loan", parent))
 
-    told, inferred = catalog.joins(least=-1), work_out(catalog)
+    told, inferred = catalog.joins(least=-1), work_out(catalog.reader)
     assert score(told, "person_a") == 1
     assert score(told, "person_b") < score(inferred, "person_b") / 2
 

@@ -20,7 +20,7 @@ from dovetail.settings import Settings
 
 @pytest.fixture(scope="module")
 def graph(sample: dovetail.Catalog) -> JoinGraph:
-    return JoinGraph.of(sample)
+    return JoinGraph.of(sample.reader)
 
 
 def test_self_references_are_edges_of_a_table_with_itself(graph: JoinGraph) -> None:
@@ -65,7 +65,7 @@ def shipments(folder: Path, *, noisy: bool = False) -> Path:
 
 def test_keys_of_two_columns_are_found_where_neither_is_unique(tmp_path: Path) -> None:
     catalog = dovetail.build(str(shipments(tmp_path)), into=tmp_path / "catalog")
-    (edge,) = JoinGraph.of(catalog).between("parcel", "shipment_line")
+    (edge,) = JoinGraph.of(catalog.reader).between("parcel", "shipment_line")
     assert edge.columns == (("shipment", "shipment"), ("line", "line"))
     assert (edge.evidence["composite"], edge.evidence["row_containment"]) == (2.0, 1.0)
     assert edge.score > 0.5
@@ -94,9 +94,9 @@ def test_keys_of_tables_of_few_rows_are_those_of_each_combination_by_itself(
     catalog = dovetail.build(
         str(small_families(tmp_path)), into=tmp_path / "catalog", settings=settings
     )
-    together = work_out(catalog)
+    together = work_out(catalog.reader)
     monkeypatch.setattr(composite, "FEW_ROWS", -1)
-    assert work_out(catalog) == together
+    assert work_out(catalog.reader) == together
     assert any("composite" in edge.evidence for edge in together)
 
 
@@ -111,7 +111,7 @@ def test_a_key_of_two_columns_that_fills_its_grid_is_told_by_names(graph: JoinGr
 
 def test_columns_that_fit_alone_but_not_together_are_no_key(tmp_path: Path) -> None:
     catalog = dovetail.build(str(shipments(tmp_path, noisy=True)), into=tmp_path / "catalog")
-    assert JoinGraph.of(catalog).between("parcel", "shipment_line") == []
+    assert JoinGraph.of(catalog.reader).between("parcel", "shipment_line") == []
 
 
 def test_tables_without_values_are_joined_by_names_alone_and_hardly_surely(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_tables_without_values_are_joined_by_names_alone_and_hardly_surely(tmp_p
         settings = Settings(join_sources=not pooled)
         path = str(tmp_path / "plan.sqlite")
         catalog = dovetail.build(path, into=tmp_path / "catalog", settings=settings)
-        (edge,) = JoinGraph.of(catalog).edges
+        (edge,) = JoinGraph.of(catalog.reader).edges
         assert (edge.left.name, edge.right.name) == ("room", "building")
         assert edge.columns == (("building_key", "building_key"),)
         assert (edge.score, edge.match_rate) == (score, 0.0)
@@ -148,7 +148,8 @@ def test_names_say_which_table_is_meant_where_all_are_empty(tmp_path: Path) -> N
         connection.executescript(schema)
     catalog = dovetail.build(str(tmp_path / "net.sqlite"), into=tmp_path / "catalog")
     found = {
-        (edge.left.name, *edge.columns[0], edge.right.name) for edge in JoinGraph.of(catalog).edges
+        (edge.left.name, *edge.columns[0], edge.right.name)
+        for edge in JoinGraph.of(catalog.reader).edges
     }
     assert found == {
         ("net_port_bindings", "port_id", "id", "net_ports"),

@@ -44,7 +44,7 @@ def catalog_of_all_transforms(folder: Path) -> CatalogReader:
         tables[f"{name}_odd"] = pa.table({"code": odd, "day": list(range(60))})
     dense = [f"A{n % 100 + 1:06d}" for n in range(300)]
     tables["visits"] = pa.table({"claim": dense, "nights": [n % 9 for n in range(300)]})
-    return dovetail.build(tables, into=folder)
+    return dovetail.build(tables, into=folder).reader
 
 
 def searches(catalog: CatalogReader, children: Flags | None = None) -> Iterator[TransformSearch]:

@@ -54,7 +54,7 @@ def edge_of(
         "others": pa.table({"word": [f"w {n}" for n in range(40)], "count": list(range(40))}),
     }
     catalog = dovetail.build(tables, into=tmp_path / "catalog")
-    (edge,) = [edge for edge in JoinGraph.of(catalog).edges if edge.score > 0.5]
+    (edge,) = [edge for edge in JoinGraph.of(catalog.reader).edges if edge.score > 0.5]
     return edge, tables
 
 
@@ -108,7 +108,7 @@ def test_dense_numbers_behind_a_prefix_prove_nothing(tmp_path: Path) -> None:
         ),
     }
     catalog = dovetail.build(tables, into=tmp_path / "catalog")
-    assert [edge for edge in JoinGraph.of(catalog).edges if edge.transform] == []
+    assert [edge for edge in JoinGraph.of(catalog.reader).edges if edge.transform] == []
 
 
 def test_a_column_with_a_parent_as_it_is_takes_no_transform(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_column_with_a_parent_as_it_is_takes_no_transform(tmp_path: Path) -> N
         "stays": pa.table({"ward_code": codes * 3, "days": list(range(180))}),
     }
     catalog = dovetail.build(tables, into=tmp_path / "catalog")
-    edges = [edge for edge in JoinGraph.of(catalog).edges if edge.score > 0.5]
+    edges = [edge for edge in JoinGraph.of(catalog.reader).edges if edge.score > 0.5]
     assert [(edge.left.name, edge.right.name, edge.transform) for edge in edges] == [
         ("stays", "wards", "")
     ]
@@ -132,6 +132,6 @@ def test_an_update_finds_the_transforms_that_a_rebuild_finds(tmp_path: Path) -> 
     dovetail.build({"clients": clients}, into=tmp_path / "grown")
     grown = dovetail.build({"clients": clients, "claims": claims}, into=tmp_path / "grown")
     whole = dovetail.build({"clients": clients, "claims": claims}, into=tmp_path / "whole")
-    edges = list(JoinGraph.of(grown).edges)
+    edges = list(JoinGraph.of(grown.reader).edges)
     assert [edge.transform for edge in edges if edge.score > 0.5] == ["zeros"]
-    assert edges == list(JoinGraph.of(whole).edges)
+    assert edges == list(JoinGraph.of(whole.reader).edges)

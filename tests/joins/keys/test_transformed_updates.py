@@ -81,7 +81,7 @@ def test_an_update_is_a_rebuild(tmp_path: Path, seed: int, monkeypatch: pytest.M
             step(folder, random)
         grown = dovetail.build(str(folder), into=tmp_path / "grown")
         whole = dovetail.build(str(folder), into=tmp_path / f"whole{number}")
-        assert list(stored_edges(grown)) == work_out(whole)
+        assert list(stored_edges(grown.reader)) == work_out(whole.reader)
         files = [next(c.folder.glob("generations/*/*/edges.parquet")) for c in (grown, whole)]
         assert files[0].read_bytes() == files[1].read_bytes()
     assert any(updated)
@@ -109,8 +109,8 @@ def test_values_become_common_and_rare_again(tmp_path: Path) -> None:
                 file.write_text(f"x{number}\n" + "\n".join(str(parent(n)) for n in numbers) + "\n")
         grown = dovetail.build(str(folder), into=tmp_path / "grown")
         whole = dovetail.build(str(folder), into=tmp_path / f"whole{len(found)}")
-        edges = list(stored_edges(grown))
-        assert edges == work_out(whole)
+        edges = list(stored_edges(grown.reader))
+        assert edges == work_out(whole.reader)
         found.append([edge.score for edge in edges if edge.transform])
     assert found[0] == found[4]
     assert found[1] == found[3]

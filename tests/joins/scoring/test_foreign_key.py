@@ -30,7 +30,7 @@ from tests.support.column_arrays import COLUMNS, NO_BOUNDS, arrays_of, as_dict
 
 def test_pairs_beyond_the_upper_bound_are_no_edges(sample: dovetail.Catalog) -> None:
     """What is never counted would have come to nothing: as if everything had been counted."""
-    arrays = ColumnArrays.of(sample)
+    arrays = ColumnArrays.of(sample.reader)
     values = value_information(arrays, DEFAULT_WEIGHTS)
     everything = find_candidates(arrays, values.distinctive, NO_BOUNDS)
     weighed = PairFeatures.of_columns(arrays, values)
@@ -59,7 +59,7 @@ def test_the_bound_of_two_groups_is_no_lower_than_that_of_any_pair_they_stand_fo
         database.commit()
     settings = Settings(embedder="none")
     catalog = dovetail.build(tmp_path / "days.sqlite", into=tmp_path / "c", settings=settings)
-    arrays = ColumnArrays.of(catalog)
+    arrays = ColumnArrays.of(catalog.reader)
     values = value_information(arrays, DEFAULT_WEIGHTS)
     weighed = PairFeatures.of_columns(arrays, values, values.rarity + 0.05)
     every = np.ones(len(arrays), dtype=np.bool_), arrays.key
@@ -106,7 +106,7 @@ def test_values_are_rare_that_few_tables_hold(
 
 
 def test_scores_do_not_depend_on_the_order_or_labels_of_tables(sample: dovetail.Catalog) -> None:
-    arrays = ColumnArrays.of(sample, Thresholds(sources=False))
+    arrays = ColumnArrays.of(sample.reader, Thresholds(sources=False))
     order = np.random.default_rng(5).permutation(len(arrays.ids))
     place = np.argsort(order)
     columns = np.concatenate([np.flatnonzero(arrays.table == table) for table in order])
@@ -148,12 +148,12 @@ def test_equal_competitors_share_the_odds(tmp_path: Path) -> None:
             connection.executemany("INSERT INTO orders VALUES (?, ?)", refs)
             connection.commit()
     catalog = dovetail.build(str(tmp_path / "north.sqlite"), into=tmp_path / "one")
-    alone = JoinGraph.of(catalog).between("orders", "customer")[0].score
+    alone = JoinGraph.of(catalog.reader).between("orders", "customer")[0].score
     sources = sorted(map(str, tmp_path.glob("*.sqlite")))
 
     def between(catalog: dovetail.Catalog) -> dict[bool, list[float]]:
         found: dict[bool, list[float]] = {True: [], False: []}
-        for edge in JoinGraph.of(catalog).edges:
+        for edge in JoinGraph.of(catalog.reader).edges:
             if edge.columns == (("customer_id", "customer_id"),) and edge.left.name == "orders":
                 found[edge.left.source == edge.right.source].append(edge.score)
         return found
@@ -193,7 +193,7 @@ def test_a_tenant_joins_with_its_own_tables_however_many_tenants_there_are(tmp_p
         catalog = dovetail.build(*sources, into=tmp_path / into)
         return {
             (edge.left.name, edge.right.name, str(edge.left.source == edge.right.source))
-            for edge in JoinGraph.of(catalog).edges
+            for edge in JoinGraph.of(catalog.reader).edges
             if edge.score > 0.5
         }
 
@@ -222,7 +222,7 @@ def test_dense_ids_go_by_names_and_copies_are_not_referred_to(tmp_path: Path) ->
     catalog = dovetail.build(held, into=tmp_path / "catalog")
     found = {
         (edge.left.name, edge.columns[0][0], edge.right.name)
-        for edge in JoinGraph.of(catalog).edges
+        for edge in JoinGraph.of(catalog.reader).edges
         if edge.score > 0.5
     }
     assert found == {

@@ -8,9 +8,16 @@ from typing import Annotated
 
 import typer
 
-from dovetail.cli.options import CatalogOption, JsonOption, settings_for
-from dovetail.cli.output import console, print_json, printable, rich_table
-from dovetail.cli.progress import progress_bar
+from dovetail.cli.output import (
+    CatalogOption,
+    JsonOption,
+    console,
+    print_json,
+    printable,
+    progress_bar,
+    rich_table,
+    settings_for,
+)
 from dovetail_bench.cli.options import DataArgument
 
 _SHOWN = 10

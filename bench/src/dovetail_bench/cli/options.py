@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from dovetail.cli.options import CatalogOption, JsonOption, LLMOption, settings_for
-from dovetail.cli.output import note
+from dovetail.cli.output import CatalogOption, JsonOption, LLMOption, note, settings_for
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:

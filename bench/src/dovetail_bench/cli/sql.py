@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dovetail.cli.output import console, print_json, rich_table
-from dovetail.cli.progress import progress_bar
+from dovetail.cli.output import console, print_json, progress_bar, rich_table
 from dovetail_bench.cli.marks import mark_notes, marked_name
 from dovetail_bench.cli.options import (
     DataArgument,

@@ -53,7 +53,7 @@ def index(path: Path, settings: Settings) -> dict[str, Any]:
         stages = {each.stage: _times(each.seconds, each.cpu_seconds) for each in summary.stages}
         return {
             "tables": len(summary.catalog),
-            "columns": summary.catalog.records.columns.num_rows,
+            "columns": summary.catalog.reader.records.columns.num_rows,
             "cells": cells,
             "peak_mb": peak.megabytes,
             "own_mb": peak.own_megabytes,

@@ -82,7 +82,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         sources = write_pile(make_pile(given.seed), Path(folder))
-        found = measure(work_out(dovetail.build(*sources, into=Path(folder) / "catalog")))
+        found = measure(work_out(dovetail.build(*sources, into=Path(folder) / "catalog").reader))
     if given.json:
         print(json.dumps({name: getattr(found, name) for name in Measured.__slots__}))
         return

@@ -45,8 +45,8 @@ def edges_of_corpus(corpus: Corpus) -> dict[str, list[JoinEdge]]:
             for name, table in tables.items():
                 write_parquet(sources[-1] / f"{name}.parquet", table)
         catalog = dovetail.build(*map(str, sources), into=Path(folder) / "catalog")
-        soft = work_out(catalog)
-        hard = work_out(catalog, thresholds=Thresholds(rows=1.0, unique=1.0))
+        soft = work_out(catalog.reader)
+        hard = work_out(catalog.reader, thresholds=Thresholds(rows=1.0, unique=1.0))
     return {"hard": [edge for edge in _simple(hard) if _exact(edge)], "soft": _simple(soft)}
 
 
