@@ -154,7 +154,7 @@ def test_a_table_outside_a_tokens_list_is_invisible_on_every_path(live: LiveCata
     hidden = ("customers", "suppliers", "weather", "empty_shelf")
     replies = [
         client.post("/api/ask", json={"question": f"{QUESTION} Suppliers? Weather?"}),
-        client.post("/api/ask", json={"question": QUESTION, "selector": "search", "k": 100}),
+        client.post("/api/ask", json={"question": QUESTION, "selector": "graph", "k": 100}),
         client.get("/api/ask/stages", params={"question": QUESTION}),
         client.get("/api/search", params={"q": "customers suppliers weather shelf", "limit": 100}),
         client.get("/api/tables"),

@@ -26,7 +26,7 @@ from dovetail.notes.apply import marked_families, noted_graph
 from dovetail.notes.notes import NO_NOTES, Notes, read_notes
 from dovetail.ports import LLM, Json, Retriever
 from dovetail.prompts import read_prompt
-from dovetail.retrieve.ask import open_retriever
+from dovetail.retrieve.ask import AUTO, GRAPH, MODEL, open_retriever
 from dovetail.search.searcher import Searcher, open_searcher
 from dovetail.settings import Settings, load_settings
 from dovetail.text import fenced
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from dovetail.search.proposals import Proposal
 
 T = TypeVar("T")
+# The selectors of our own; those of other packages are made over a whole catalog.
+SELECTORS = (AUTO, GRAPH, MODEL)
 # Tables that a notebook shows of a catalog, and options that selectors are kept for.
 _SHOWN, _SELECTORS_KEPT = 20, 8
 
@@ -414,6 +416,11 @@ class Catalog:
             wanted = [sources] if isinstance(sources, str) else sources
             searcher = searcher.among(tables_of_sources(self.ids, wanted))
         name = selector or settings.selector
+        if name not in SELECTORS and (sources is not None or isinstance(self._state, _Narrowed)):
+            raise UsageError(
+                f"selector {name!r} sees every table of the catalog; over some of them alone, "
+                f"choose one of: {', '.join(SELECTORS)}"
+            )
         made = partial(open_retriever, name, searcher, settings, k=k, llm=model, explain=explain)
         lasting = sources is None and model is None
         key = (searcher, name, settings, k, explain)
