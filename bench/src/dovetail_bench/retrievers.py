@@ -1,4 +1,4 @@
-"""Retrievers by name: those of the product, of the paper, of its rivals, and of other packages.
+"""Retrievers by name: the product's, those of the paper's comparison, and of other packages.
 
 A name has an argument after a colon where the retriever takes one (`graph:0.8`,
 `core-t:compact+dense`). `graph`, `llm` and `auto` are the product's. Any other is opened by a

@@ -1,4 +1,4 @@
-"""The laboratory's own prompts: those of the paper, of its rivals, and earlier ones of ours."""
+"""The laboratory's own prompts: the paper's, those of other systems, and former ones of ours."""
 
 # Where `read_prompt` finds them.
 PROMPTS = __name__
