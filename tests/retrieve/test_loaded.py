@@ -10,7 +10,7 @@ import sys
 import dovetail
 
 # Modules of ours that a question may load.
-_MOST = 170
+_MOST = 110
 
 _ASK = """
 import json, sys
