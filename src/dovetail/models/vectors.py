@@ -14,7 +14,6 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -197,30 +196,6 @@ class VectorStore:
             ) from None
         self._sound.add(path)
         return path
-
-
-@dataclass(frozen=True, slots=True)
-class CachedEmbedder:
-    """An embedder whose vectors of documents are cached in a folder."""
-
-    embedder: Embedder
-    folder: Path
-
-    @property
-    def model_id(self) -> str:
-        return self.embedder.model_id
-
-    @property
-    def dimension(self) -> int:
-        return self.embedder.dimension
-
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One vector per text; texts never seen before are embedded and stored."""
-        return VectorStore(self.folder, self.embedder).documents(texts)
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """One vector per text; none of them is stored."""
-        return self.embedder.embed_queries(texts)
 
 
 def _fill(vectors: Vectors, missing: dict[bytes, list[int]], segment: Segment) -> None:
