@@ -4,20 +4,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 from random import Random
 
-from dovetail.sample.draw import (
-    CITIES,
-    Row,
-    SampleTable,
-    Tables,
-    by_name,
-    day,
-    full_names,
-    generator,
-    money,
-    near,
-    skewed,
-    table,
-)  # fmt: skip
+from dovetail.sample.draw import CITIES, day, full_names, generator, money, near, skewed
+from dovetail.sample.table import Row, SampleTable, Tables, by_name, table
 
 OWN, BOUGHT, EXPORTS = "brewery.sqlite", "taprooms.duckdb", "exports"
 _HOUSES = ("Anchor", "Badger", "Crown", "Dolphin", "Eagle", "Fleece", "Greyhound", "Heron")

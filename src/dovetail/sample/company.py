@@ -4,9 +4,10 @@ from pathlib import Path
 
 from dovetail.sample import render
 from dovetail.sample.brewery import BOUGHT, EXPORTS, OWN, draw_brewery, readings
-from dovetail.sample.draw import Tables, generator
+from dovetail.sample.draw import generator
 from dovetail.sample.schools import school_tables
 from dovetail.sample.shop import shop_tables
+from dovetail.sample.table import Tables
 from dovetail.sample.warehouse import warehouse_tables
 
 # The months whose readings of the tanks were exported.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dovetail.domain.sql import identifier
-from dovetail.sample.draw import Kind, SampleTable
+from dovetail.sample.table import Kind, SampleTable
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]

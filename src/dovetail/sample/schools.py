@@ -3,17 +3,8 @@
 from datetime import date
 from random import Random
 
-from dovetail.sample.draw import (
-    COUNTIES,
-    SampleTable,
-    Tables,
-    by_name,
-    day,
-    full_names,
-    money,
-    near,
-    table,
-)
+from dovetail.sample.draw import COUNTIES, day, full_names, money, near
+from dovetail.sample.table import SampleTable, Tables, by_name, table
 
 _PUPILS = {"Elementary": 380, "Middle": 540, "High": 920}
 _NAMESAKES = (

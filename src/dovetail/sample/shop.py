@@ -4,20 +4,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 from random import Random
 
-from dovetail.sample.draw import (
-    CITIES,
-    Row,
-    SampleTable,
-    Tables,
-    by_name,
-    day,
-    full_names,
-    moment,
-    money,
-    skewed,
-    spoil,
-    table,
-)
+from dovetail.sample.draw import CITIES, day, full_names, moment, money, skewed, spoil
+from dovetail.sample.table import Row, SampleTable, Tables, by_name, table
 
 _GROUPS = {
     "Home": ("Furniture", "Lighting", "Kitchen", "Cleaning"),

@@ -4,22 +4,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 from random import Random
 
-from dovetail.sample.draw import (
-    CITIES,
-    Row,
-    SampleTable,
-    Tables,
-    by_name,
-    day,
-    full_names,
-    moment,
-    money,
-    near,
-    pairs,
-    skewed,
-    spoil,
-    table,
-)
+from dovetail.sample.draw import CITIES, day, full_names, moment, money, near, pairs, skewed, spoil
+from dovetail.sample.table import Row, SampleTable, Tables, by_name, table
 
 _ITEMS: dict[str, tuple[str, ...]] = {
     "Furniture": ("Folding Desk", "Stacking Chair", "Bookcase", "Coat Rack", "Filing Cabinet"),

@@ -4,21 +4,8 @@ from collections import Counter
 from datetime import date, timedelta
 from random import Random
 
-from dovetail.sample.draw import (
-    COUNTIES,
-    Row,
-    SampleTable,
-    Tables,
-    address,
-    by_name,
-    day,
-    full_names,
-    money,
-    near,
-    pairs,
-    skewed,
-    table,
-)
+from dovetail.sample.draw import COUNTIES, address, day, full_names, money, near, pairs, skewed
+from dovetail.sample.table import Row, SampleTable, Tables, by_name, table
 
 _HOUSES = ("Court", "House", "Lofts", "Terrace", "Gardens", "Yard")
 _NAMES = (

@@ -3,19 +3,8 @@
 from datetime import date, timedelta
 from random import Random
 
-from dovetail.sample.draw import (
-    CITIES,
-    STREETS,
-    SampleTable,
-    Tables,
-    by_name,
-    day,
-    full_names,
-    money,
-    pairs,
-    skewed,
-    table,
-)
+from dovetail.sample.draw import CITIES, STREETS, day, full_names, money, pairs, skewed
+from dovetail.sample.table import SampleTable, Tables, by_name, table
 
 _ADJECTIVES = (
     "Amber", "Broken", "Crooked", "Distant", "Drowned", "Empty", "Gilded", "Hidden", "Hollow",

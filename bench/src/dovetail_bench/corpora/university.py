@@ -3,20 +3,8 @@
 from datetime import date
 from random import Random
 
-from dovetail.sample.draw import (
-    CITIES,
-    Row,
-    SampleTable,
-    Tables,
-    by_name,
-    day,
-    full_names,
-    money,
-    near,
-    pairs,
-    skewed,
-    table,
-)
+from dovetail.sample.draw import CITIES, day, full_names, money, near, pairs, skewed
+from dovetail.sample.table import Row, SampleTable, Tables, by_name, table
 
 _DEPARTMENTS = {
     "BIO": ("Biology", "Sciences", ("Genetics", "Ecology", "Cell Biology", "Botany")),

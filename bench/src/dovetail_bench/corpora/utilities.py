@@ -4,20 +4,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from random import Random
 
-from dovetail.sample.draw import (
-    CITIES,
-    Row,
-    SampleTable,
-    Tables,
-    address,
-    by_name,
-    day,
-    full_names,
-    moment,
-    near,
-    skewed,
-    table,
-)
+from dovetail.sample.draw import CITIES, address, day, full_names, moment, near, skewed
+from dovetail.sample.table import Row, SampleTable, Tables, by_name, table
 
 LOSS_STATEMENT = (
     "regulatory_compliance_annual_statement_of_network_losses_by_feeder_and_voltage_level_revised"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from random import Random
 
-from dovetail.sample.draw import Kind, Row, SampleTable, Tables
+from dovetail.sample.table import Kind, Row, SampleTable, Tables
 from dovetail_bench.corpora.corpus import draw_corpus
 from dovetail_bench.programs.planted_joins import Column, Reference
 
