@@ -65,9 +65,7 @@ SourceOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress bar, no summary.")]
 LLMOption = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME", help="A language model: openai:NAME, local:FILE.gguf or replay:FOLDER."
-    ),
+    typer.Option(metavar="NAME", help="A language model: openai:NAME or local:FILE.gguf."),
 ]
 EmbedderOption = Annotated[
     str | None,
