@@ -136,6 +136,7 @@ def test_pairs_of_a_search_do_not_depend_on_its_ranges() -> None:
         arrays,
         group_equal_sets(arrays.values),
         nothing,
+        name_match(arrays),
         (~nothing, ~nothing),
         SourceOnly.of_none(24),
     )

@@ -31,6 +31,7 @@ from dovetail.offline.pipeline import update
 from dovetail.ports import Engine, Json, Replies, Tick
 from dovetail.search import values
 from dovetail.settings import Settings
+from tests.support.column_arrays import name_match
 from tests.support.engines import CountingEngine, LosingEngine, counting
 from tests.support.files import forget_derived, parts
 
@@ -158,7 +159,9 @@ def test_a_search_that_was_shared_finds_the_same_pairs_of_each_range(
     information = value_information(arrays, DEFAULT_WEIGHTS)
     chosen = np.ones(len(arrays), dtype=np.bool_), arrays.key
     groups, everywhere = group_equal_sets(arrays.values), SourceOnly.of_none(len(arrays))
-    search = prepare_search(arrays, groups, information.distinctive, chosen, everywhere)
+    search = prepare_search(
+        arrays, groups, information.distinctive, name_match(arrays), chosen, everywhere
+    )
     features = PairFeatures.of_columns(arrays, information)
     bounds = UpperBounds(features, DEFAULT_WEIGHTS)
     shared = {"search": search, "bounds": bounds.of_groups(search.child_groups, search.key_groups)}

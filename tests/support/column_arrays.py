@@ -14,6 +14,7 @@ from dovetail.hashing import Hashes, mix
 from dovetail.joins.candidate_search import Groups
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays, ValuePasses, ValueSets
+from dovetail.names.lookup import NameMatch
 
 
 def hashed(values: set[int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
@@ -91,6 +92,12 @@ def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Co
         values=held([hashed(values) for values in sets], counts),
         global_ids=np.zeros(count, dtype=np.bool_),
     )
+
+
+def name_match(arrays: ColumnArrays) -> NameMatch:
+    """Which columns may refer to which keys by name."""
+    keys = np.flatnonzero(arrays.key)
+    return NameMatch.of(arrays.name, arrays.table, arrays.table_names, keys)
 
 
 COLUMNS = st.lists(

@@ -262,13 +262,16 @@ def prepare_search(
     arrays: ColumnArrays,
     equal: EqualSets,
     distinctive: Flags,
+    named: NameMatch,
     chosen: tuple[Flags, Flags],
     source_only: SourceOnly,
 ) -> CandidateSearch:
-    """The search for the likely pairs of some children and some keys, both flagged by `chosen`."""
+    """The search for the likely pairs of some children and some keys, both flagged by `chosen`.
+
+    `named` is about all columns and all keys.
+    """
     children, may_be_key = chosen
     keys = np.flatnonzero(arrays.key & may_be_key & (equal.group_of >= 0))
-    named = NameMatch.of(arrays.name, arrays.table, arrays.table_names, keys)
     # Only where it matters are the keys of one set in several sources several sets.
     by_source = source_only.flags.any()
     source = source_only.source if by_source else np.zeros(len(arrays), dtype=np.int64)

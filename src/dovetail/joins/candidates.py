@@ -29,7 +29,7 @@ from dovetail.joins.candidate_search import (
 )
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.counting import count_shared
-from dovetail.names.lookup import NameIndex
+from dovetail.names.lookup import NameIndex, NameMatch
 from dovetail.names.words import core
 
 # With a greater share of columns to search for, all candidates are looked for anew.
@@ -92,11 +92,13 @@ def find_candidates(
     groups = group_equal_sets(arrays.values)
     source_only = source_only or SourceOnly.of_none(len(arrays))
     every = (np.ones(len(arrays), dtype=np.bool_), arrays.key)
+    keys = np.flatnonzero(arrays.key)
+    named = NameMatch.of(arrays.name, arrays.table, arrays.table_names, keys)
     parts = []
     for flags in chosen or [every]:
         if not (flags[0].any() and flags[1].any()):
             continue
-        search = prepare_search(arrays, groups, distinctive, flags, source_only)
+        search = prepare_search(arrays, groups, distinctive, named, flags, source_only)
         within = bounds.of_groups(search.child_groups, search.key_groups)
         if ranges := search.ranges():
             shared = {"search": search, "bounds": within}

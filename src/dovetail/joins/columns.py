@@ -216,6 +216,8 @@ class CatalogValues:
             columns["counts_at"], [each.counts_at for each in self.normalized]
         ).tolist()
         self._ones = np.ones(max(self._sizes, default=0), dtype=np.uint32)
+        # Every pass reads all sets: to take a part of a mapped file again costs more than to keep.
+        self._read: list[Hashes | None] = [None] * len(self._sizes)
         self._opened: dict[Any, Any] = {}
 
     def trust(self) -> None:
@@ -225,8 +227,12 @@ class CatalogValues:
 
     def hashes(self, number: int) -> Hashes:
         """The sorted hashes of a set."""
-        segment = self._segments[self._segment[number]]
-        return segment.hashes(self._hashes_at[number], self._sizes[number])
+        hashes = self._read[number]
+        if hashes is None:
+            segment = self._segments[self._segment[number]]
+            hashes = segment.hashes(self._hashes_at[number], self._sizes[number])
+            self._read[number] = hashes
+        return hashes
 
     def counts(self, number: int) -> Counts:
         """In how many rows each of them occurs."""

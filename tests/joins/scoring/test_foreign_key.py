@@ -25,7 +25,7 @@ from dovetail.joins.graph import JoinGraph
 from dovetail.joins.scoring import score_foreign_keys
 from dovetail.joins.sketches import sample_places
 from dovetail.settings import Settings
-from tests.support.column_arrays import COLUMNS, NO_BOUNDS, arrays_of, as_dict
+from tests.support.column_arrays import COLUMNS, NO_BOUNDS, arrays_of, as_dict, name_match
 
 
 def test_pairs_beyond_the_upper_bound_are_no_edges(sample: dovetail.Catalog) -> None:
@@ -64,7 +64,9 @@ def test_the_bound_of_two_groups_is_no_lower_than_that_of_any_pair_they_stand_fo
     weighed = PairFeatures.of_columns(arrays, values, values.rarity + 0.05)
     every = np.ones(len(arrays), dtype=np.bool_), arrays.key
     equal, everywhere = group_equal_sets(arrays.values), SourceOnly.of_none(len(arrays))
-    search = prepare_search(arrays, equal, values.distinctive, every, everywhere)
+    search = prepare_search(
+        arrays, equal, values.distinctive, name_match(arrays), every, everywhere
+    )
     both = search.child_groups, search.key_groups
     everything = find_candidates(arrays, values.distinctive, NO_BOUNDS)
     mine, theirs = (np.arange(len(arrays)) for _ in range(2))
