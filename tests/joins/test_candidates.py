@@ -15,7 +15,14 @@ from dovetail.joins import candidate_search, counting
 from dovetail.joins.candidate_search import SourceOnly, group_equal_sets, prepare_search
 from dovetail.joins.candidates import find_candidates
 from dovetail.joins.columns import ColumnArrays
-from tests.support.column_arrays import COLUMNS, NO_BOUNDS, EachPair, arrays_of, as_dict
+from tests.support.column_arrays import (
+    COLUMNS,
+    NO_BOUNDS,
+    EachPair,
+    arrays_of,
+    as_dict,
+    name_match,
+)
 
 
 def brute_force(arrays: ColumnArrays) -> dict[tuple[int, int], tuple[int, int]]:
