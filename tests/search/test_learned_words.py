@@ -11,6 +11,7 @@ import pytest
 import dovetail
 from dovetail.domain import JoinEdge, TableId
 from dovetail.joins.edges import stored_edges
+from dovetail.search.index import open_index
 from dovetail.search.learned_words import abbreviates, learned
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
@@ -41,7 +42,7 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
 
 @pytest.fixture(scope="module")
 def searcher(catalog: dovetail.Catalog) -> Searcher:
-    return Searcher(catalog.reader)
+    return Searcher(open_index(catalog.reader, None))
 
 
 @pytest.mark.parametrize(
@@ -101,6 +102,6 @@ def test_a_doubtful_join_teaches_nothing(catalog: dovetail.Catalog) -> None:
 
 
 def test_what_was_learned_is_kept_with_the_index(catalog: dovetail.Catalog) -> None:
-    made, loaded = (Searcher(catalog.reader).lexical for _ in range(2))
+    made, loaded = (Searcher(open_index(catalog.reader, None)).lexical for _ in range(2))
     assert dict(made.learned) == dict(loaded.learned)
     assert made.learned["depart"] == ("dept",)

@@ -175,7 +175,7 @@ class Slow:
         self.tables = list(searcher.catalog)
         self.model = HashEmbedder()
         self.edges: dict[tuple[int, int], float] = {}
-        joined = searcher._index.joined
+        joined = searcher._joined
         for table in range(len(self.tables)):
             for at in range(int(joined.starts[table]), int(joined.starts[table + 1])):
                 self.edges[table, int(joined.other[at])] = float(joined.score[at])

@@ -15,7 +15,7 @@ from dovetail.domain import TableId
 from dovetail.errors import DamagedError, ModelError
 from dovetail.offline.pipeline import update
 from dovetail.search import index
-from dovetail.search.index import IndexInputs
+from dovetail.search.index import IndexInputs, open_index
 from dovetail.search.searcher import Searcher, open_searcher
 from dovetail.settings import Settings
 from tests.support.scripted import HashEmbedder, write_shop
@@ -146,12 +146,12 @@ def test_another_embedder_is_refused_with_the_remedy(
     shop: CatalogReader, first: HashEmbedder | None, then: HashEmbedder, told: str
 ) -> None:
     with pytest.raises(ModelError, match=told) as raised:
-        Searcher(indexed(shop, IndexInputs(first)), then)
+        open_index(indexed(shop, IndexInputs(first)), then)
     assert "the setting embedder" in str(raised.value)
 
 
 def test_going_without_vectors_is_allowed(shop: CatalogReader) -> None:
-    without = Searcher(indexed(shop, IndexInputs(HashEmbedder())))
+    without = Searcher(open_index(indexed(shop, IndexInputs(HashEmbedder())), None))
     assert without.search("orders", 1)[0].signals["dense"] == 0
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import dovetail
 from dovetail.domain import Candidate, JoinEdge, TableId
 from dovetail.joins.graph import JoinGraph
+from dovetail.search.index import open_index
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 
@@ -32,7 +33,7 @@ class Ranked(Searcher):
     def __init__(
         self, catalog: dovetail.Catalog, relevances: Sequence[float], pairs: Mapping[str, float]
     ) -> None:
-        super().__init__(catalog.reader)
+        super().__init__(open_index(catalog.reader, None))
         self._relevances = relevances
         edges = [edge(pair[0], pair[1], score) for pair, score in pairs.items()]
         self.__dict__["joins"] = JoinGraph(catalog.ids, edges)

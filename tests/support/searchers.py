@@ -11,8 +11,8 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.families.family import Families
 from dovetail.joins.edges import stored_edges
 from dovetail.search.embeddings import embed_catalog
-from dovetail.search.index import IndexInputs, make_index
-from dovetail.search.searcher import Searcher
+from dovetail.search.index import IndexInputs, make_index, open_index
+from dovetail.search.searcher import Scope, Searcher
 
 
 def indexed(catalog: CatalogReader, inputs: IndexInputs) -> CatalogReader:
@@ -43,4 +43,5 @@ def search_over(
     catalog: CatalogReader, inputs: IndexInputs, *, families: Families | None = None
 ) -> Searcher:
     """Search over a catalog with the index of other inputs."""
-    return Searcher(indexed(catalog, inputs), inputs.embedder, families=families)
+    index = open_index(indexed(catalog, inputs), inputs.embedder)
+    return Searcher(index, Scope(families=families or Families()))

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from dovetail.arrays import Float32s, Ints, Vectors
 from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.generation import SEARCH
 from dovetail.catalog.reader import CatalogReader
@@ -16,12 +21,19 @@ from dovetail.errors import ModelError
 from dovetail.plugins import open_embedder
 from dovetail.ports import Embedder, Json
 from dovetail.search.dense import Dense, HeaderVectors
-from dovetail.search.embeddings import Embeddings
+from dovetail.search.fusion import Weights, use_prior, weights_for
 from dovetail.search.lexical import Lexical
 from dovetail.search.neighbours import Neighbours
 from dovetail.search.values import ValueIndex
+from dovetail.search.word_forms import QuestionWords
 from dovetail.settings import Settings
 
+if TYPE_CHECKING:
+    from dovetail.search.embeddings import Embeddings
+
+NO_EMBEDDER = "this needs an embedder; index with one (the setting embedder)"
+# Questions whose vectors are kept: an evaluation asks the same ones of every retriever.
+_VECTORS_KEPT = 4096
 # Raised whenever the same catalog would give another index.
 _VERSION = 12
 # The file that says which embedder made the vectors.
@@ -46,16 +58,60 @@ class IndexInputs:
 
 @dataclass(frozen=True)
 class Index:
-    """The parts of the index; all number tables, and columns through the tables, in order.
+    """The index of a catalog, opened; tables, and columns through them, are numbered in order.
 
     Without an embedder `dense` and `headers` are None, and search goes by words, values and joins.
     """
 
+    catalog: CatalogReader
+    embedder: Embedder | None
     lexical: Lexical
     joined: Neighbours
     values: ValueIndex
     dense: Dense | None
     headers: HeaderVectors | None
+
+    @cached_property
+    def numbers(self) -> dict[TableId, int]:
+        """The number of every table."""
+        return {table: number for number, table in enumerate(self.catalog.ids)}
+
+    @cached_property
+    def bounds(self) -> Ints:
+        """Where the columns of each table begin, and where the last one's end."""
+        return np.asarray(self.catalog.records.bounds)
+
+    @cached_property
+    def weights(self) -> Weights:
+        """How the signals of search count over this catalog."""
+        return weights_for(self.catalog)
+
+    @cached_property
+    def use(self) -> Float32s | None:
+        """What the use of each table adds to its score, where anything is known of it."""
+        return use_prior(self.catalog)
+
+    @cached_property
+    def question_words(self) -> QuestionWords:
+        """Reads the words of questions."""
+        return QuestionWords(self.lexical.words)
+
+    @cached_property
+    def embed(self) -> Callable[[str], Vectors]:
+        """The vector of a question; those of the last questions are kept."""
+        return lru_cache(maxsize=_VECTORS_KEPT)(partial(_embedded, self.embedder))
+
+
+def _embedded(embedder: Embedder | None, question: str) -> Vectors:
+    vector: Vectors = needed(embedder).embed_queries([question])[0]
+    return vector
+
+
+def needed(embedder: Embedder | None) -> Embedder:
+    """The embedder, where nothing goes without one."""
+    if embedder is None:
+        raise ModelError(NO_EMBEDDER)
+    return embedder
 
 
 def chosen_embedder(settings: Settings) -> tuple[Embedder | None, str]:
@@ -80,6 +136,8 @@ def open_index(catalog: CatalogReader, embedder: Embedder | None) -> Index:
         refuse_other_models(catalog, embedder)
     try:
         return Index(
+            catalog=catalog,
+            embedder=embedder,
             lexical=Lexical.load(part),
             joined=Neighbours.load(part),
             values=ValueIndex.of(catalog),

@@ -17,6 +17,7 @@ from dovetail.domain import Candidate, Table
 from dovetail.names.words import spelled
 from dovetail.search.embeddings import header_text
 from dovetail.search.searcher import Searcher
+from dovetail_bench.baselines.nearest_columns import NearestColumns
 
 _LONGEST = 3  # words of an n-gram
 _RANKS = 60  # how little a place further down costs when ranks are added
@@ -53,6 +54,7 @@ class Alignment:
 
     def __init__(self, searcher: Searcher, *, nearest: int = 2) -> None:
         self._searcher = searcher
+        self._columns = NearestColumns(searcher)
         self._nearest = nearest
 
     def aligned(self, keyword: str) -> list[str]:
@@ -63,7 +65,7 @@ class Alignment:
         vector = self._searcher.vector(keyword)
         meant = [
             header_text(table.name, column)
-            for table, column, _ in self._searcher.nearest_columns(vector, self._nearest)
+            for table, column, _ in self._columns.to(vector, self._nearest)
         ]
         return list(dict.fromkeys([*said, *meant]))
 

@@ -29,6 +29,7 @@ from dovetail.retrieve.trace import Stage, clipped, require_positive, table_set
 from dovetail.search.embeddings import table_text
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
+from dovetail_bench.baselines.nearest_columns import NearestColumns
 from dovetail_bench.baselines.ranking import cosine
 from dovetail_bench.retrievers import MemberRetriever, searcher_of
 
@@ -116,9 +117,10 @@ class RearRetriever:
     def _expanded(self, base: Sequence[TableId]) -> dict[TableId, float]:
         """Tables outside the base with a header near one of the base's, and how near."""
         found: dict[TableId, float] = {}
+        columns = NearestColumns(self.searcher)
         for table in base:
             for vector in self.searcher.column_vectors(table):
-                for other, _, near in self.searcher.nearest_columns(vector, self.nearest):
+                for other, _, near in columns.to(vector, self.nearest):
                     if other not in base:
                         found[other] = max(found.get(other, 0.0), near)
         return found

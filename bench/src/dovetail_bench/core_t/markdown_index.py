@@ -12,8 +12,9 @@ from dovetail.errors import ModelError
 from dovetail.models.vectors import VectorStore
 from dovetail.search.dense import Dense
 from dovetail.search.embeddings import FOLDER
+from dovetail.search.index import NO_EMBEDDER
 from dovetail.search.query import Query
-from dovetail.search.searcher import NO_EMBEDDER, Searcher
+from dovetail.search.searcher import Searcher
 
 
 class MarkdownIndex:
