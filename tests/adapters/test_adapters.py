@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableLambda
 from llama_index.core.schema import MetadataMode
 
 import dovetail
-from dovetail.adapters.documents import table_documents
+from dovetail.adapters import table_documents
 from dovetail.adapters.langchain import DovetailRetriever as LangChainRetriever
 from dovetail.adapters.llama_index import DovetailRetriever as LlamaIndexRetriever
 from dovetail.settings import Settings

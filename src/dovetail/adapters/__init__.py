@@ -1,1 +1,48 @@
-"""Retrievers for other frameworks: the set of tables that a question needs, in their own types."""
+"""Retrievers for other frameworks: the set of tables that a question needs, in their own types.
+
+What each returns is made of texts, one for each table of the set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dovetail.domain import TableSet
+from dovetail.domain.schema import ddl
+from dovetail.domain.sql import query_names
+
+
+@dataclass(frozen=True, slots=True)
+class TableDocument:
+    """A table of the set: its schema and its joins within the set, as SQL has them."""
+
+    id: str
+    text: str
+    score: float
+    metadata: dict[str, Any]
+
+
+def table_documents(found: TableSet) -> list[TableDocument]:
+    """One document for each table, in the set's order.
+
+    A join stands with the table that refers to the other, so that all texts together are the whole
+    slice of schema, each line once. A query calls the tables as the texts do.
+    """
+    names = query_names(found.ids)
+    documents = []
+    for chosen, table in zip(found.tables, found.details, strict=True):
+        own = [edge for edge in found.joins if edge.left == table.id]
+        slice_ = ddl([table], names=names) + ddl([], own, names=names)
+        metadata = {
+            "table": str(table.id),
+            "source": table.id.source,
+            "name": table.name,
+            "called": names[table.id],
+            "reason": chosen.reason,
+            "stage": chosen.stage,
+            "joins": [str(edge) for edge in own],
+            "confidence": found.confidence,
+        }
+        documents.append(TableDocument(str(table.id), slice_, chosen.relevance, metadata))
+    return documents

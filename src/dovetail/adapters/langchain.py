@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.adapters.documents import table_documents
+from dovetail.adapters import table_documents
 from dovetail.api.catalog import Catalog
 from dovetail.errors import MissingExtraError
 
