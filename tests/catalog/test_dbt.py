@@ -108,9 +108,9 @@ def test_the_settings_leave_out_what_they_leave_out(
 def test_words_of_a_description_find_the_table_and_say_who_reads_it(
     known: dovetail.UpdateSummary[dovetail.Catalog],
 ) -> None:
-    found = known.catalog.ask("Which revenue is reported?")
+    found = known.catalog.search("Which revenue is reported?", 1)
     assert [table.name for table in found] == [SALES]
-    (reason,) = known.catalog.searcher.reasons("Which revenue is reported?", [found.tables[0].id])
+    (reason,) = known.catalog.searcher.reasons("Which revenue is reported?", [found[0].id])
     assert "its comment says 'Sales documents" in reason[0]
     assert reason[-1] == "dashboard Weekly turnover reads it"
 
