@@ -166,6 +166,16 @@ def test_a_part_must_be_worth_its_connectors(
     assert (found.ids, found.left_out) == (kept, left_out)
 
 
+def test_a_chosen_table_is_no_connector_of_another() -> None:
+    # From c, the connector of a and b, the chosen d is one join away, and e two by way of d.
+    graph = links((A, C, 0.9), (C, B, 0.9), (C, D, 0.3), (D, F, 0.9), (F, E, 0.9))
+    found = graph.connect([A, B, E, D], {A: 0.9, B: 0.8, E: 0.7, D: 0.6})
+    assert (found.tables, [connector.table for connector in found.connectors]) == (
+        (A, B, E, D),
+        [C, F],
+    )
+
+
 _TABLES = [TableId("s", f"t{n}") for n in range(9)]
 _PAIRS = st.lists(
     st.tuples(st.sampled_from(_TABLES), st.sampled_from(_TABLES), st.sampled_from([0.1, 0.3, 0.9])),

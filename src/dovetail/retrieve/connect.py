@@ -117,7 +117,7 @@ class LinkGraph:
                 reachable = (
                     (part, path)
                     for part in waiting
-                    if (path := self._path(part, reached, probabilities))
+                    if (path := self._path(part, reached, probabilities, chosen))
                     and _worth([*part, *path.tables], probabilities, least)
                 )
                 if (nearest := next(reachable, None)) is None:
@@ -179,11 +179,16 @@ class LinkGraph:
         return [(table, other) for _, other in joins]
 
     def _path(
-        self, part: Sequence[TableId], reached: Sequence[TableId], probabilities: Probabilities
+        self,
+        part: Sequence[TableId],
+        reached: Sequence[TableId],
+        probabilities: Probabilities,
+        chosen: Collection[TableId],
     ) -> _Path | None:
         """The shortest path of at most two connectors from a part to the tables reached so far.
 
         Among equally short ones it is that of the most probable tables, then of the surest joins.
+        A chosen table is no connector: once it is reached itself, the path from it is shorter.
         """
         near, far = self._around(part), self._around(reached)
         if not near.keys().isdisjoint(reached):  # an earlier connector has joined it
@@ -203,7 +208,7 @@ class LinkGraph:
                 )
                 for a in near
                 for b, between in self.joined[a].items()
-                if b in far
+                if b in far and b not in chosen
             ]
 
         def cost(path: _Path) -> tuple[float, float, list[TableId]]:
