@@ -116,6 +116,11 @@ def test_what_is_installed_with_it_or_its_extras_is_imported() -> None:
     assert declared(only=True) - named("src") == BY_OTHERS
 
 
+def test_what_is_installed_with_the_laboratory_is_imported() -> None:
+    needed = {package(each) for each in LABORATORY["project"]["dependencies"]} - {"dovetail"}
+    assert needed <= imported("bench/src").keys()
+
+
 @pytest.mark.parametrize("folder", ["tests", "bench", "examples"])
 def test_programs_around_it_import_only_what_is_declared(folder: str) -> None:
     known = declared() | without_dependencies() | of_fakesnow()
