@@ -15,7 +15,7 @@ from dovetail.joins.candidates import CountedPairs
 from dovetail.joins.edges import stored_edges
 from dovetail.joins.evidence import work_out
 from dovetail.joins.transforms import TransformSearch
-from tests.joins.keys.test_transformed import WRITTEN
+from tests.joins.test_transforms import WRITTEN
 
 NAMES = ("client_no", "claim_code", "ward", "policy_no", "claim_id")
 TABLES = ("clients", "claims", "clients_old", "policy", "wards", "stays")

@@ -26,7 +26,7 @@ from dovetail.joins.transforms import (
     TransformSearch,
     WeighedCandidates,
 )
-from tests.joins.keys.test_transformed import NUMBERS, WRITTEN
+from tests.joins.test_transforms import NUMBERS, WRITTEN
 from tests.support.column_arrays import NO_BOUNDS, as_dict
 
 
