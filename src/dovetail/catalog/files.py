@@ -89,8 +89,8 @@ def open_plain(path: Path, flags: int) -> int:
     Nothing is truncated before that is known, so `O_TRUNC` must not be among the flags.
     """
     descriptor = os.open(path, flags | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(descriptor)
         raise CatalogError(
             f"{path} is no plain file of the catalog alone; remove it, or choose another folder"
@@ -142,11 +142,11 @@ def sync_tree(folder: Path) -> None:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Put new content in a file's place: readers see the old or the new, nothing else."""
-    beside = path.with_name(f"{path.name}.new")
-    with os.fdopen(open_plain(beside, os.O_WRONLY), "wb") as stream:
+    temporary = path.with_name(f"{path.name}.new")
+    with os.fdopen(open_plain(temporary, os.O_WRONLY), "wb") as stream:
         stream.truncate()
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
-    beside.replace(path)
+    temporary.replace(path)
     sync_folder(path.parent)

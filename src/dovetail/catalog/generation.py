@@ -164,8 +164,8 @@ def _map(path: Path, size: int) -> mmap.mmap | bytes | None:
     except OSError:
         return None
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size != size:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size != size:
             return None
         return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) if size else b""
     finally:

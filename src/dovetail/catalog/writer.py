@@ -89,26 +89,26 @@ class CatalogWriter:
 
     def adopt(self, staged: Path, name: str) -> Segment:
         """Move a finished segment in. It is kept even if this run never commits."""
-        place = self.folder / SEGMENTS / name
-        if place.exists() and not _is_intact(place):
-            self._remove(place)
-        if not place.exists():
+        target = self.folder / SEGMENTS / name
+        if target.exists() and not _is_intact(target):
+            self._remove(target)
+        if not target.exists():
             sync_tree(staged)
-            staged.rename(place)
-            sync_folder(place.parent)
-        return Segment(place)
+            staged.rename(target)
+            sync_folder(target.parent)
+        return Segment(target)
 
     def leftovers(self, profile: Json) -> list[Segment]:
         """Segments that an interrupted run finished and no manifest names."""
         named = set(self.current.manifest.segments) if self.current is not None else set()
-        found = []
+        segments = []
         for folder in sorted((self.folder / SEGMENTS).iterdir()):
             if folder.name in named or not is_ours(folder.name):
                 continue
             # What is damaged goes with all that is unused, after the commit.
             if _is_intact(folder) and (segment := Segment(folder)).about["profile"] == profile:
-                found.append(segment)
-        return found
+                segments.append(segment)
+        return segments
 
     def draft(self, content: Content) -> Draft:
         """Begin a new generation: its records are written, and nothing is in force."""

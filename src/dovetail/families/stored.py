@@ -36,7 +36,7 @@ def read_families(catalog: CatalogReader) -> Families:
 def write_families(families: Families, folder: Path) -> None:
     """Write families into the folder of a part; tables are numbered by a list of their own."""
     tables = sorted({member.id for family in families for member in family.members})
-    number = {table: place for place, table in enumerate(tables)}
+    number = {table: at for at, table in enumerate(tables)}
     listed = [
         [
             family.name,

@@ -78,8 +78,8 @@ def family_stage(draft: Draft, joins: Joins) -> None:
     catalog = draft.catalog
     key = f"{FAMILIES_VERSION} {joins.key} {catalog.dbt.digest}"
     if draft.kept(FAMILIES, key) is None:
-        found = find_families(catalog, JoinGraph(catalog.ids, joins.edges))
-        draft.write(FAMILIES, key, partial(write_families, by_lineage(found, catalog.dbt)))
+        families = find_families(catalog, JoinGraph(catalog.ids, joins.edges))
+        draft.write(FAMILIES, key, partial(write_families, by_lineage(families, catalog.dbt)))
 
 
 def search_stage(

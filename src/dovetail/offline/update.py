@@ -56,7 +56,7 @@ def summary_of(
     new = dict(zip(now.ids, now.tables["digest"].to_pylist(), strict=True))
     changed = tuple(table for table in new if table in old and old[table] != new[table])
     added = tuple(table for table in new if table not in old)
-    told = {*redeclared(before, now), *described}.intersection(new).difference(changed, added)
+    retold = {*redeclared(before, now), *described}.intersection(new).difference(changed, added)
     return UpdateSummary(
         catalog=catalog,
         added=added,
@@ -65,7 +65,7 @@ def summary_of(
         retained=retained,
         unchanged=len(new) - len(added) - len(changed) - len(retained),
         skipped=catalog.skipped,
-        redeclared=tuple(sorted(told)),
+        redeclared=tuple(sorted(retold)),
     )
 
 
