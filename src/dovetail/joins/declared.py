@@ -143,36 +143,36 @@ def with_declared(
         (child.id, parent.id, frozenset(columns)): (child, parent, columns, by)
         for child, parent, columns, by in sides.declared()
     }
-    known: dict[tuple[TableId, TableId, frozenset[tuple[str, str]]], JoinEdge] = {}
+    inferred: dict[tuple[TableId, TableId, frozenset[tuple[str, str]]], JoinEdge] = {}
     others: list[JoinEdge] = []
     for edge in edges:
         key = (edge.left, edge.right, frozenset(edge.columns))
         turned = (edge.right, edge.left, frozenset((b, a) for a, b in edge.columns))
         if key in wanted:
-            known.setdefault(key, edge)
+            inferred.setdefault(key, edge)
         elif turned not in wanted:
             others.append(edge)
     refers: dict[tuple[TableId, str], tuple[TableId, float]] = {}
-    found: list[JoinEdge] = []
+    declared: list[JoinEdge] = []
     for key, (child, parent, columns, by) in wanted.items():
         match = _match(catalog, child, parent, columns)
         own = tuple(sorted(column for column, _ in columns))
         one = any(tuple(sorted(each)) == own for each in sides.keys[child.id].candidate_keys)
         kind = cardinality(one, not sides.repeats(parent, tuple(other for _, other in columns)))
-        edge = _declared_edge(child, parent, columns, match, kind, known.get(key))
-        found.append(_said_by(by, edge))
+        edge = _declared_edge(child, parent, columns, match, kind, inferred.get(key))
+        declared.append(_said_by(by, edge))
         column = (child.id, columns[0][0])
         if len(columns) == 1 and match.share >= refers.get(column, (parent.id, 0.0))[1]:
             refers[column] = (parent.id, match.share)
-    found += [_reweighed(edge, sides.keys, refers, weights) for edge in others]
-    return in_order(found)
+    declared += [_reweighed(edge, sides.keys, refers, weights) for edge in others]
+    return in_order(declared)
 
 
 def _spelled(side: _Side, columns: tuple[str, ...]) -> tuple[str, ...]:
     """Columns as the table spells them, whatever case a key was declared in; none if one is not."""
     folded = {name.casefold(): name for name in reversed(list(side.place))}
-    found = [name if name in side.place else folded.get(name.casefold()) for name in columns]
-    return tuple(name for name in found if name is not None) if all(found) else ()
+    spelled = [name if name in side.place else folded.get(name.casefold()) for name in columns]
+    return tuple(name for name in spelled if name is not None) if all(spelled) else ()
 
 
 def _declared_edge(
@@ -181,13 +181,13 @@ def _declared_edge(
     columns: Columns,
     match: _Match,
     kind: str,
-    known: JoinEdge | None,
+    inferred: JoinEdge | None,
 ) -> JoinEdge:
-    """The edge of a declared foreign key; `known` is what the evidence says of it, if anything."""
-    evidence = dict(known.evidence) if known else {}
-    if not known:
-        held = match.matched / match.filled if match.filled else 1.0
-        evidence["row_containment"] = round(held, 6)
+    """The edge of a declared foreign key; `inferred` is that of the evidence, if there is any."""
+    evidence = dict(inferred.evidence) if inferred else {}
+    if not inferred:
+        share = match.matched / match.filled if match.filled else 1.0
+        evidence["row_containment"] = round(share, 6)
     evidence[DECLARED] = 1.0
     if match.missing:
         evidence[NO_PARTNER] = float(match.missing)
@@ -202,10 +202,14 @@ def _declared_edge(
     return JoinEdge(
         child.id,
         parent.id,
-        known.columns if known else columns,
-        max(round(match.share, 6), known.score if known else 0.0),
+        inferred.columns if inferred else columns,
+        max(round(match.share, 6), inferred.score if inferred else 0.0),
         kind,
-        known.match_rate if known else round(match.matched / child.rows, 6) if child.rows else 0.0,
+        inferred.match_rate
+        if inferred
+        else round(match.matched / child.rows, 6)
+        if child.rows
+        else 0.0,
         evidence,
     )
 
@@ -236,11 +240,11 @@ def _count(catalog: CatalogReader, child: _Side, parent: _Side, pair: tuple[str,
     values = catalog.hashes(child.id, child.place[own])
     rows = catalog.counts(child.id, child.place[own])
     keys = catalog.hashes(parent.id, parent.place[other])
-    held = found_in(values, keys)
+    present = found_in(values, keys)
     several = found_in(values, keys[catalog.counts(parent.id, parent.place[other]) > 1])
-    matched = int(rows[held].sum())
+    matched = int(rows[present].sum())
     alone = matched - int(rows[several].sum())
-    return _Match(int((~held).sum()), int(several.sum()), int(rows.sum()), matched, alone)
+    return _Match(int((~present).sum()), int(several.sum()), int(rows.sum()), matched, alone)
 
 
 def _reweighed(
@@ -250,19 +254,19 @@ def _reweighed(
     weights: Weights,
 ) -> JoinEdge:
     """An inferred edge, weighed again with the keys that its two tables declare."""
-    said = edge.evidence
-    if len(edge.columns) != 1 or "key" not in said or any(name in said for name in _APART):
+    evidence = edge.evidence
+    if len(edge.columns) != 1 or "key" not in evidence or any(name in evidence for name in _APART):
         return edge
     ((own, other),) = edge.columns
     shift = 0.0
     left, right = keys.get(edge.left), keys.get(edge.right)
     if right is not None and right.is_key(other):
-        shift += weights.key * (1 - said["key"])
+        shift += weights.key * (1 - evidence["key"])
     if left is not None and left.candidate_keys:
         if left.primary == (own,):
-            shift -= weights.own * (1 - said["own"])
+            shift -= weights.own * (1 - evidence["own"])
         elif not left.uses(own):
-            shift += weights.own * said["own"]
+            shift += weights.own * evidence["own"]
     target = refers.get((edge.left, own))
     if target is not None and target[0].source == edge.right.source and target[0] != edge.right:
         shift -= _ELSEWHERE * target[1]

@@ -30,14 +30,14 @@ _LEAST = 1e-6
 def with_queries(catalog: CatalogReader, edges: Iterable[JoinEdge], usage: Usage) -> list[JoinEdge]:
     """The edges with those that past queries made among them, all in order."""
     wanted = {_key(use.left, use.right, use.columns): use for use in usage.joins.values()}
-    found, known = [], set()
+    joined, seen = [], set()
     for edge in edges:
         key = _key(edge.left, edge.right, edge.columns)
         use = wanted.get(key)
-        found.append(edge if use is None else _raised(edge, use, 0.0))
-        known.add(key)
-    found += _new(catalog, (use for key, use in wanted.items() if key not in known))
-    return in_order(found)
+        joined.append(edge if use is None else _raised(edge, use, 0.0))
+        seen.add(key)
+    joined += _new(catalog, (use for key, use in wanted.items() if key not in seen))
+    return in_order(joined)
 
 
 def _new(catalog: CatalogReader, uses: Iterable[JoinUse]) -> Iterator[JoinEdge]:
@@ -117,6 +117,6 @@ def _match_rate(catalog: CatalogReader, left: Table, right: Table, pair: tuple[s
     """The share of the left's rows whose value the right has."""
     own = [column.name for column in left.columns].index(pair[0])
     other = [column.name for column in right.columns].index(pair[1])
-    held = found_in(catalog.hashes(left.id, own), catalog.hashes(right.id, other))
-    matched = int(catalog.counts(left.id, own)[held].sum())
+    present = found_in(catalog.hashes(left.id, own), catalog.hashes(right.id, other))
+    matched = int(catalog.counts(left.id, own)[present].sum())
     return round(matched / left.rows, 6) if left.rows else 0.0
