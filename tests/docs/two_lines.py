@@ -9,18 +9,24 @@ from tests.docs.drawing import arrow, box, document, text
 WIDTH, HEIGHT, MARGIN = 880, 282, 18
 START, HIGH = 86, 40
 OFFLINE_TOP, CATALOG_TOP, ONLINE_TOP = 26, 104, 182
-OFFLINE = ("sources", "profile", "join evidence", "purposes", "embed + index")
-ONLINE = ("question", "Query", "search", "select", "adjust", "set of tables", "SQL", "rows")
+OFFLINE = (
+    "sources", "profile", "declared", "draft", "joins", "families", "embeddings", "index",
+    "commit",
+)  # fmt: skip
+ONLINE = (
+    "question", "analyse", "search", "match", "score", "choose", "connect", "doubt", "members",
+    "tables",
+)  # fmt: skip
 # Steps that may be left out, and the online steps that read the catalog.
-OPTIONAL = {"purposes", "SQL", "rows"}
-READING = ("Query", "search", "select", "adjust")
+OPTIONAL = {"families", "embeddings"}
+READING = ("analyse", "search", "match", "connect", "doubt", "members")
 
 
 def two_lines() -> str:
     """Both lines, and the catalog between them."""
     end = WIDTH - MARGIN
-    offline = _places(OFFLINE, gap=26)
-    online = _places(ONLINE, gap=18)
+    offline = _places(OFFLINE, gap=12)
+    online = _places(ONLINE, gap=12)
     last = sum(offline[OFFLINE[-1]]) / 2
     parts = [
         *_line("offline", OFFLINE_TOP, offline),
@@ -34,7 +40,7 @@ def two_lines() -> str:
     for name in READING:
         middle = sum(online[name]) / 2
         parts.append(arrow((middle, CATALOG_TOP + HIGH), (middle, ONLINE_TOP)))
-    note = "Dashed steps may be left out. Online, nothing but the SQL reads a source."
+    note = "Dashed steps may be left out. Online, nothing reads a source; SQL over the set does."
     parts.append(text(START, ONLINE_TOP + HIGH + 34, note, "faint", "start"))
     return document("Two lines, offline and online, meet in the catalog", WIDTH, HEIGHT, parts)
 
