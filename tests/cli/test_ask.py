@@ -65,7 +65,7 @@ def test_what_decided_is_told_in_words(shop: Path) -> None:
     assert told.to_dict()["trace"][-1]["explanation"] == told.explanation
     assert dovetail.open(shop, WORDS).ask(QUESTION).explanation is None
     with endpoint(says('{"tables": [1]}')) as server:
-        other = ask(shop, "--explain", "--llm", "openai:tiny", "--json", **server.environ)
+        other = ask(shop, "--explain", "--llm", "openai:other", "--json", **server.environ)
     assert "explanation" not in other.stdout
 
 
@@ -91,7 +91,7 @@ def test_nothing_fits_is_an_answer(shop: Path) -> None:
 
 def test_a_set_writes_its_schema_and_its_prompt(shop: Path) -> None:
     catalog = dovetail.open(shop, WORDS)
-    found = catalog.ask("items of orders")
+    found = catalog.ask("items of orders", breadth=0.3)
     assert names(found) == ["order_items", "orders"]
     schema = found.ddl()
     assert schema.startswith("CREATE TABLE order_items (")
