@@ -256,7 +256,7 @@ def test_no_module_of_the_current_folder_is_imported(
         "import sys, dovetail\n"
         "catalog = dovetail.build('data', into='catalog', settings=dovetail.Settings(workers=2))\n"
         "from dovetail.answer.execute import Executor\n"
-        "with Executor(catalog, workers=1) as running:\n"
+        "with Executor(catalog.reader, workers=1) as running:\n"
         "    print(running.run('SELECT n FROM one', list(catalog)).tuples())\n"
     )
     done = subprocess.run(

@@ -90,7 +90,7 @@ def test_tables_without_text_hold_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pieces", [1, 3, 7])
-def test_short_columns_taken_together_are_sorted_as_each_alone(
+def test_columns_are_sorted_in_pieces_as_all_together(
     monkeypatch: pytest.MonkeyPatch, pieces: int
 ) -> None:
     drawn = np.random.default_rng(2)
@@ -99,12 +99,8 @@ def test_short_columns_taken_together_are_sorted_as_each_alone(
         for size in drawn.integers(0, 9, 200)
     ]
     columns[3] = columns[5]
-    monkeypatch.setattr(values, "_TOGETHER", 16)
     monkeypatch.setattr(values, "_MOST_SORTED", sum(map(len, columns)) // pieces + 1)
-    together = list(values._sorted(columns))
-    monkeypatch.setattr(values, "_SHORT", 0)
-    alone = list(values._sorted(columns))
-    for one, two in ((0, 0), (1, 1)):
-        first, second = (np.concatenate([part[at] for part in way]) for way, at in
-                         ((together, one), (alone, two)))  # fmt: skip
-        assert first.tolist() == second.tolist()
+    hashes, numbers = zip(*values._sorted(columns), strict=True)
+    pairs = zip(np.concatenate(hashes).tolist(), np.concatenate(numbers).tolist(), strict=True)
+    expected = [(hashed, at) for at, column in enumerate(columns) for hashed in column.tolist()]
+    assert list(pairs) == sorted(expected)

@@ -41,8 +41,6 @@ _FEW, _TASK, _GIVEN = 1 << 20, "dovetail.search.values:sort_values", "given.npy"
 _SMALL = 1 << 18
 # Values that one step of the sort may hold in memory.
 _MOST_SORTED = 1 << 23
-# Columns of fewer values on average are taken together, and so many of them at a time.
-_SHORT, _TOGETHER = 256, 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +198,9 @@ def sort_values(job: Json, folder: Path, tick: Tick) -> Json:
 
 
 def _sorted(columns: Sequence[Hashes]) -> Iterator[tuple[Hashes, npt.NDArray[np.uint32]]]:
-    """All values in order, each with the place of its column, in pieces that fit into memory."""
+    """All values in order, each with the number of its column, in pieces that fit into memory."""
     # Hashes are evenly spread, so equal ranges of them hold about equally many.
-    total = sum(map(len, columns))
-    pieces = 1 + total // _MOST_SORTED
-    if total < _SHORT * len(columns):
-        yield from _sorted_short(columns, pieces)
-        return
+    pieces = 1 + sum(map(len, columns)) // _MOST_SORTED
     edges = np.array([(1 << 64) * piece // pieces for piece in range(1, pieces)], dtype=np.uint64)
     cuts = [[0, *np.searchsorted(one, edges).tolist(), len(one)] for one in columns]
     for piece in range(pieces):
@@ -215,26 +209,3 @@ def _sorted(columns: Sequence[Hashes]) -> Iterator[tuple[Hashes, npt.NDArray[np.
         hashes = np.concatenate([np.empty(0, np.uint64), *parts])
         order = np.argsort(hashes, kind="stable")
         yield hashes[order], column[order]
-
-
-def _sorted_short(
-    columns: Sequence[Hashes], pieces: int
-) -> Iterator[tuple[Hashes, npt.NDArray[np.uint32]]]:
-    """The same for very many short columns: each piece is picked from all of them at once."""
-    edges = [(1 << 64) * piece // pieces for piece in range(pieces)]
-    for low, high in zip(edges, [*edges[1:], None], strict=True):
-        hashes, places = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)]
-        for at in range(0, len(columns), _TOGETHER):
-            some = columns[at : at + _TOGETHER]
-            every = np.concatenate(some)
-            column = np.repeat(
-                np.arange(at, at + len(some), dtype=np.uint32), [len(one) for one in some]
-            )
-            chosen = every >= np.uint64(low)
-            if high is not None:
-                chosen &= every < np.uint64(high)
-            hashes.append(every[chosen])
-            places.append(column[chosen])
-        together = np.concatenate(hashes)
-        order = np.argsort(together, kind="stable")
-        yield together[order], np.concatenate(places)[order]
