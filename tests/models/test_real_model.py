@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.catalog.purposes import purposes
+from dovetail.catalog.purposes import written_purposes
 from dovetail.offline.purpose import write_purposes
 from dovetail.plugins import open_llm
 from dovetail.retrieve.llm import LLMRetriever
@@ -28,7 +28,7 @@ def test_a_real_model_describes_tables_and_selects_among_them(
     report = write_purposes(catalog.reader, llm)
     assert (report.written, report.failed) == (2, ())
     assert 2 * 150 < report.tokens_in < 2 * 600
-    told = {table.name: one for table, one in purposes(catalog.reader).items()}
+    told = {table.name: one for table, one in written_purposes(catalog.reader).items()}
     assert tuple(sorted(told)) == TABLES
     assert all(one.model == llm.model_id and len(one.text) <= 600 for one in told.values())
     searcher = dovetail.open(catalog.folder, settings).searcher
