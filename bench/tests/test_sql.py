@@ -63,7 +63,7 @@ def asked_in(body: Json) -> str:
     return str(re.findall(r"^Question: (.*)$", text, re.MULTILINE)[-1])
 
 
-def playing(script: Script, *, before: float = 0.0) -> Callable[[Json], Play]:
+def playing(script: Script) -> Callable[[Json], Play]:
     """An endpoint's answers by question: SQL is put into a block, anything else is said as it is.
 
     The part after `→` is said when the first was sent back.
@@ -72,7 +72,7 @@ def playing(script: Script, *, before: float = 0.0) -> Callable[[Json], Play]:
     def play(body: Json) -> Play:
         first, _, second = script[asked_in(body)].partition(" → ")
         said = second if second and len(body["messages"]) > 1 else first
-        return says(f"```sql\n{said}\n```" if said[:1].isupper() else said, before=before)
+        return says(f"```sql\n{said}\n```" if said[:1].isupper() else said)
 
     return play
 
@@ -407,28 +407,33 @@ def test_a_killed_run_goes_on_with_no_question_lost_or_doubled(
     script = {f"food {number}": f"SELECT {number} + id FROM Food" for number in range(30)}
     script["food 7"] = "SELECT 7 FROM Food"
     folder, runs = write_corpus(tmp_path / "farms", asked), tmp_path / "runs"
+    pattern = "*[0-9a-f].jsonl"
     open_dataset(folder).catalog()
     command = [
         sys.executable, "-m", "dovetail", "bench", "sql", str(folder), "--retriever", "oracle",
         "--llm", "openai:scripted", "--runs", str(runs), "--workers", "2", "--json",
     ]  # fmt: skip
-    with endpoint(playing(script, before=0.05)) as played:
+    answered, answer = 0, playing(script)
+
+    def written() -> int:
+        return sum(file.read_bytes().count(b"\n") for file in (runs / "sql").glob(pattern))
+
+    def play(body: Json) -> Play:
+        number = int(asked_in(body).removeprefix("food "))
+        return answer(body) if number < answered else Play(hangs=True)
+
+    with endpoint(play) as played:
         for name, value in played.environ.items():
             monkeypatch.setenv(name, value)
-        reached = 1
-        for _ in range(2):
+        for answered in (5, 10):
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-            deadline = time.monotonic() + 60
-            while process.poll() is None and time.monotonic() < deadline:
-                files = list((runs / "sql").glob("*[0-9a-f].jsonl"))
-                if files and files[0].read_bytes().count(b"\n") >= reached + 5:
-                    break
+            while written() < 1 + answered:  # then it waits for the next answers for ever
+                assert process.poll() is None
                 time.sleep(0.005)
             os.kill(process.pid, signal.SIGKILL)
             assert process.wait() == -signal.SIGKILL
-            (file,) = (runs / "sql").glob("*[0-9a-f].jsonl")
-            before, reached = reached, file.read_bytes().count(b"\n")
-            assert before + 5 <= reached < 31
+            assert written() == 1 + answered
+        answered = 30
         done = subprocess.run(command, capture_output=True, check=True)
         (row,) = json.loads(done.stdout)["results"]
         whole = measure(open_dataset(folder), tmp_path / "whole", "oracle", k=5)["row"]
@@ -438,6 +443,7 @@ def test_a_killed_run_goes_on_with_no_question_lost_or_doubled(
     )  # fmt: skip
     apart = {"seconds_per_question": 0, "run": ""}
     assert {**row, **apart} == {**whole, **apart}
+    (file,) = (runs / "sql").glob(pattern)
     assert list(read_run(file).records) == [str(number) for number in range(30)]
 
 

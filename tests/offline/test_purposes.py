@@ -263,7 +263,7 @@ import sys
 import dovetail
 from dovetail.offline.purpose import write_purposes
 from dovetail.plugins import open_llm
-write_purposes(dovetail.open(sys.argv[1]), open_llm("openai:tiny"), workers=1)
+write_purposes(dovetail.open(sys.argv[1]).reader, open_llm("openai:tiny"), workers=1)
 """
 
 
