@@ -26,7 +26,7 @@ class JoinGraph:
     """Tables and the edges between them, the surest first.
 
     >>> import dovetail
-    >>> graph = dovetail.JoinGraph.of(dovetail.build("shop.sqlite", into="catalog"))
+    >>> graph = dovetail.JoinGraph.of(dovetail.build("shop.sqlite", into="catalog").reader)
     >>> [str(edge) for edge in graph.between("orders", "order_items")][0]
     'shop.sqlite::order_items.order_no = shop.sqlite::orders.order_no  (1.00)'
     """
