@@ -212,14 +212,14 @@ class TransformSearch:
         chosen = [(children & changed, keys), (children & ~changed, keys & changed)]
         known = update.known.take(children[update.known.child])
         more = find_candidates(arrays, information.distinctive, bounds, update.chosen(chosen))
+        more = more.take(needed(self.every, self.columns, more))
         counted = concatenate([known, more]).sorted()
         kept = CountedPairs(counted, update.rarity, children)
         return self._weighed(bounds, counted), kept.renumbered(column, len(self.every))
 
     def _weighed(self, bounds: TransformBounds, counted: Candidates) -> WeighedCandidates:
-        """The candidates that need a transform, with their features, if these say enough."""
+        """The candidates with their features, if these say enough."""
         candidates = counted.take(bounds.within_now(counted.child, counted.parent))
-        candidates = candidates.take(needed(self.every, self.columns, candidates))
         features = bounds.weighed(candidates)
         number = self.columns.arrays.number[candidates.child]
         enough = _says_enough(features.name, features.value, number)
