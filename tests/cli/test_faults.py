@@ -132,7 +132,7 @@ def test_the_command_line_names_what_it_skipped(tmp_path: Path) -> None:
         (("index", "good.csv", "-C", "good.csv"), 1, "cannot write a catalog at good.csv: "),
         (("tables", "-C", "damaged"), 1, "damaged/manifest.json is damaged: "),
         (("index", "good.csv", "-C", "damaged"), 1, "remove damaged and index again"),
-        (("tables", "-C", "newer"), 1, "upgrade dovetail, or remove the folder and index again"),
+        (("tables", "-C", "newer"), 1, "remove the folder and make it again with dovetail index"),
     ],
 )
 def test_errors_are_one_line_and_never_a_traceback(
