@@ -41,7 +41,7 @@ def test_every_member_has_one_that_stands_for_it(
 ) -> None:
     named = {
         table.name: catalog.ids[place].name
-        for table, place in zip(catalog.ids, logical.stands.tolist(), strict=True)
+        for table, place in zip(catalog.ids, logical.representative.tolist(), strict=True)
     }
     assert named == {
         "events_2022": "events_2023",
@@ -76,7 +76,7 @@ def test_words_are_counted_in_logical_tables(
     assert tables("bak") == []
     assert tables("2022") == tables("2023") == []
     assert searcher.lexical.documents == 3
-    assert set(logical.stands.tolist()) == {
+    assert set(logical.representative.tolist()) == {
         places["events_2023"],
         places["orders"],
         places["people"],

@@ -71,21 +71,21 @@ class Lexical:
     @classmethod
     def build(cls, tables: Iterable[Table], purposes: Mapping[TableId, str]) -> Lexical:
         """The postings of tables, numbered in their order."""
-        found: dict[str, array[int]] = defaultdict(partial(array, "q"))
+        postings: dict[str, array[int]] = defaultdict(partial(array, "q"))
         lengths: list[int] = []
         stems_of = lru_cache(maxsize=_NAMES_KEPT)(stems)
-        for place, table in enumerate(tables):
+        for number, table in enumerate(tables):
             name = stems_of(table.name)
             rest = [stem for column in table.columns for stem in stems_of(column.name)]
             rest += stems(purposes.get(table.id, ""))
             lengths.append(len(name) + len(rest))
-            stands = dict.fromkeys(comment_words(table), _AT_COMMENT)
-            stands |= dict.fromkeys(rest, _AT_COLUMN) | dict.fromkeys(name, _AT_NAME)
-            for word, at in stands.items():
-                found[word].append(_MARKS * place + at)
-        words = sorted(found)
-        starts = np.cumsum([0, *(len(found[word]) for word in words)])
-        marked = np.concatenate([np.empty(0, np.int64), *(found[word] for word in words)])
+            mark_of = dict.fromkeys(comment_words(table), _AT_COMMENT)
+            mark_of |= dict.fromkeys(rest, _AT_COLUMN) | dict.fromkeys(name, _AT_NAME)
+            for word, at in mark_of.items():
+                postings[word].append(_MARKS * number + at)
+        words = sorted(postings)
+        starts = np.cumsum([0, *(len(postings[word]) for word in words)])
+        marked = np.concatenate([np.empty(0, np.int64), *(postings[word] for word in words)])
         return cls(
             words={word: number for number, word in enumerate(words)},
             starts=starts,
@@ -166,12 +166,12 @@ class Lexical:
         if len(word) < _LEAST_WHOLE:
             return []
         shorter = (word[:size] for size in range(_LEAST_PREFIX, min(len(word), self._longest + 1)))
-        found = [part for part in shorter if part in self.words]
+        prefixes = [part for part in shorter if part in self.words]
         at = bisect_right(self._sorted, word)
         while at < len(self._sorted) and self._sorted[at].startswith(word):
-            found.append(self._sorted[at])
+            prefixes.append(self._sorted[at])
             at += 1
-        return found
+        return prefixes
 
     @cached_property
     def _sorted(self) -> list[str]:
@@ -195,8 +195,8 @@ class Lexical:
             return self.stored[0]
         mean = float(self.lengths.mean()) if len(self.lengths) else 1.0
         softened = np.sqrt(1 - _LENGTH + _LENGTH * self.lengths / max(mean, 1e-9))
-        place = np.where(self.named, 1.0, np.where(self.told, IN_COMMENT, _IN_COLUMN))
-        match: Float32s = (place / softened[self.table]).astype(np.float32)
+        weight = np.where(self.named, 1.0, np.where(self.told, IN_COMMENT, _IN_COLUMN))
+        match: Float32s = (weight / softened[self.table]).astype(np.float32)
         return match
 
     @cached_property
@@ -212,14 +212,14 @@ class Lexical:
 
 def _best(expansions: Iterable[tuple[str, float]]) -> Iterable[tuple[str, float]]:
     """Each expansion once, with the better of its shares, in the order they came."""
-    found: dict[str, float] = {}
+    best: dict[str, float] = {}
     for word, share in expansions:
-        found[word] = max(share, found.get(word, 0.0))
-    return found.items()
+        best[word] = max(share, best.get(word, 0.0))
+    return best.items()
 
 
 def comment_words(table: Table) -> list[str]:
     """The stems of what the comments on a table and its columns say, stop words left out."""
     texts = [table.comment, *(column.comment for column in table.columns)]
-    found = dict.fromkeys(word for text in texts if text for word in query_words(text))
-    return list(found)[:_MOST_TOLD]
+    words = dict.fromkeys(word for text in texts if text for word in query_words(text))
+    return list(words)[:_MOST_TOLD]

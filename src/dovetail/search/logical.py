@@ -26,13 +26,13 @@ from dovetail.search.neighbours import Neighbours
 
 @dataclass(frozen=True, slots=True)
 class LogicalTables:
-    """For the number of every table that of the one that stands for it.
+    """For the number of every table, that of the table that represents it in the ranking.
 
     `copies` flags the tables that are copies of it. Their joins are its joins; those of a slice are
     its own, since a year of tables joins by chance with whatever holds a few of the same values.
     """
 
-    stands: Ints
+    representative: Ints
     copies: Flags
 
     @classmethod
@@ -41,44 +41,44 @@ class LogicalTables:
     ) -> LogicalTables | None:
         """The logical tables of a catalog, among those allowed; None where each table is its own.
 
-        Where the canonical member of a family is not allowed, the first member that is stands.
+        Where the canonical member of a family is not allowed, the first that is represents it.
         """
         if not families:
             return None
-        place = {table: number for number, table in enumerate(ids)}
-        stands = np.arange(len(ids))
+        number_of = {table: number for number, table in enumerate(ids)}
+        representative = np.arange(len(ids))
         copies = np.zeros(len(ids), dtype=np.bool_)
         for family in families:
             members = [one for one in family.members if one.role is not Role.TWIN]
-            places = [place[one.id] for one in members]
-            kept = [allowed is None or bool(allowed[place]) for place in places]
+            numbers = [number_of[one.id] for one in members]
+            kept = [allowed is None or bool(allowed[number]) for number in numbers]
             if sum(kept) > 1:
-                first = places[kept.index(True)]
-                stands[places] = np.where(kept, first, places)
-                copies[places] = [one.role is Role.COPY for one in members]
+                first = numbers[kept.index(True)]
+                representative[numbers] = np.where(kept, first, numbers)
+                copies[numbers] = [one.role is Role.COPY for one in members]
                 copies[first] = False
-        if (stands == np.arange(len(ids))).all():
+        if (representative == np.arange(len(ids))).all():
             return None
-        return cls(stands, copies & (stands != np.arange(len(ids))))
+        return cls(representative, copies & (representative != np.arange(len(ids))))
 
     @property
     def alone(self) -> Flags:
         """Which tables stand for themselves."""
-        flags: Flags = self.stands == np.arange(len(self.stands))
+        flags: Flags = self.representative == np.arange(len(self.representative))
         return flags
 
     def lexical(self, words: Lexical) -> Lexical:
         """The postings of logical tables."""
-        stands = self.stands[words.table]
-        own = stands == words.table
+        representative = self.representative[words.table]
+        own = representative == words.table
         word = np.repeat(np.arange(len(words.starts) - 1), np.diff(words.starts))
         number = np.fromiter(map(str.isdigit, words.words), np.bool_, len(words.words))[word]
-        slot = number & words.named & np.isin(stands, self.stands[~self.alone])
+        slot = number & words.named & np.isin(representative, self.representative[~self.alone])
         kept = (own & ~slot) | ~words.named
         # A word of the name goes before the same word of a column, and that before comments.
-        place = np.where(words.named, 0, 1 + words.told)
-        order = np.lexsort((place[kept], stands[kept], word[kept]))
-        word, table = word[kept][order], stands[kept][order]
+        rank = np.where(words.named, 0, 1 + words.told)
+        order = np.lexsort((rank[kept], representative[kept], word[kept]))
+        word, table = word[kept][order], representative[kept][order]
         named, told = words.named[kept][order], words.told[kept][order]
         first = np.ones(len(word), dtype=np.bool_)
         first[1:] = (word[1:] != word[:-1]) | (table[1:] != table[:-1])
@@ -99,7 +99,7 @@ class LogicalTables:
         counts = self.alone | self.copies
         one, other = np.repeat(inner, np.diff(joined.starts)), joined.other.astype(np.int64)
         told = counts[one] & counts[other]
-        one, other = self.stands[one], self.stands[other]
+        one, other = self.representative[one], self.representative[other]
         apart = told & (one != other)
         one = np.concatenate([one[apart], inner])
         other = np.concatenate([other[apart], inner])
@@ -132,7 +132,7 @@ class LogicalJoinGraph(JoinGraph):
         self._members: dict[TableId, list[TableId]] = {}
         for member, table in stands.items():
             self._members.setdefault(table, []).append(member)
-        self._found: dict[TableId, list[JoinEdge]] = {}
+        self._edges_of: dict[TableId, list[JoinEdge]] = {}
 
     def among(self, tables: Iterable[TableId]) -> JoinGraph:
         """The graph of some of the tables, and the edges between them."""
@@ -143,9 +143,9 @@ class LogicalJoinGraph(JoinGraph):
         return JoinGraph(chosen, sorted(every.values(), key=lambda edge: -edge.score))
 
     def _edges_at(self, table: TableId) -> Iterator[JoinEdge]:
-        if table not in self._found:
-            self._found[table] = sorted(self._moved(table), key=lambda edge: -edge.score)
-        return iter(self._found[table])
+        if table not in self._edges_of:
+            self._edges_of[table] = sorted(self._moved(table), key=lambda edge: -edge.score)
+        return iter(self._edges_of[table])
 
     def _moved(self, table: TableId) -> list[JoinEdge]:
         """The edges of a table and of all members that it stands for."""

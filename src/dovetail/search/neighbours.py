@@ -34,14 +34,14 @@ class Neighbours:
     @classmethod
     def build(
         cls,
-        places: Mapping[TableId, int],
+        numbers: Mapping[TableId, int],
         edges: Iterable[JoinEdge],
         name_links: Mapping[tuple[int, int], float],
     ) -> Neighbours:
         """The neighbours by their best edge or name link; every table is its own, at 1."""
-        best = {(place, place): 1.0 for place in places.values()}
+        best = {(number, number): 1.0 for number in numbers.values()}
         joined = (
-            ((places[edge.left], places[edge.right]), edge.score)
+            ((numbers[edge.left], numbers[edge.right]), edge.score)
             for edge in edges
             if edge.left != edge.right and edge.score > _DOUBTFUL
         )
@@ -50,7 +50,7 @@ class Neighbours:
                 best[pair] = max(best.get(pair, 0.0), score)
         pairs = np.array(sorted(best), dtype=np.int64).reshape(-1, 2)
         return cls(
-            starts=np.searchsorted(pairs[:, 0], np.arange(len(places) + 1)),
+            starts=np.searchsorted(pairs[:, 0], np.arange(len(numbers) + 1)),
             other=pairs[:, 1].astype(np.int32),
             score=np.array([best[one, two] for one, two in pairs.tolist()], dtype=np.float32),
         )
@@ -102,16 +102,16 @@ class Neighbours:
 
     def among(self, tables: Ints) -> Float32s:
         """The scores between each two of some tables, as a matrix; 0 where none join."""
-        found = np.zeros((len(tables), len(tables)), dtype=np.float32)
+        matrix = np.zeros((len(tables), len(tables)), dtype=np.float32)
         if not len(tables):
-            return found
+            return matrix
         begins, others, scores = self.around(tables)
         rows = np.repeat(np.arange(len(tables)), np.diff(np.append(begins, len(others))))
         order = np.argsort(tables)
         at = order[np.minimum(np.searchsorted(tables, others, sorter=order), len(tables) - 1)]
         inside = tables[at] == others
-        found[rows[inside], at[inside]] = scores[inside]
-        return found
+        matrix[rows[inside], at[inside]] = scores[inside]
+        return matrix
 
     def paths(self, tables: Ints) -> Float32s:
         """The best product of scores along a path of up to four joins between each two tables.

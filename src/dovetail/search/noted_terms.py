@@ -25,11 +25,11 @@ class NotedTerms:
     """The terms of questions over one catalog, with its notes."""
 
     def __init__(
-        self, notes: Notes, places: Mapping[TableId, int], stands: Ints | None = None
+        self, notes: Notes, numbers: Mapping[TableId, int], representative: Ints | None = None
     ) -> None:
-        """The numbers of tables are `places`; where families are ranked, `stands` has for each the
-        number of the table that stands for it."""
-        self._places, self._stands = places, stands
+        """`numbers` are those of the tables; where families are ranked, `representative` has for
+        each the number of the table that is ranked for it."""
+        self._numbers, self._representative = numbers, representative
         self._defined = [
             (tuple(map(stem, spelled(each.term).split())), each) for each in notes.definitions
         ]
@@ -39,8 +39,8 @@ class NotedTerms:
                 self._remarked.setdefault(word, set()).add(self._number(remark.table))
 
     def _number(self, table: TableId) -> int:
-        number = self._places[table]
-        return number if self._stands is None else int(self._stands[number])
+        number = self._numbers[table]
+        return number if self._representative is None else int(self._representative[number])
 
     def expanded(self, question: str) -> str:
         """The question with what its defined terms mean behind it, for a vector."""

@@ -89,7 +89,7 @@ class Searcher:
             self._joined = self._logical.neighbours(self._joined)
             own = self._logical.alone
             self._allowed = own if self._covered is None else own & self._covered
-        representatives = None if self._logical is None else self._logical.stands
+        representatives = None if self._logical is None else self._logical.representative
         self._noted_terms = NotedTerms(self.notes, self.places, representatives)
         self._analyse = method_cache(self._analysed, _QUERIES_KEPT)
 
@@ -170,8 +170,10 @@ class Searcher:
             return graph
         ids = self.catalog.ids
         copies = np.flatnonzero(self._logical.copies).tolist()
-        stands = {ids[place]: ids[self._logical.stands[place]] for place in copies}
-        return LogicalJoinGraph(self.catalog, graph, stands)
+        representative = {
+            ids[number]: ids[self._logical.representative[number]] for number in copies
+        }
+        return LogicalJoinGraph(self.catalog, graph, representative)
 
     @property
     def ranks_families(self) -> bool:
@@ -214,10 +216,10 @@ class Searcher:
         vector = self.vector(text)
         if self.index.dense is None or not text.strip():
             return []
-        places, cosines = self.index.dense.nearest(vector, k, self._allowed)
+        numbers, cosines = self.index.dense.nearest(vector, k, self._allowed)
         return [
-            Candidate(self.catalog.ids[place], max(0.0, cosine), {"dense": cosine})
-            for place, cosine in zip(places.tolist(), cosines.tolist(), strict=True)
+            Candidate(self.catalog.ids[number], max(0.0, cosine), {"dense": cosine})
+            for number, cosine in zip(numbers.tolist(), cosines.tolist(), strict=True)
         ]
 
     def search(self, question: Query | str, k: int) -> list[Candidate]:
@@ -233,11 +235,11 @@ class Searcher:
         top = float(scores[best[0]]) if len(best) else 0.0
         return [
             Candidate(
-                self.catalog.ids[int(tables[place])],
-                relevance(float(scores[place]), top),
-                {name: float(signal[place]) for name, signal in signals.items()},
+                self.catalog.ids[int(tables[row])],
+                relevance(float(scores[row]), top),
+                {name: float(signal[row]) for name, signal in signals.items()},
             )
-            for place in best.tolist()
+            for row in best.tolist()
         ]
 
     def _signals(self, query: Query, weights: Weights, k: int) -> tuple[Ints, dict[str, Float32s]]:
@@ -280,8 +282,8 @@ class Searcher:
     def usual_cosine(self, query: Query) -> float:
         """The median cosine of a query and the schema lines of all tables, or of some of many."""
         allowed = np.ones(len(self.catalog), np.bool_) if self._allowed is None else self._allowed
-        places = np.flatnonzero(allowed)
-        cosines = self._table_cosines(query, places[:: 1 + len(places) // _SAMPLED])
+        numbers = np.flatnonzero(allowed)
+        cosines = self._table_cosines(query, numbers[:: 1 + len(numbers) // _SAMPLED])
         ordered, middle = np.sort(cosines), len(cosines) // 2
         # As np.median, which loads NumPy's masked arrays.
         return float(ordered[[middle, ~middle]].mean()) if len(cosines) else 0.0
@@ -294,8 +296,8 @@ class Searcher:
         headers = self.index.headers.cosines(ranges(starts, ends), query.vector)
         cosines = np.append(headers, np.float32(0))
         best = np.maximum.reduceat(cosines, np.cumsum(ends - starts) - (ends - starts))
-        found: Float32s = np.where(ends > starts, np.maximum(best, 0), np.float32(0))
-        return found
+        at_least_0: Float32s = np.where(ends > starts, np.maximum(best, 0), np.float32(0))
+        return at_least_0
 
     @cached_property
     def _linker(self) -> ValueLinker:
@@ -303,8 +305,8 @@ class Searcher:
 
     def reasons(self, question: Query | str, tables: Sequence[TableId]) -> list[list[str]]:
         """In words, what each of some tables has to do with a question."""
-        places = [self.places[one] for one in tables]
-        return reasons(self.catalog, self.analyse(question), places, self.notes)
+        numbers = [self.places[one] for one in tables]
+        return reasons(self.catalog, self.analyse(question), numbers, self.notes)
 
     def partners(self) -> Iterator[tuple[TableId, TableId, float]]:
         """All pairs of tables that join or are linked by name, each once, with their score."""

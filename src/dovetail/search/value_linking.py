@@ -45,7 +45,7 @@ class ValueLinker:
     ) -> None:
         self._values = values
         self._numbers = NumberColumns(catalog)
-        self._stands = None if logical is None else logical.stands
+        self._representative = None if logical is None else logical.representative
         widths = np.diff(catalog.records.bounds)
         self._table_of = np.repeat(np.arange(len(catalog), dtype=np.int32), widths)
         filled = numbers(catalog.records.tables["rows"]) > 0
@@ -95,8 +95,8 @@ class ValueLinker:
         """A value as a term: the fewer tables hold it, the more it weighs."""
         table = self._table_of[columns]
         tables = table[np.flatnonzero(np.diff(table, prepend=-1))]
-        if self._stands is not None:
-            tables = np.unique(self._stands[tables]).astype(np.int32)
+        if self._representative is not None:
+            tables = np.unique(self._representative[tables]).astype(np.int32)
         weight = math.log((self._filled + 1) / len(tables)) / math.log(self._tables + 1)
         if span.number or span.calendar:
             weight *= _NUMBER

@@ -45,7 +45,7 @@ _MOST_SORTED = 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class _Postings:
-    """Sorted hashes, beside each the place of a column; `starts` names the columns."""
+    """Sorted hashes, with the number of a column for each; `starts` names the columns."""
 
     hashes: Hashes
     column: npt.NDArray[np.uint32]
@@ -73,33 +73,33 @@ class ValueIndex:
         return cls(_merged(listed))
 
     def columns_holding(self, hashes: Hashes) -> tuple[Ints, Ints]:
-        """Pairs of a place among the hashes and a column that holds it, in order."""
-        places, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        """Pairs of an index into the hashes and a column that holds it, in order."""
+        indices, columns = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for postings, number in self._postings:
             first = np.searchsorted(postings.hashes, hashes)
             counts = np.searchsorted(postings.hashes, hashes, side="right") - first
-            place = np.repeat(np.arange(len(hashes)), counts)
-            at = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(len(place))
-            found = postings.column[at]
-            if len(found) and int(found.max()) >= len(number):
+            index = np.repeat(np.arange(len(hashes)), counts)
+            at = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(len(index))
+            numbers_there = postings.column[at]
+            if len(numbers_there) and int(numbers_there.max()) >= len(number):
                 raise DamagedError("the index of values is damaged; make it again: dovetail index")
-            column = number[found]
-            places.append(place[column >= 0])
+            column = number[numbers_there]
+            indices.append(index[column >= 0])
             columns.append(column[column >= 0])
-        return sorted_pairs(np.concatenate(places), np.concatenate(columns))
+        return sorted_pairs(np.concatenate(indices), np.concatenate(columns))
 
 
-def _merged(found: Sequence[tuple[_Postings, Ints]]) -> Sequence[tuple[_Postings, Ints]]:
+def _merged(listed: Sequence[tuple[_Postings, Ints]]) -> Sequence[tuple[_Postings, Ints]]:
     """The same postings with the small ones merged, since a lookup searches each of them."""
-    small = [(postings, number) for postings, number in found if len(postings.hashes) < _SMALL]
-    large = [(postings, number) for postings, number in found if len(postings.hashes) >= _SMALL]
+    small = [(postings, number) for postings, number in listed if len(postings.hashes) < _SMALL]
+    large = [(postings, number) for postings, number in listed if len(postings.hashes) >= _SMALL]
     if len(small) < 2:
-        return found
+        return listed
     hashes = np.concatenate([postings.hashes for postings, _ in small])
     number = np.concatenate([number[postings.column] for postings, number in small])
     order = np.argsort(hashes, kind="stable")
-    known = np.arange(len(hashes), dtype=np.uint32)
-    return [*large, (_Postings(hashes[order], known, number[:0]), number[order])]
+    row = np.arange(len(hashes), dtype=np.uint32)
+    return [*large, (_Postings(hashes[order], row, number[:0]), number[order])]
 
 
 def write_values(draft: Draft, workers: Workers | None = None) -> None:
@@ -145,31 +145,33 @@ def _by_segment(catalog: CatalogReader) -> Iterator[tuple[str, Ints, Ints]]:
     number_of = {name: at for at, name in enumerate(sorted(set(segments)))}
     of_table = np.array([number_of[name] for name in segments], dtype=np.int32)
     of_column = np.repeat(of_table, np.diff(records.bounds))
-    for name, place in number_of.items():
-        number = np.flatnonzero((of_column == place) & (length > 0))
+    for name, segment_number in number_of.items():
+        number = np.flatnonzero((of_column == segment_number) & (length > 0))
         number = number[np.argsort(hashes_at[number])]
         yield name, number, listed[:, number]
 
 
 def _searched_by(segment: Segment, listed: Ints) -> list[Hashes]:
     """What columns of a segment are searched by, read as `_by_segment` lists them."""
-    places = zip(*listed[1:].tolist(), strict=True)
+    ranges = zip(*listed[1:].tolist(), strict=True)
     return [
         segment.phrases(at, length) if text else segment.hashes(at, length)
-        for at, length, text in places
+        for at, length, text in ranges
     ]
 
 
 def _load(part: Part, starts: Ints) -> _Postings | None:
     """The postings in a part; None if they lack a column. They are mapped and read in small part,
     so they are not compared with their checksums."""
-    hashes, column, known = (part.array(name, check=False) for name in (_HASHES, _COLUMNS, _STARTS))
-    whole = [array.dtype.str for array in (hashes, column, known)] == ["<u8", "<u4", "<i8"]
-    whole = whole and hashes.shape == column.shape
-    whole = whole and (np.array_equal(starts, known) or bool(np.isin(starts, known).all()))
+    hashes, column, listed = (
+        part.array(name, check=False) for name in (_HASHES, _COLUMNS, _STARTS)
+    )
+    sound = [array.dtype.str for array in (hashes, column, listed)] == ["<u8", "<u4", "<i8"]
+    sound = sound and hashes.shape == column.shape
+    sound = sound and (np.array_equal(starts, listed) or bool(np.isin(starts, listed).all()))
     # Those of large postings are compared with their bounds at each lookup instead.
-    if whole and (len(column) >= _SMALL or np.all(column < len(known))):
-        return _Postings(hashes, column, known)
+    if sound and (len(column) >= _SMALL or np.all(column < len(listed))):
+        return _Postings(hashes, column, listed)
     return None
 
 
@@ -179,14 +181,14 @@ def _write(folder: Path, value_hashes: Sequence[Hashes], starts: Ints) -> None:
         ArrayFile(folder / _HASHES, "<u8") as hashes,
         ArrayFile(folder / _COLUMNS, "<u4") as columns,
     ):
-        for values, places in _sorted(value_hashes):
+        for values, numbers in _sorted(value_hashes):
             hashes.append(values)
-            columns.append(places)
+            columns.append(numbers)
     np.save(folder / _STARTS, starts)
 
 
 def sort_values(job: Json, folder: Path, tick: Tick) -> Json:
-    """The task: write the postings of some columns of a segment."""
+    """The task: write the postings of columns of a segment."""
     del tick
     given = Path(job["given"])
     if not given.is_dir() or not Path(job["segment"]).is_dir():
