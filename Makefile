@@ -75,7 +75,7 @@ bench-%: $(VENV)/.dev ## a program of the laboratory, bench-index or bench-searc
 fit: $(VENV)/.dev ## train the set scorer of graph anew (needs torch: the dependency group compare)
 	$(BIN)/dovetail bench run training_examples .bench/examples.npz $(CORPORA)/mmqa $(CORPORA)/spider_train \
 		--apart $(CORPORA)/spider_dev
-	$(BIN)/dovetail bench run train_scorer src/dovetail/retrieve/graph/set_scorer.json .bench/examples.npz
+	$(BIN)/dovetail bench run train_scorer src/dovetail/retrieve/set_scorer.json .bench/examples.npz
 
 clean: ## remove what the other tasks made
 	rm -rf $(VENV) $(FAKESNOW) .demo .bench report site build dist

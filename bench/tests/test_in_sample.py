@@ -63,11 +63,11 @@ def test_reports_carry_the_marks(tmp_path: Path) -> None:
 def test_the_committed_tables_are_marked() -> None:
     checked = 0
     for name, tables in read_chapters(PAGES).items():
-        dataset = name.partition(" with ")[0].removesuffix(", made worse")
+        dataset = name.partition(" with ")[0]
         for row in (row for rows in tables.values() for row in rows):
             column = next((each for each in ("system", "systems", "pair") if each in row), None)
             if column and not row.get("run", "").startswith("published"):
                 label, mark = unmarked(row[column])
                 assert mark == mark_of(label, dataset), f"{name}: {label}"
                 checked += 1
-    assert checked > 500
+    assert checked > 100

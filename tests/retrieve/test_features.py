@@ -63,7 +63,7 @@ def covered(known: QueryMatch, one: int) -> float:
 
 
 def slowly(known: QueryMatch) -> list[list[float]]:
-    """The same by the words of docs/graph.md, one number at a time."""
+    """The same by the words of docs/lab/choosing.md, one number at a time."""
     candidates = range(len(known.scores))
     words, values = range(len(known.words)), range(len(known.values))
     weight = [float(value) for value in known.word_weights]

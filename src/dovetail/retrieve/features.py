@@ -2,7 +2,7 @@
 
 Ten features of a candidate by itself give a first probability that the question needs it, by a
 logistic regression. With features of the candidates in the light of each other and of each two of
-them, they are what the set scorer sees (scorer.py). docs/graph.md has each feature.
+them, they are what the set scorer sees (scorer.py). docs/lab/choosing.md has each.
 
 None depends on how many tables the catalog has, on a candidate's rank or on the size of the set: a
 feature that counts tables learns the conventions of one benchmark.

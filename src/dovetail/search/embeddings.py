@@ -41,7 +41,7 @@ Item = TypeVar("Item", bound=Hashable)
 def table_text(table: Table, purpose: str = "") -> str:
     """The schema line: a table's name and its columns in order, then its comment and its purpose.
 
-    The embedded model reads this better than sampled rows (docs/search.md has the figures).
+    The embedded model reads this better than sampled rows (docs/lab/search.md has the figures).
     """
     columns = ", ".join(spelled(column.name) for column in table.columns)
     line = f"{spelled(table.name)}: {columns}"

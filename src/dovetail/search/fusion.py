@@ -1,4 +1,4 @@
-"""One score per table from all signals of the search; docs/search.md has what each is worth.
+"""One score per table from all signals of the search; docs/lab/search.md has what each is worth.
 
 A query has terms: its words, and the values in it that are cells. A table covers a term by its
 name, a column's name or a cell. What its joined neighbours cover beyond it counts too, term by
@@ -54,7 +54,7 @@ class Weights:
 
 DEFAULT = Weights()
 # Five rows prove no foreign key: they join by chance, and among hundreds of tables a long question
-# always finds some by chance. What each is worth: docs/search.md (4 points of F1 on Spider 2).
+# always finds some by chance. What each is worth: docs/lab/search.md (4 points of F1 on Spider 2).
 SAMPLES = Weights(gain=0.7, dense=0.8, column=0.8, alike=0.3, one_partner=True)
 
 

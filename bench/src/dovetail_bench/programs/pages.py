@@ -1,9 +1,8 @@
 """The pages of results in docs/lab: results/CORPUS.md has every table, results.md the headlines.
 
 The complete pages are written by the benchmarks, a chapter at a time: what needs no model
-(results.py), what a model adds (with_model.py), and corpora made worse (degradation.py). The tables
-of the headline page are copied out of them, so its figures cannot differ; `python -m
-programs/pages.py` does that alone.
+(results.py) and what a model adds (with_model.py). The tables of the headline page are copied out
+of them, so its figures cannot differ; `dovetail bench run pages` does that alone.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "lab"
 HEADLINES, PAGES = DOCS / "results.md", DOCS / "results"
-MADE_WORSE, WITH = ", made worse", " with "
+WITH = " with "
 # What a heading says of a corpus of which one database alone can be asked.
 ONE_DATABASE = "one database"
 NONE = "\N{EN DASH}"
@@ -38,7 +37,7 @@ def write_chapters(folder: Path, chapters: Mapping[str, str]) -> list[Path]:
     """Put chapters in the place of those of the same name, each on the page of its corpus."""
     written: dict[Path, None] = {}
     for name, text in chapters.items():
-        corpus = name.removesuffix(MADE_WORSE).partition(WITH)[0]
+        corpus = name.partition(WITH)[0]
         page = folder / f"{corpus}.md"
         together = {**(_split(page.read_text("utf-8")) if page.is_file() else {}), name: text}
         parts = [f"## {each}\n\n{together[each].strip()}\n" for each in sorted(together)]
@@ -82,11 +81,15 @@ def unmarked(cell: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a headline table: a system of ours, or one as published with some models."""
+    """A line of a headline table: a system of ours, or one as published with some models.
+
+    `only` are the rows that count, by column and value.
+    """
 
     shown: str
     system: str
     published: str = ""
+    only: tuple[tuple[str, str], ...] = ()
 
     def find(self, rows: Sequence[Row], column: str) -> Row | None:
         """Its row among those of a complete table."""
@@ -94,6 +97,7 @@ class Line:
         for row in rows:
             published = row.get("run", "").startswith("published")
             right = row["run"] == origin if self.published else not published
+            right = right and all(row[name] == value for name, value in self.only)
             if unmarked(row[column])[0] == self.system and right:
                 return row
         return None
@@ -103,7 +107,7 @@ class Line:
 class Headline:
     """A headline table: from which complete table, which lines, and what a cell shows.
 
-    `names` is the column that names the system, `only` the rows that count, by column and value.
+    `names` is the column that names the system.
     """
 
     name: str
@@ -112,7 +116,6 @@ class Headline:
     lines: Sequence[Line]
     shown: str
     names: str = "system"
-    only: tuple[tuple[str, str], ...] = ()
 
     def markdown(self, chapters: Mapping[str, Tables]) -> str:
         """The table, filled from the complete ones."""
@@ -124,8 +127,7 @@ class Headline:
         return "\n".join(lines)
 
     def _cell(self, line: Line, tables: Tables) -> str:
-        given = [r for r in tables.get(self.source, ()) if all(r[c] == v for c, v in self.only)]
-        row = line.find(given, self.names)
+        row = line.find(tables.get(self.source, ()), self.names)
         if row is None:
             return NONE
         plain = {column: unmarked(value)[0] for column, value in row.items()}
@@ -141,7 +143,6 @@ _CORPORA = {
     "sample": "sample",
 }  # fmt: skip
 _MODEL = "qwen2.5-coder-1.5b-instruct"
-_SCORINGS = (Line("`foreign_key`", "foreign_key"), Line("`paper`", "paper"), Line("`jar`", "jar"))
 _SELECTION, _JOINS = "Table-selection performance", "Joinability"
 _QWEN = "UAE-Large-V1, Qwen-2.5-7B-Instruct"
 TABLES = (
@@ -172,10 +173,17 @@ TABLES = (
         ),
         "{F1} @ {PR}",
     ),
-    Headline("joins-within", _JOINS, _CORPORA, _SCORINGS, "{F1} ({P} / {R})", "scoring",
-             (("pairs", "inside databases"),)),
-    Headline("joins-all", _JOINS, _CORPORA, _SCORINGS, "{F1} ({P} / {R})", "scoring",
-             (("pairs", "all pairs"),)),
+    Headline(
+        "joins",
+        _JOINS,
+        _CORPORA,
+        (
+            Line("inside databases", "foreign_key", only=(("pairs", "inside databases"),)),
+            Line("all pairs", "foreign_key", only=(("pairs", "all pairs"),)),
+        ),
+        "{F1} ({P} / {R})",
+        "scoring",
+    ),
     Headline(
         "execution-accuracy",
         "Execution accuracy",
@@ -200,14 +208,19 @@ TABLES = (
 
 
 def with_headlines(text: str, folder: Path) -> str:
-    """The headline page with its tables as the complete pages have them."""
+    """The headline page with its tables as the complete pages have them.
+
+    A table that the page has no place for is left out.
+    """
     chapters = read_chapters(folder)
     for table in TABLES:
         begin, end = f"<!-- {table.name} -->", f"<!-- end of {table.name} -->"
         before, found, rest = text.partition(f"{begin}\n")
         _, closed, after = rest.partition(end)
-        if not (found and closed):
-            raise ValueError(f"the headline page has no place for {begin} … {end}")
+        if not found:
+            continue
+        if not closed:
+            raise ValueError(f"the headline page has {begin} without {end}")
         text = f"{before}{begin}\n{table.markdown(chapters)}\n{end}{after}"
     return text
 

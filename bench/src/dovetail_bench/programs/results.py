@@ -1,9 +1,10 @@
 """All that can be measured without a language model, and the pages of results: make bench.
 
-    dovetail bench run results [DATA ...] [--runs .bench] [--report report] [--pages F]
+    dovetail bench run results [DATA ...] [--only NAMES] [--runs .bench] [--report report]
 
 DATA are corpora: `sample`, or folders in the layout of evaluation.md; by default the sample and
-whatever lies in .bench/data. What is on disk already is not asked again. The chapter of each corpus
+whatever lies in .bench/data. `--only` names retrievers and scorings of joins. What is on disk
+already is not asked again. The chapter of each corpus
 that was measured is written anew on its page in docs/lab/results; results.md takes its figures from
 there.
 """
@@ -22,18 +23,17 @@ from importlib.metadata import version
 from pathlib import Path
 
 import dovetail
-from dovetail.plugins import RETRIEVERS, names
 from dovetail.ports import Json
 from dovetail.settings import Settings
 from dovetail_bench.datasets import SAMPLE, Dataset, open_dataset
 from dovetail_bench.joins import bench_joins
 from dovetail_bench.programs.pages import PAGES, write_chapters, write_headlines
-from dovetail_bench.programs.paper import write as write_paper
 from dovetail_bench.question_filter import QuestionFilter
 from dovetail_bench.reporting.as_markdown import table_markdown
 from dovetail_bench.reporting.report import Chapter, make_report
 from dovetail_bench.reporting.writing import write_report
 from dovetail_bench.retrieval import bench_retrieval
+from dovetail_bench.retrievers import retriever_names
 from dovetail_bench.run_config import RunConfig
 
 # Rankings are asked once, deep enough for the curve over k; JAR's program is slow beyond 5.
@@ -46,20 +46,22 @@ SHARES = {"mmqa": Fraction(1, 3)}
 SHOWN = ("selection", "depth", "paired", "strata", "joinability")
 
 
-def measure(data: str, into: Path, settings: Settings) -> list[Path]:
-    """Run every retriever and scoring on a corpus; returns the files of the runs."""
+def measure(
+    data: str, into: Path, settings: Settings, only: Collection[str] = (*WANTED, *SCORINGS)
+) -> list[Path]:
+    """Run retrievers and scorings on a corpus; returns the files of the runs."""
     dataset = open_dataset(data)
     config = RunConfig(into / "runs", settings, note=print, corpus=data)
     question_filter = QuestionFilter(share=SHARES.get(dataset.name, Fraction(1)))
     rows = [
         row
-        for name in sorted(WANTED.keys() & set(names(RETRIEVERS)))
+        for name in sorted(WANTED.keys() & set(retriever_names()) & set(only))
         for row in print_rows(
             bench_retrieval(dataset, [name], WANTED[name], question_filter, config)
         )
     ]
     return run_files(rows) + [
-        measure_joins(dataset, data, name, into / "joins") for name in SCORINGS
+        measure_joins(dataset, data, name, into / "joins") for name in SCORINGS if name in only
     ]
 
 
@@ -117,6 +119,7 @@ def chapter_text(chapter: Chapter, shown: Collection[str] = SHOWN) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", nargs="*")
+    parser.add_argument("--only", default=",".join((*WANTED, *SCORINGS)), help="by commas")
     parser.add_argument("--runs", type=Path, default=Path(".bench"))
     parser.add_argument("--report", type=Path, default=Path("report"))
     parser.add_argument("--pages", type=Path, default=PAGES, help="a folder")
@@ -127,14 +130,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chapters: dict[str, str] = {}
     files: list[Path] = []
     for data in given.data or [SAMPLE, *found]:
-        made = measure(data, given.runs, Settings())
+        made = measure(data, given.runs, Settings(), given.only.split(","))
         (chapter,) = make_report(made).chapters
         chapters[chapter.dataset] = chapter_text(chapter)
         files += made
         write_chapters(given.pages, chapters)
     if given.pages == PAGES:
         write_headlines()
-        write_paper()
     print(write_report(make_report(files), given.report)[0])
 
 
