@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,26 +19,36 @@ from tests.support.searchers import search_over
 
 import dovetail
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import TableSet
+from dovetail.domain import Candidate, TableSet
 from dovetail.errors import UsageError
+from dovetail.joins.graph import JoinGraph
 from dovetail.models.endpoint import Patience
 from dovetail.models.openai import OpenAILLM
 from dovetail.ports import LLM, Completion, Json, Retriever
 from dovetail.search.index import IndexInputs
+from dovetail.search.query import Query
 from dovetail.settings import Settings
 from dovetail.testing import check_retriever
 from dovetail_bench.core_t.adjust import AdjustOptions
-from dovetail_bench.core_t.options import CoreTOptions
-from dovetail_bench.core_t.retriever import CoreTRetriever
-from dovetail_bench.core_t.select_llm import SelectOptions
+from dovetail_bench.core_t.retriever import CoreTOptions, CoreTRetriever
 from dovetail_bench.retrievers import MemberRetriever, open_retriever
 
 QUICK = Patience(attempts=2, attempt_seconds=2.0, deadline=5.0, first_wait=0.01)
-AUTO = CoreTOptions(adjustment="auto")
-UNADJUSTED = CoreTOptions(adjustment="none")
+UNADJUSTED = CoreTOptions(adjust=None)
 
 
-def groups(selected: object, *members: list[int]) -> str:
+class Given(CoreTRetriever):
+    """Goes by the candidates and joins of its searcher, whatever they are."""
+
+    @property
+    def joins(self) -> JoinGraph:
+        return self.searcher.joins
+
+    def candidates(self, query: Query) -> list[Candidate]:
+        return self.searcher.search(query, self.options.k)
+
+
+def groups(selected: object, *members: Sequence[object]) -> str:
     listed = [{"group_index": n, "table_indices": m} for n, m in enumerate(members, start=1)]
     return json.dumps({"thoughts": "…", "groups": listed, "selected_group_index": selected})
 
@@ -83,7 +94,7 @@ CASES = {
         options=UNADJUSTED,
     ),
     "the order is the model's": Case(
-        [0.8, 0.7, 0.3], {}, '{"tables": [3, 1]}', "ca", [3, 1],
+        [0.8, 0.7, 0.3], {}, groups(1, [3, 1]), "ca", [3, 1],
     ),
     "a weak partner is left to expansion": Case(
         # partner at 0.5 is not above the threshold; b: compatibility 0 -> .5, relevance .9 -> .5
@@ -115,8 +126,9 @@ CASES = {
         dropped={"repeated": 1, "out of range": 3},
     ),
     "other types are dropped": Case(
-        [0.8, 0.7, 0.6], {}, '{"tables": ["2", 1.0, true, null, {"a": 1}, [3], "three", 2.5]}',
-        "ba", [2, 1], dropped={"not a number": 6},
+        [0.8, 0.7, 0.6], {},
+        groups(1, ["2", 1.0, True, None, {"a": 1}, [3], "three", 2.5]), "ba", [2, 1],
+        dropped={"not a number": 6},
     ),
     "one group needs no selection": Case(
         [0.8, 0.7, 0.6], {}, '{"groups": [{"group_index": 4, "table_indices": [1, 3]}]}',
@@ -132,8 +144,8 @@ CASES = {
         [0.8, 0.7, 0.6], {}, f"<think>maybe [3]</think>Sure:\n```json\n{groups(1, [2])}\n```",
         "b", [2],
     ),
-    "a torn reply is mended": Case(
-        [0.8, 0.7, 0.6], {}, groups(1, [1, 3])[:-27], "ac", [1, 3],
+    "a torn reply is not mended": Case(
+        [0.8, 0.7], {}, groups(1, [1])[:-27], "ab", reason="there is no JSON in it",
     ),
     "a group that is not there": Case(
         [0.8, 0.7, 0.6], {"ab": 0.9}, groups(7, [1], [2]), "abc",
@@ -153,33 +165,8 @@ CASES = {
     "something else in JSON": Case(
         [0.8, 0.7], {}, '{"sql": "SELECT 1"}', "ab", reason="it has no group"
     ),
-    "by need, a set that joins is left alone": Case(
-        [0.8, 0.7, 0.3], {"ab": 0.6, "ca": 0.9}, groups(1, [1, 2]), "ab", [1, 2], options=AUTO,
-    ),
-    "by need, the candidate that connects most comes in, the more relevant of two": Case(
-        # c joins a alone, d and e join both; the stronger of d's joins is with b.
-        [0.8, 0.7, 0.6, 0.5, 0.4], {"ac": 0.9, "ad": 0.6, "bd": 0.8, "ae": 0.9, "be": 0.9},
-        groups(1, [1, 2]), "abd", [1, 2], [("d", "connector", "b", 0.6)], options=AUTO,
-    ),
-    "by need, weak joins connect nothing": Case(
-        [0.8, 0.7, 0.6], {"ac": 0.5, "bc": 0.9}, groups(1, [1, 2]), "ab", [1, 2], options=AUTO,
-    ),
-    "by need, a reply that names strangers is adjusted as in the paper": Case(
-        [0.8, 0.7, 0.3], {"ab": 0.6, "ca": 0.9}, groups(1, [1, 2, 77]),
-        "abc", [1, 2], [("c", "partner", "a", 0.9)], {"out of range": 1}, options=AUTO,
-    ),
-    "by need, a reply that takes most of the list is adjusted as in the paper": Case(
-        [0.8, 0.7, 0.6, 0.2], {"ab": 0.6, "bc": 0.7, "ad": 0.9}, '{"tables": [1, 2, 3]}',
-        "abcd", [1, 2, 3], [("d", "partner", "a", 0.9)], options=AUTO,
-    ),
-    "by need, an unusable reply still falls back": Case(
-        [0.8, 0.7], {}, "no idea", "ab", reason="there is no JSON in it", options=AUTO,
-    ),
-    "by need, a torn list is no answer": Case(
-        [0.8, 0.7], {}, '{"tables": [', "ab", reason="holds no table of the list", options=AUTO,
-    ),
     "a megabyte": Case(
-        [0.8, 0.7], {}, '{"tables": [' + "1, " * 400_000 + "1]}", "ab",
+        [0.8, 0.7], {}, "[" + "1, " * 400_000 + "1]", "ab",
         reason="there is no JSON in it",
     ),
 }  # fmt: skip
@@ -203,7 +190,7 @@ def test_worked_by_hand(name: str, catalog: dovetail.Catalog) -> None:
     case = CASES[name]
     searcher = Ranked(catalog, case.relevances, case.pairs)
     with endpoint(says(case.reply)) as server:
-        found = CoreTRetriever(searcher, model(server), case.options).retrieve("which letters?")
+        found = Given(searcher, model(server), case.options).retrieve("which letters?")
     assert len(server.asked) == 1
     assert "".join(chosen.id.name for chosen in found.tables) == case.found
     trace = stages(found)
@@ -229,10 +216,10 @@ def test_worked_by_hand(name: str, catalog: dovetail.Catalog) -> None:
 
 def test_reasons_say_how_a_table_came_in(catalog: dovetail.Catalog) -> None:
     searcher = Ranked(catalog, [0.9, 0.2, 0.1], {"ba": 0.8, "ac": 0.5})
-    with endpoint(says('{"tables": [1]}')) as server:
-        found = CoreTRetriever(searcher, model(server)).retrieve("?")
+    with endpoint(says(groups(1, [1]))) as server:
+        found = Given(searcher, model(server)).retrieve("?")
     assert [chosen.reason for chosen in found.tables] == [
-        "selected by the model; rank 1 of the fused search",
+        "selected by the model; rank 1 of the search",
         "strongest partner of s::a: s::b.id = s::a.id  (0.80)",
     ]
     assert [str(edge) for edge in found.joins] == ["s::b.id = s::a.id  (0.80)"]
@@ -240,42 +227,10 @@ def test_reasons_say_how_a_table_came_in(catalog: dovetail.Catalog) -> None:
     assert json.loads(json.dumps(found.to_dict()))["connected"] is True
 
 
-@pytest.mark.parametrize(
-    "reply",
-    ['{"tables": []}', 'None fits: {"tables": [ ]}', groups(1, []), '{"groups": []}'],
-)
-def test_an_empty_choice_is_an_answer_by_need_and_none_in_the_paper(
-    reply: str, catalog: dovetail.Catalog
-) -> None:
-    searcher = Ranked(catalog, [0.9, 0.8, 0.7, 0.6], {"ab": 0.9})
-    with endpoint(says(reply)) as server:
-        found = CoreTRetriever(searcher, model(server), AUTO).retrieve("?")
-        paper = CoreTRetriever(searcher, model(server)).retrieve("?")
-    assert (found.tables, found.nothing_fits, found.connected) == ((), True, True)
-    select = stages(found)["select"]
-    assert (select["nothing_fits"], select["fallback"]) == (True, 0)
-    assert select["reason"] == "the model says that no candidate answers the question"
-    assert found.nearest == ("s::a", "s::b", "s::c")
-    told = found.to_dict()
-    assert (told["tables"], told["nothing_fits"]) == ([], True)
-    assert (len(paper.tables), paper.nothing_fits) == (4, False)
-    assert stages(paper)["select"]["fallback"] == 1
-
-
-def test_a_connector_says_what_it_connects(catalog: dovetail.Catalog) -> None:
-    searcher = Ranked(catalog, [0.9, 0.8, 0.1], {"ca": 0.9, "cb": 0.8})
-    with endpoint(says('{"tables": [1, 2]}')) as server:
-        found = CoreTRetriever(searcher, model(server), AUTO).retrieve("?")
-    assert found.tables[2].reason == "connects s::a and s::b: s::c.id = s::a.id  (0.90)"
-    adjust = stages(found)["adjust"]
-    assert (adjust["adjustment"], adjust["why"]) == ("auto", "the chosen tables fall apart")
-    assert adjust["added"][0]["to"] == "s::b"
-
-
 def test_nothing_to_choose_costs_nothing(catalog: dovetail.Catalog) -> None:
     with endpoint(says("{}")) as server:
-        one = CoreTRetriever(Ranked(catalog, [0.9], {}), model(server)).retrieve("?")
-        none = CoreTRetriever(Ranked(catalog, [], {}), model(server)).retrieve("?")
+        one = Given(Ranked(catalog, [0.9], {}), model(server)).retrieve("?")
+        none = Given(Ranked(catalog, [], {}), model(server)).retrieve("?")
     assert server.asked == []
     assert [chosen.id.name for chosen in one.tables] == ["a"]
     assert none.tables == ()
@@ -283,8 +238,8 @@ def test_nothing_to_choose_costs_nothing(catalog: dovetail.Catalog) -> None:
 
 def test_a_set_that_does_not_hang_together_says_so(catalog: dovetail.Catalog) -> None:
     searcher = Ranked(catalog, [0.9, 0.8, 0.7, 0.6], {"ac": 0.9, "bd": 0.3})
-    with endpoint(says('{"tables": [1, 2, 3, 4]}')) as server:
-        found = CoreTRetriever(searcher, model(server)).retrieve("?")
+    with endpoint(says(groups(1, [1, 2, 3, 4]))) as server:
+        found = Given(searcher, model(server)).retrieve("?")
     assert not found.connected
     assert [[table.name for table in part] for part in found.components] == [
         ["a", "c"],
@@ -323,7 +278,7 @@ class Recorded:
     ),
     reply=st.one_of(
         st.text(max_size=40),
-        st.lists(st.integers(-1, 9), max_size=5).map(lambda n: json.dumps({"tables": n})),
+        st.lists(st.integers(-1, 9), max_size=5).map(lambda n: groups(1, n)),
     ),
 )
 def test_seeds_stay_and_only_candidates_come(
@@ -334,49 +289,33 @@ def test_seeds_stay_and_only_candidates_come(
 ) -> None:
     searcher = Ranked(catalog, relevances, {a + b: score for (a, b), score in joined.items()})
     llm: LLM = Recorded(reply)
-    bare = CoreTRetriever(searcher, llm, UNADJUSTED).retrieve("?")
-    found = CoreTRetriever(searcher, llm).retrieve("?")
+    bare = Given(searcher, llm, UNADJUSTED).retrieve("?")
+    found = Given(searcher, llm).retrieve("?")
     assert found.ids[: len(bare.ids)] == bare.ids
     assert 0 < len(bare.ids) <= len(set(found.ids)) == len(found.ids)
-    needed = CoreTRetriever(searcher, llm, AUTO).retrieve("?")
-    assert needed.nothing_fits or needed.ids[: len(bare.ids)] == bare.ids
-    # After a weak reply it is the paper's adjustment, which also adds tables by faint joins.
-    assert needed.ids == found.ids or len(needed.components) <= len(bare.components)
     assert {table.name for table in found.ids} <= set(NAMES[: len(relevances)])
     ends = {end for edge in found.joins for end in (edge.left, edge.right)}
     assert ends <= set(found.ids)
     assert json.dumps([dict(entry) for entry in found.trace])
 
 
-@pytest.mark.parametrize("prompt", ["full", "compact", "grouped"])
-@pytest.mark.parametrize("index", ["fused", "dense", "markdown"])
-def test_contract(prompt: str, index: str, tmp_path: Path) -> None:
-    options = CoreTOptions(index=index, select=SelectOptions(prompt))
-
+def test_contract(tmp_path: Path) -> None:
     def make(server: Endpoint) -> Callable[[CatalogReader, int], Retriever]:
         return lambda catalog, k: CoreTRetriever(
-            search_over(catalog, IndexInputs(HashEmbedder())),
-            model(server),
-            CoreTOptions(k, options.index, options.select),
+            search_over(catalog, IndexInputs(HashEmbedder())), model(server), CoreTOptions(k)
         )
 
     def first_two(body: Json) -> Play:
         del body
-        return says('{"tables": [1, 2]}')
+        return says(groups(1, [1, 2]))
 
     with endpoint(first_two) as server:
         check_retriever(make(server), tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("argument", "message"),
-    [
-        ("tiny", "core-t does not know 'tiny'; it takes paper, full, compact, grouped, fused,"),
-        ("1.5", "core-t does not know '1.5'; .*threshold of adjustment as a number from 0 to 1"),
-        ("", "core-t does not know ''"),
-    ],
-)
-def test_bad_arguments(argument: str, message: str, catalog: dovetail.Catalog) -> None:
+@pytest.mark.parametrize("argument", ["tiny", "paper+1.5", "", "0.7", "paper+tiny"])
+def test_bad_arguments(argument: str, catalog: dovetail.Catalog) -> None:
+    message = f"core-t does not know '{re.escape(argument)}'; .*, a number from 0 to 1"
     with pytest.raises(UsageError, match=message):
         open_retriever(
             f"core-t:{argument}", catalog.reader, k=5, settings=Settings(embedder="none")
@@ -387,14 +326,13 @@ def test_the_threshold_of_adjustment_is_a_word_of_the_name(
     catalog: dovetail.Catalog, tmp_path: Path
 ) -> None:
     settings = Settings(embedder="none", llm=f"replay:{tmp_path}")
-    found = [
+    opened = [
         open_retriever(name, catalog.reader, k=5, settings=settings)
-        for name in ("core-t", "core-t:0.7", "core-t:compact+auto+0.7", "core-t:0.7+unadjusted")
+        for name in ("core-t", "core-t:paper", "core-t:paper+0.7", "core-t:paper+unadjusted")
     ]
-    inner = [one.inner for one in found if isinstance(one, MemberRetriever)]
-    made = [one.options for one in inner if isinstance(one, CoreTRetriever)]
-    assert [one.adjustment for one in made] == ["additive", "additive", "auto", "none"]
-    assert [one.adjust.threshold for one in made] == [0.5, 0.7, 0.7, 0.7]
+    inner = [one.inner for one in opened if isinstance(one, MemberRetriever)]
+    made = [one.options.adjust for one in inner if isinstance(one, CoreTRetriever)]
+    assert [one and one.threshold for one in made] == [0.5, 0.5, 0.7, None]
 
 
 def test_without_a_model_there_is_a_remedy(catalog: dovetail.Catalog) -> None:
@@ -404,9 +342,3 @@ def test_without_a_model_there_is_a_remedy(catalog: dovetail.Catalog) -> None:
         open_retriever("core-t", catalog.reader, k=5, settings=Settings(embedder="none"))
     with pytest.raises(UsageError, match="k is 0; it must be at least 1"):
         CoreTOptions(k=0)
-    with pytest.raises(UsageError, match="index 'sparse' is not known; there are: fused, dense"):
-        CoreTOptions(index="sparse")
-    with pytest.raises(UsageError, match="adjustment 'much' is not known; there are: additive"):
-        CoreTOptions(adjustment="much")
-    with pytest.raises(UsageError, match="prompt 'long' is not known; there are: full, compact"):
-        SelectOptions("long")

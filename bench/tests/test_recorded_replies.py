@@ -16,7 +16,7 @@ from dovetail_bench.replay import REQUESTS, RESPONSES
 
 def bench(*arguments: str, folder: Path) -> Any:
     return run(
-        "bench", "retrieval", "sample", "--retriever", "core-t:compact", "--limit", "6",
+        "bench", "retrieval", "sample", "--retriever", "llm", "--limit", "6",
         "--llm", f"replay:{folder}", "--json", *arguments,
         DOVETAIL_EMBEDDER="none", XDG_CACHE_HOME=str(folder.parent / "cache"),
     )  # fmt: skip
@@ -40,7 +40,7 @@ def test_an_evaluation_by_recorded_replies(tmp_path: Path) -> None:
     folder, runs = tmp_path / "record", str(tmp_path / "runs")
     first = bench("--runs", runs, folder=folder)
     assert (first.returncode, first.stdout) == (1, "")
-    assert "core-t:compact at k=10 waits for replies to 6 of 6 questions" in first.stderr
+    assert "llm at k=10 waits for replies to 6 of 6 questions" in first.stderr
     asked = (folder / REQUESTS).read_bytes()
     assert asked.count(b"\n") == 6
     answer(folder, 4)

@@ -11,8 +11,6 @@ from importlib.resources import files
 
 FITTED, CHOSEN = "fitted", "chosen"
 MARKS = {FITTED: "\N{DAGGER}", CHOSEN: "\N{DOUBLE DAGGER}"}
-# Words of `core-t`: the paper's in all parts, and those that put a part of ours in.
-_PAPER, _OURS = "paper", {"compact", "grouped", "fused", "foreign_key", "auto"}
 KINDS = {mark: kind for kind, mark in MARKS.items()}
 NOTES = {
     FITTED: f"{MARKS[FITTED]} in-sample: its weights were fitted on questions of this corpus.",
@@ -23,17 +21,15 @@ NOTES = {
 def in_sample(retriever: str, dataset: str) -> str:
     """How a retriever has seen a corpus: `fitted` on it, `chosen` with it in view, or not: "".
 
-    The argument of a retriever does not matter, but that `core-t:paper` is nobody's but the
-    paper's unless a word takes a part of ours.
+    The argument of a retriever does not matter; `core-t:paper` is nobody's but the paper's.
 
     >>> in_sample("graph:0.4", "mmqa"), in_sample("search", "mmqa"), in_sample("dense", "mmqa")
     ('fitted', 'chosen', '')
-    >>> in_sample("core-t:paper+0.3", "mmqa"), in_sample("core-t:paper+compact", "mmqa")
-    ('', 'chosen')
+    >>> in_sample("core-t:paper+0.3", "mmqa")
+    ''
     """
     system, _, argument = retriever.partition(":")
-    words = set(argument.split("+"))
-    if _PAPER in words and not words & _OURS:
+    if argument.startswith("paper"):
         return ""
     corpora = _known().get(system, {})
     return next((kind for kind in MARKS if dataset in corpora.get(kind, ())), "")

@@ -1,7 +1,7 @@
 """Retrievers by name: the product's, those of the paper's comparison, and of other packages.
 
 A name has an argument after a colon where the retriever takes one (`graph:0.8`,
-`core-t:compact+dense`). `graph`, `llm` and `auto` are the product's. Any other is opened by a
+`core-t:paper+0.7`). `graph`, `llm` and `auto` are the product's. Any other is opened by a
 factory, called as `factory(catalog, k=…, settings=…)`, with `argument=…` where the name has one.
 """
 

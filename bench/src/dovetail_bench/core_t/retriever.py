@@ -1,7 +1,7 @@
-"""CORE-T: search for candidates, one call of a language model, adjustment (Section 4.2).
+"""CORE-T as the paper has it: dense search, one call of a language model, adjustment (Section 4).
 
-Which search, compatibility, prompt and adjustment, its options say (options.py): ours, or
-the paper's.
+Tables are embedded as name, purpose, header and sampled rows, pairs are scored by Equations 1 to 4,
+and a reply that cannot be used, or a call that fails, leaves all candidates.
 """
 
 from __future__ import annotations
@@ -11,43 +11,64 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import NOTHING_FITS, Candidate, Chosen, JoinEdge, TableId, TableSet
-from dovetail.errors import ModelError, PendingError
+from dovetail.domain import Candidate, Chosen, JoinEdge, Table, TableId, TableSet
+from dovetail.domain.schema import markdown
+from dovetail.errors import ModelError, PendingError, UsageError
 from dovetail.joins.graph import JoinGraph
 from dovetail.models.cache import needed_model
+from dovetail.models.vectors import VectorStore
 from dovetail.ports import LLM
-from dovetail.retrieve.prompt import JoinedPair, joined_pairs, worth_showing
-from dovetail.retrieve.trace import Stage, ranked, table_set
+from dovetail.retrieve.prompt import JoinedPair, joined_pairs
+from dovetail.retrieve.trace import Stage, ranked, require_positive, table_set
+from dovetail.search.dense import Dense
+from dovetail.search.embeddings import FOLDER
+from dovetail.search.index import NO_EMBEDDER
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
-from dovetail_bench.core_t.adjust import (
-    CONNECTOR,
-    Addition,
-    AdjustOptions,
-    adjust,
-    compatibility_of,
-    connectors,
-    weakness,
-)
-from dovetail_bench.core_t.markdown_index import MarkdownIndex
-from dovetail_bench.core_t.options import (
-    ADDITIVE,
-    AUTO,
-    DENSE,
-    EQUATIONS,
-    MARKDOWN,
-    NONE,
-    CoreTOptions,
-    options_of,
-)
-from dovetail_bench.core_t.reply import Selection
-from dovetail_bench.core_t.select_llm import FULL, LLMSelector
+from dovetail_bench.core_t.adjust import Addition, AdjustOptions, adjust, compatibility_of
+from dovetail_bench.core_t.select import LLMSelector, Selection
 from dovetail_bench.retrievers import MemberRetriever, searcher_of
 from dovetail_bench.scorings import joins_by
 
-# What an `auto` adjustment says where it does nothing.
-_CONNECTED = "the chosen tables join, or no candidate connects them"
+PAPER, UNADJUSTED = "paper", "unadjusted"
+
+
+@dataclass(frozen=True, slots=True)
+class CoreTOptions:
+    """The paper's constants; without `adjust`, the selection is the set.
+
+    `context` is how many tokens the model takes in and writes together.
+    """
+
+    k: int = 10
+    context: int = 16_384
+    adjust: AdjustOptions | None = field(default_factory=AdjustOptions)
+
+    def __post_init__(self) -> None:
+        require_positive(k=self.k)
+
+
+def options_of(argument: str, k: int, context: int = 16_384) -> CoreTOptions:
+    """The options that an argument stands for: `paper`, and one word for a part of adjustment.
+
+    >>> options_of("paper+unadjusted", 10).adjust
+    >>> options_of("paper+0.7", 10).adjust.threshold
+    0.7
+    """
+    paper, _, word = argument.partition("+")
+    if paper == PAPER and word == UNADJUSTED:
+        return CoreTOptions(k, context, None)
+    try:
+        threshold = float(word) if word else AdjustOptions().threshold
+    except ValueError:
+        threshold = -1.0
+    if paper != PAPER or not 0 <= threshold <= 1:
+        raise UsageError(
+            f"core-t does not know {argument!r}; it takes {PAPER}, {PAPER}+{UNADJUSTED}, or "
+            f"{PAPER}+T with the threshold of adjustment, a number from 0 to 1"
+        )
+    return CoreTOptions(k, context, AdjustOptions(threshold))
 
 
 @dataclass(frozen=True)
@@ -61,42 +82,48 @@ class CoreTRetriever:
     def retrieve(self, question: str) -> TableSet:
         """Return the selected tables in the model's order, then those that adjustment added."""
         query = self.searcher.analyse(question)
-        candidates = self._candidates(query)
-        pairs = joined_pairs(self._joins, candidates)
+        candidates = self.candidates(query)
+        pairs = joined_pairs(self.joins, candidates)
         select = Stage("select", facts={"joins": [_pair_fact(pair) for pair in pairs]})
-        stages = [_search_stage(self.options.index, candidates), select]
+        stages = [_search_stage(candidates), select]
         selection = self._selection(query, candidates, pairs, select)
-        if selection.nothing_fits and self.options.adjustment == AUTO:
-            reason = "the model says that no candidate answers the question"
-            select.facts |= {NOTHING_FITS: True, "reason": reason}
-            return table_set(question, self._joins, [], stages)
-        chosen = self._chosen(selection, candidates, select)
-        if self.options.adjustment != NONE:
-            stage, added = self._adjusted(selection, chosen, candidates, pairs)
-            stages.append(stage)
+        chosen = _chosen(selection, candidates, select)
+        if self.options.adjust:
+            cosines = [
+                replace(one, relevance=one.signals.get("dense", one.relevance))
+                for one in candidates
+            ]
+            seeds = [one.id for one in chosen]
+            added = adjust(seeds, cosines, compatibility_of(pairs), self.options.adjust)
+            stages.append(_adjust_stage(self.options.adjust, added))
             chosen += _added(added, candidates, pairs)
-        return table_set(question, self._joins, chosen, stages)
+        return table_set(question, self.joins, chosen, stages)
 
     @cached_property
-    def _joins(self) -> JoinGraph:
+    def joins(self) -> JoinGraph:
         """The joins that the model is shown and that adjustment goes by."""
-        if self.options.compatibility == EQUATIONS:
-            return joins_by(self.searcher, "paper")
-        return self.searcher.joins
+        return joins_by(self.searcher, PAPER)
+
+    def candidates(self, query: Query) -> list[Candidate]:
+        """The top `k` tables by cosine, ties by id."""
+        if query.blank or not self.searcher.tables:
+            return []
+        vector = self.searcher.vector(query.text)
+        rows, cosines = self._vectors.nearest(vector, self.options.k)
+        return [
+            Candidate(self.searcher.tables[row].id, max(0.0, cosine), {"dense": cosine})
+            for row, cosine in zip(rows.tolist(), cosines.tolist(), strict=True)
+        ]
 
     @cached_property
-    def _markdown(self) -> MarkdownIndex:
-        return MarkdownIndex(self.searcher)
-
-    def _candidates(self, query: Query) -> list[Candidate]:
-        """The top `k` tables by the chosen search; fewer where the grouped prompt needs fewer."""
-        index, k = self.options.index, self.options.k
-        if index == MARKDOWN:
-            return self._markdown.nearest(query, k)
-        if index == DENSE:
-            return self.searcher.dense(query, k)
-        found = self.searcher.search(query, k)
-        return worth_showing(found) if self.options.by_budget else found
+    def _vectors(self) -> Dense:
+        """A vector of each table, kept beside the catalog's own, so that each is made once."""
+        if self.searcher.embedder is None:
+            raise ModelError(NO_EMBEDDER)
+        tables, purposes = self.searcher.tables, self.searcher.purposes
+        texts = [markdown_text(table, purposes.get(table.id, "")) for table in tables]
+        store = VectorStore(self.searcher.catalog.folder / FOLDER, self.searcher.embedder)
+        return Dense(store.documents(texts))
 
     def _selection(
         self,
@@ -105,69 +132,49 @@ class CoreTRetriever:
         pairs: Sequence[JoinedPair],
         stage: Stage,
     ) -> Selection:
-        """What the model selects; where a failed call may be passed over, why there is none."""
-        selector = LLMSelector(self.searcher, self.llm, self.options.select)
+        """What the model selects; where the call fails, why there is nothing."""
+        selector = LLMSelector(self.searcher, self.llm, self.options.context)
         try:
             return selector.select(query, candidates, pairs, stage)
         except PendingError:
             raise  # a reply that is still to be recorded is no failure
         except ModelError as error:
-            if not self.options.pass_over_failure:
-                raise
             return Selection(reason=f"the call failed: {error}")
-
-    def _chosen(
-        self, selection: Selection, candidates: Sequence[Candidate], stage: Stage
-    ) -> list[Chosen]:
-        """The selected tables; all candidates where the reply cannot be used."""
-        index = self.options.index
-        if not selection.reason:
-            return [_selected(number, candidates[number - 1], index) for number in selection.tables]
-        stage.fall_back(f"the reply cannot be used: {selection.reason}; all candidates stay")
-        return list(ranked(candidates, "search", f"{index} ranking, as the reply cannot be used"))
-
-    def _adjusted(
-        self,
-        selection: Selection,
-        chosen: Sequence[Chosen],
-        candidates: Sequence[Candidate],
-        pairs: Sequence[JoinedPair],
-    ) -> tuple[Stage, list[Addition]]:
-        """What adjustment adds, and its line of the trace."""
-        options, seeds = self.options.adjust, [one.id for one in chosen]
-        compatibility = compatibility_of(pairs)
-        if self.options.adjustment == ADDITIVE:
-            added = adjust(seeds, _by_cosine(candidates), compatibility, options)
-            return _adjust_stage(options, added), added
-        if weak := weakness(selection, len(candidates)):
-            added = adjust(seeds, candidates, compatibility, options)
-        else:
-            added = connectors(seeds, candidates, compatibility, options.threshold)
-        why = weak or ("the chosen tables fall apart" if added else _CONNECTED)
-        stage = _adjust_stage(options, added)
-        stage.facts = {"adjustment": AUTO, "why": why, **stage.facts}
-        return stage, added
 
 
 def open_core_t(
-    catalog: CatalogReader, *, k: int, settings: Settings, argument: str = FULL
+    catalog: CatalogReader, *, k: int, settings: Settings, argument: str = PAPER
 ) -> MemberRetriever:
-    """Open the retriever `core-t`, or with words after a colon, `core-t:compact+dense+0.7`."""
-    options = options_of(argument, k, settings.llm_context, use_sources=settings.use_sources)
+    """Open the retriever `core-t:paper`, or `core-t:paper+0.7` with a threshold of adjustment."""
+    options = options_of(argument, k, settings.llm_context)
     model = needed_model(catalog.folder, settings, "retriever 'core-t'")
     searcher = searcher_of(catalog, settings)
     return MemberRetriever(CoreTRetriever(searcher, model, options), searcher)
 
 
-def _by_cosine(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates of a dense search with their cosines as they are, which may be below 0."""
+def markdown_text(table: Table, purpose: str = "") -> str:
+    """A table as the paper embeds it: its name, its purpose if it has one, header and sample."""
+    name, _, content = markdown(table).partition("\n")
+    return f"{name}\nPurpose: {purpose}\n{content}" if purpose else f"{name}\n{content}"
+
+
+def _chosen(selection: Selection, candidates: Sequence[Candidate], stage: Stage) -> list[Chosen]:
+    """The selected tables; all candidates where the reply cannot be used."""
+    if selection.reason:
+        stage.fall_back(f"the reply cannot be used: {selection.reason}; all candidates stay")
+        return list(ranked(candidates, "search", "ranking, as the reply cannot be used"))
     return [
-        replace(one, relevance=one.signals["dense"]) if set(one.signals) == {"dense"} else one
-        for one in candidates
+        Chosen(
+            candidates[number - 1].id,
+            candidates[number - 1].relevance,
+            "select",
+            f"selected by the model; rank {number} of the search",
+        )
+        for number in selection.tables
     ]
 
 
-def _search_stage(index: str, candidates: Sequence[Candidate]) -> Stage:
+def _search_stage(candidates: Sequence[Candidate]) -> Stage:
     listed = [
         {
             "number": number,
@@ -177,7 +184,7 @@ def _search_stage(index: str, candidates: Sequence[Candidate]) -> Stage:
         }
         for number, candidate in enumerate(candidates, start=1)
     ]
-    return Stage("search", facts={"index": index, "candidates": listed})
+    return Stage("search", facts={"candidates": listed})
 
 
 def _pair_fact(pair: JoinedPair) -> dict[str, object]:
@@ -188,11 +195,6 @@ def _pair_fact(pair: JoinedPair) -> dict[str, object]:
     }
 
 
-def _selected(number: int, candidate: Candidate, index: str) -> Chosen:
-    reason = f"selected by the model; rank {number} of the {index} search"
-    return Chosen(candidate.id, candidate.relevance, "select", reason)
-
-
 def _adjust_stage(options: AdjustOptions, added: Sequence[Addition]) -> Stage:
     listed = [
         {
@@ -200,7 +202,6 @@ def _adjust_stage(options: AdjustOptions, added: Sequence[Addition]) -> Stage:
             "step": addition.step,
             "of": str(addition.of),
             "gain": round(addition.gain, 4),
-            **({"to": str(addition.to)} if addition.to else {}),
         }
         for addition in added
     ]
@@ -228,8 +229,6 @@ def _added(
 
 
 def _why(addition: Addition, edge: JoinEdge) -> str:
-    if addition.step == CONNECTOR:
-        return f"connects {addition.of} and {addition.to}: {edge}"
     if addition.step == "partner":
         return f"strongest partner of {addition.of}: {edge}"
     return f"raises the set's mean by {addition.gain:.3f}, joined by {edge}"

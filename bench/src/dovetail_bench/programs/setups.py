@@ -60,20 +60,12 @@ OURS = Setup(
     (
         System(ORACLE),
         System("graph"),
-        System("core-t"),
-        System("core-t:grouped"),
-        System("core-t:compact"),
+        System("llm"),
         *_COMPARED,
         System("graph:0.4"),
         System("search"),
-        System("core-t:unadjusted"),
-        System("core-t:compact+unadjusted"),
         System("core-t:paper"),
         System("core-t:paper+unadjusted"),
-        System("core-t:0.3", answers=False),
-        System("core-t:0.7", answers=False),
-        System("core-t:compact+0.3", answers=False),
-        System("core-t:compact+0.7", answers=False),
     ),
 )
 PAPER = Setup(

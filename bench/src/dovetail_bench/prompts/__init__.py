@@ -1,4 +1,4 @@
-"""The laboratory's own prompts: the paper's, those of other systems, and former ones of ours."""
+"""The laboratory's own prompts: the paper's, and those of other systems."""
 
 # Where `read_prompt` finds them.
 PROMPTS = __name__
