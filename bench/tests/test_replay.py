@@ -18,7 +18,7 @@ import pytest
 from tests.support.endpoint import completion
 
 import dovetail
-from dovetail.catalog.journal import Journal
+from dovetail.catalog.purposes import Journal
 from dovetail.errors import ModelError, PendingError, UsageError
 from dovetail.models.cache import CachedLLM
 from dovetail.offline.purpose import write_purposes
@@ -190,7 +190,7 @@ def test_a_torn_request_is_cut_off_and_written_again(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from dovetail.catalog.journal import Journal
+from dovetail.catalog.purposes import Journal
 journal, known = Journal(Path(sys.argv[1])), set()
 for number in range(int(sys.argv[2]), int(sys.argv[3])):
     with journal.writing():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -91,7 +91,7 @@ class CatalogWriter:
         """Move a finished segment in. It is kept even if this run never commits."""
         target = self.folder / SEGMENTS / name
         if target.exists() and not _is_intact(target):
-            self._remove(target)
+            self._remove([target])
         if not target.exists():
             sync_tree(staged)
             staged.rename(target)
@@ -102,11 +102,10 @@ class CatalogWriter:
         """Segments that an interrupted run finished and no manifest names."""
         named = set(self.current.manifest.segments) if self.current is not None else set()
         segments = []
-        for folder in sorted((self.folder / SEGMENTS).iterdir()):
-            if folder.name in named or not is_ours(folder.name):
-                continue
+        for folder in _ours(self.folder / SEGMENTS):
             # What is damaged goes with all that is unused, after the commit.
-            if _is_intact(folder) and (segment := Segment(folder)).about["profile"] == profile:
+            unused = folder.name not in named and _is_intact(folder)
+            if unused and (segment := Segment(folder)).about["profile"] == profile:
                 segments.append(segment)
         return segments
 
@@ -124,44 +123,33 @@ class CatalogWriter:
         catalog.manifest.write(self.folder)
         self.current = catalog
         with suppress(OSError):  # the next commit tries again
-            self._remove_unused()
+            self.remove_unused(segments=True)
 
     def sweep(self) -> None:
         """Remove unfinished work of runs that were killed; the lock says none is running."""
         for folder in (self.folder / STAGING).iterdir():
             remove_ours(folder)
-        self._remove_parts()
+        self.remove_unused(segments=False)
 
-    def _remove_unused(self) -> None:
-        if self.current is None:
-            return
-        for folder in (self.folder / SEGMENTS).iterdir():
-            if folder.name not in self.current.manifest.segments:
-                self._remove(folder)
-        self._remove_parts()
-
-    def _remove_parts(self) -> None:
-        """Remove the parts that the generation in force does not name, and empty folders."""
-        parts = self.current.manifest.parts if self.current is not None else {}
+    def remove_unused(self, *, segments: bool) -> None:
+        """Remove the parts, and `segments`, that the generation in force does not name."""
+        current = self.current.manifest if self.current is not None else None
+        parts = current.parts if current is not None else {}
         used = {entry.folder(self.folder, name) for name, entry in parts.items()}
-        for generation in (self.folder / GENERATIONS).iterdir():
-            if not is_ours(generation.name) or not generation.is_dir():
-                continue
-            if not any(part.parent == generation for part in used):
-                self._remove(generation)
-                continue
-            for part in generation.iterdir():
-                if part not in used:
-                    with staging_folder(self.folder) as gone:
-                        part.rename(gone / part.name)
+        for generation in _ours(self.folder / GENERATIONS):
+            if any(part.parent == generation for part in used):
+                self._remove(part for part in generation.iterdir() if part not in used)
+            else:
+                self._remove([generation])
+        if segments and current is not None:
+            stored = _ours(self.folder / SEGMENTS)
+            self._remove(folder for folder in stored if folder.name not in current.segments)
 
-    def _remove(self, folder: Path) -> None:
-        """Take a folder out in one step: half removed, it could be taken for a whole one."""
-        if not is_ours(folder.name):
-            return
-        gone = self.folder / STAGING / folder.name
-        folder.rename(gone)
-        remove_ours(gone)
+    def _remove(self, paths: Iterable[Path]) -> None:
+        """Take folders out, each in one step: half removed, it could be taken for a whole one."""
+        for path in paths:
+            with self.staging() as gone:
+                path.rename(gone / path.name)
 
     def _merge_small(
         self, records: Records, segments: dict[str, Segment], profile: Json
@@ -297,6 +285,11 @@ def _same(old: Manifest, new: Manifest) -> bool:
     return stored[0] == stored[1] and replace(old, roots=()) == replace(
         new, roots=(), generation=old.generation
     )
+
+
+def _ours(folder: Path) -> list[Path]:
+    """The folders below one of the catalog's that bear a name which dovetail gives."""
+    return [path for path in sorted(folder.iterdir()) if is_ours(path.name) and path.is_dir()]
 
 
 def _refuse_foreign(path: Path) -> None:

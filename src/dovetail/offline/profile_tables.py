@@ -12,7 +12,7 @@ from dovetail.catalog.writer import CatalogWriter
 from dovetail.domain import Skipped
 from dovetail.offline.plan import Plan
 from dovetail.offline.summary import Progress, ProgressCallback
-from dovetail.ports import Engine, Json, Reply
+from dovetail.ports import Engine, Json
 from dovetail.profile.batch import TASK, TableToRead, close_sources
 from dovetail.profile.profiler import ProfileOptions
 
@@ -46,65 +46,57 @@ def profile_tables(
     run = _EngineRun(writer, plan.options, engine, _ReadProgress(on_progress, len(tables)))
     try:
         lost = run.map(_jobs(tables), apart=False)
-        if lost:
-            run.map([[table] for job in lost for table in job], apart=True)
+        run.map([[table] for job in lost for table in job], apart=True)
     finally:
         close_sources()  # which are open if the engine works in this process
     return run.profiled
 
 
+@dataclass(frozen=True, slots=True)
 class _EngineRun:
     """Gives jobs to the engine and collects what comes back."""
 
-    def __init__(
-        self,
-        writer: CatalogWriter,
-        options: ProfileOptions,
-        engine: Engine,
-        progress: _ReadProgress,
-    ) -> None:
-        self._writer = writer
-        self._options = options
-        self._engine = engine
-        self._progress = progress
-        self.profiled = Profiled()
+    writer: CatalogWriter
+    options: ProfileOptions
+    engine: Engine
+    progress: _ReadProgress
+    profiled: Profiled = field(default_factory=Profiled)
 
     def map(self, jobs: list[list[TableToRead]], *, apart: bool) -> list[list[TableToRead]]:
         """Have jobs done; returns those of several tables that were lost with their worker."""
         if not jobs:
             return []
-        requests = [self._request(job) | {"apart": apart} for job in jobs]
+        requests = [
+            {
+                "tables": [table.to_json() for table in job],
+                "options": self.options.to_json(),
+                "weight": sum(max(table.listing.weight, _LEAST_WEIGHT) for table in job),
+                "apart": apart,
+            }
+            for job in jobs
+        ]
         lost: list[list[TableToRead]] = []
         with (
-            self._writer.staging() as folder,
-            closing(self._engine.map(TASK, requests, folder, self._progress.tick)) as replies,
+            self.writer.staging() as folder,
+            closing(self.engine.map(TASK, requests, folder, self.progress.tick)) as replies,
         ):
             for reply in replies:
                 job = jobs[reply.job]
                 if reply.lost and len(job) > 1:
                     lost.append(job)
                     continue
-                self._take(reply, job)
+                if reply.lost:
+                    why = f"{reply.lost} while reading it"
+                    self.profiled.skipped.append(Skipped(job[0].id.source, job[0].id.name, why))
+                self.profiled.skipped += [
+                    Skipped(*skip) for skip in reply.result.get("skipped", ())
+                ]
                 if name := reply.result.get("segment"):
-                    segment = self._writer.adopt(folder / str(reply.job), name)
+                    segment = self.writer.adopt(folder / str(reply.job), name)
                     self.profiled.segments[name] = segment
                     self.profiled.records.append(segment.records())
-                self._progress.finished(job)
+                self.progress.finished(job)
         return lost
-
-    def _take(self, reply: Reply, job: list[TableToRead]) -> None:
-        skipped = self.profiled.skipped
-        if reply.lost:
-            table = job[0].id
-            skipped.append(Skipped(table.source, table.name, f"{reply.lost} while reading it"))
-        skipped.extend(Skipped(*skip) for skip in reply.result.get("skipped", ()))
-
-    def _request(self, job: list[TableToRead]) -> Json:
-        return {
-            "tables": [table.to_json() for table in job],
-            "options": self._options.to_json(),
-            "weight": sum(max(table.listing.weight, _LEAST_WEIGHT) for table in job),
-        }
 
 
 class _ReadProgress:
