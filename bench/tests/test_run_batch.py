@@ -20,11 +20,9 @@ from dovetail_bench.programs.run_batch import (
     Reply,
     answer_all,
     answered,
-    common_beginning,
-    groups,
+    batches,
     read_requests,
     response,
-    slots_for,
 )
 
 SCRIPT = Path(__file__).parents[1] / "src" / "dovetail_bench" / "programs" / "run_batch.py"
@@ -34,9 +32,8 @@ def prompts(*lengths: int, most: int = 10) -> list[Prompt]:
     return [Prompt(f"r{at}", tuple(range(length)), most) for at, length in enumerate(lengths)]
 
 
-def shout(group: Sequence[Prompt], slots: int) -> Iterator[tuple[Prompt, Reply]]:
-    assert slots > 0
-    for prompt in group:
+def shout(batch: Sequence[Prompt]) -> Iterator[tuple[Prompt, Reply]]:
+    for prompt in batch:
         yield prompt, Reply(f"{len(prompt.tokens)}!", (1, 2), ended=True)
 
 
@@ -73,26 +70,12 @@ def test_a_response_is_one_of_the_batch_api() -> None:
     }
 
 
-def test_groups_begin_alike_are_of_like_length_and_keep_the_order_of_the_file() -> None:
-    sql = [Prompt(f"s{at}", (7,) * 30 + tuple(range(at)), 10) for at in (5, 90, 6)]
-    sets = [Prompt(f"t{at}", (8,) * 30 + tuple(range(at)), 10) for at in (1, 2)]
-    found = [[prompt.id for prompt in group] for group in groups([sql[0], *sets, *sql[1:]])]
-    # 130 tokens with the reply, then 46 and 45; what was asked first is answered first.
-    assert found == [["s6", "s5"], ["t2", "t1"], ["s90"]]
-    assert groups([]) == []
-
-
-def test_the_cache_holds_as_many_conversations_as_its_tokens_allow() -> None:
-    assert slots_for(prompts(*[6] * 13), 100) == 6
-    assert slots_for(prompts(6, 6), 100) == 2
-    assert slots_for(prompts(500), 100) == 1
-
-
-def test_the_common_beginning_leaves_a_token_to_each_prompt() -> None:
-    alike = [Prompt("a", (1, 2, 3, 4), 1), Prompt("b", (1, 2, 3, 5, 6), 1)]
-    assert common_beginning(alike) == 3
-    assert common_beginning([*alike, Prompt("c", (1, 2), 1)]) == 1
-    assert common_beginning([*alike, Prompt("d", (9, 2), 1)]) == 0
+def test_a_batch_is_of_like_length_and_within_the_budget() -> None:
+    made = batches(prompts(6, 90, 5, 7), 120)
+    assert [[prompt.id for prompt in batch] for batch in made] == [["r1"], ["r3", "r0", "r2"]]
+    assert [len(batch) for batch in batches(prompts(*[6] * 13), 100)] == [6, 6, 1]
+    assert [len(batch) for batch in batches(prompts(500), 100)] == [1]
+    assert batches([], 100) == []
 
 
 def test_what_is_answered_is_not_asked_again(tmp_path: Path) -> None:
@@ -111,8 +94,8 @@ def test_what_is_answered_is_not_asked_again(tmp_path: Path) -> None:
 
 
 def test_replies_before_a_failure_are_kept(tmp_path: Path) -> None:
-    def fail(group: Sequence[Prompt], slots: int) -> Iterator[tuple[Prompt, Reply]]:
-        for prompt, reply in shout(group, slots):
+    def fail(batch: Sequence[Prompt]) -> Iterator[tuple[Prompt, Reply]]:
+        for prompt, reply in shout(batch):
             if prompt.id == "r1":
                 raise MemoryError
             yield prompt, reply
@@ -195,9 +178,9 @@ def plain(weights: Path, content: str, most: int) -> list[int]:
 
 
 @WITH_WEIGHTS
-@pytest.mark.parametrize("slots", [1, 3, 16])
-def test_replies_are_those_of_transformers_itself(tmp_path: Path, slots: int) -> None:
-    """Slots that are filled again, a common beginning and giving up slots change no token."""
+@pytest.mark.parametrize("budget", [1, 300, 10_000])
+def test_replies_are_those_of_transformers_itself(tmp_path: Path, budget: int) -> None:
+    """Padding in front and other conversations beside it change no token."""
     from dovetail_bench.programs.run_batch import Request, Weights
 
     write_weights(tmp_path)
@@ -209,8 +192,8 @@ def test_replies_are_those_of_transformers_itself(tmp_path: Path, slots: int) ->
         for at, text in enumerate(texts)
     ]
     found = {}
-    for group in groups(asked):
-        for prompt, reply in weights.respond(group, min(slots, len(group))):
+    for batch in batches(asked, budget):
+        for prompt, reply in weights.respond(batch):
             found[int(prompt.id)] = list(reply.tokens)
     assert found == {at: plain(tmp_path, text, 4 + 3 * at) for at, text in enumerate(texts)}
 
