@@ -9,8 +9,8 @@ import pytest
 from dovetail.joins.evidence import work_out
 from dovetail.offline.pipeline import update
 from dovetail.settings import Settings
-from dovetail_bench.programs.insurer import measure
 from dovetail_bench.programs.insurer_pile import make_pile, write_pile
+from dovetail_bench.programs.piles import measure_joins
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -18,7 +18,7 @@ def test_joins_are_found_where_keys_look_different(tmp_path: Path, seed: int) ->
     sources = write_pile(make_pile(seed), tmp_path)
     catalog = update(sources, into=tmp_path / "catalog", settings=Settings(embedder="none")).catalog
     edges = work_out(catalog)
-    found = measure(edges)
+    found = measure_joins(edges)
     assert found.precision >= 0.85
     assert found.recall >= 0.95
     through = {edge.transform for edge in edges if edge.score > 0.5}

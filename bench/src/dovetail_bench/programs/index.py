@@ -15,13 +15,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pyarrow as pa
@@ -34,9 +37,66 @@ from dovetail.ports import Listing, Source
 from dovetail.settings import Settings
 from dovetail.sources.resolve import expand, root
 from dovetail_bench.programs.lakes import SMALL, TALL, lake
-from dovetail_bench.programs.memory import PeakMemory, cpu_seconds
 
 Times = dict[str, float]
+
+
+class PeakMemory:
+    """The peak while it is entered: of all memory, and of that which is not mapped from files.
+
+    Counted are this process and all that it started, every half second; a page that several of
+    them map counts once (`Pss` of Linux).
+    """
+
+    def __init__(self) -> None:
+        self.megabytes = 0.0
+        self.own_megabytes = 0.0
+        self._done = Event()
+        self._watching = Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> PeakMemory:
+        self._watching.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._watching.join()
+
+    def _watch(self) -> None:
+        while True:
+            processes = _family(os.getpid())
+            every, own = (
+                sum(_kilobytes(process, kind) for process in processes) / 1024
+                for kind in ("Pss:", "Pss_Anon:")
+            )
+            self.megabytes = max(self.megabytes, every)
+            self.own_megabytes = max(self.own_megabytes, own)
+            if self._done.wait(0.5):
+                return
+
+
+def _family(process: int) -> list[int]:
+    """A process and all that it started."""
+    found = [process]
+    for children in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            for child in children.read_text().split():
+                found += _family(int(child))
+    return found
+
+
+def _kilobytes(process: int, kind: str) -> int:
+    with suppress(OSError):
+        for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+            if line.startswith(kind):
+                return int(line.split()[1])
+    return 0
+
+
+def cpu_seconds() -> float:
+    """CPU used so far by this process and its finished children."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 def index(path: Path, settings: Settings) -> dict[str, Any]:

@@ -1,4 +1,9 @@
-"""The tables of an insurer's pile, drawn from a seed, and the joins planted in them."""
+"""An insurer's pile, drawn from a seed, the joins planted in it, and its questions.
+
+Four systems: policies in SQLite (dense ids everywhere), claims in DuckDB (other names, numbers
+without punctuation, e-mails in any case), a hospital's exports in CSV (padded numbers), a haulier's
+SQLite (short key names, composite keys, codes with a prefix). Nothing is declared.
+"""
 
 from __future__ import annotations
 
