@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.cli.test_cli import run
+from tests.support.command_line import run
 
 from dovetail.errors import NotFoundError
 from dovetail_bench.datasets import open_dataset

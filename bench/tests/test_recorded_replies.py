@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.test_cli import run
+from tests.support.command_line import run
 from tests.support.endpoint import completion
 
 from dovetail_bench.replay import REQUESTS, RESPONSES

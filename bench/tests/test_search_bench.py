@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.search.test_search import run
+from tests.support.command_line import run
 
 
 @pytest.mark.slow

@@ -488,7 +488,7 @@ stop = threading.Event()
 threading.Thread(target=lambda: (sys.stdin.readline(), stop.set()), daemon=True).start()
 opened = 0
 while not stop.is_set():
-    catalog = dovetail.open(sys.argv[1])
+    catalog = dovetail.open(sys.argv[1]).reader
     for table in catalog:
         for column in range(len(table.columns)):
             assert len(catalog.hashes(table.id, column)) == table.columns[column].profile.distinct

@@ -15,7 +15,7 @@ import dovetail
 from dovetail.errors import DovetailError, NotFoundError, UsageError
 from dovetail.models.openai import OpenAILLM
 from dovetail.settings import Settings
-from tests.cli.test_cli import run
+from tests.support.command_line import run
 from tests.support.endpoint import endpoint, says
 
 WORDS = Settings(embedder="none")

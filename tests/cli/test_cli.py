@@ -14,19 +14,7 @@ from typing import Any
 import pytest
 
 import dovetail
-
-
-def run(
-    *arguments: str, cwd: Path | None = None, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "dovetail", *arguments],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "120", **environment},
-        check=False,
-    )
+from tests.support.command_line import run
 
 
 def run_json(*arguments: str, cwd: Path | None = None) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import run
+from tests.support.command_line import run
 from tests.support.pile import PEOPLE, Pile, catalog_of, people
 
 

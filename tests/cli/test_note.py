@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import run, run_json
+from tests.cli.test_cli import run_json
+from tests.support.command_line import run
 
 
 @pytest.fixture

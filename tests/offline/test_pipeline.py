@@ -10,8 +10,8 @@ import pytest
 import dovetail
 from dovetail.catalog.purposes import purposes
 from dovetail.errors import UsageError
-from tests.cli.test_cli import run
 from tests.offline.test_purposes import about, make
+from tests.support.command_line import run
 from tests.support.endpoint import endpoint
 
 STAGES = ["profile", "joins", "families", "embeddings", "search_index", "purposes"]

@@ -29,7 +29,7 @@ from dovetail.offline.purpose import Prices, read_purpose, table_content, write_
 from dovetail.offline.summary import Progress, PurposeSummary
 from dovetail.prompts import read_prompt
 from dovetail.text import fenced
-from tests.cli.test_cli import run
+from tests.support.command_line import run
 from tests.support.endpoint import Endpoint, Play, endpoint, fails, says
 
 QUICK = Patience(attempts=2, attempt_seconds=2.0, deadline=5.0, first_wait=0.01)

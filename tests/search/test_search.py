@@ -21,6 +21,7 @@ from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail_bench.corpora.questions import questions
+from tests.support.command_line import run
 from tests.support.scripted import HashEmbedder, write_shop
 from tests.support.searchers import search_over
 
@@ -154,12 +155,6 @@ def test_reasons_are_in_words(searcher: Searcher) -> None:
     said = [line for lines in reasons for line in lines]
     assert "its names say orders" in said
     assert searcher.reasons("🦆", [found[0].id]) == [[]]
-
-
-def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "COLUMNS": "160", **environment}
-    command = [sys.executable, "-m", "dovetail", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from dovetail.plugins import open_source
 from dovetail.profile.batch import TableToRead, profile_batch
 from dovetail.profile.profiler import ProfileOptions
 from dovetail.sources.resolve import expand, root
+from tests.support import command_line
 
 GOOD = "id,city\n1,Rome\n2,Oslo\n"
 
@@ -51,6 +52,9 @@ def profiled(file: Path, into: Path) -> Table:
 def run(
     *arguments: object, cwd: Path, before: Sequence[str] = ()
 ) -> subprocess.CompletedProcess[str]:
+    """Run the command line, in a process where something stands before it."""
+    if not before:
+        return command_line.run(*map(str, arguments), cwd=cwd, COLUMNS="200")
     return subprocess.run(
         [*before, sys.executable, "-m", "dovetail", *map(str, arguments)],
         capture_output=True,
