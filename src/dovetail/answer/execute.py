@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -140,7 +140,7 @@ class Executor:
         let_through = time.perf_counter()
         request = self._request(checked, placed, engine, chosen)
         originals = {**private_names(placed), **checked.private}
-        try:
+        with _original_names(originals):
             header, body = self._pool.ask(
                 request,
                 seconds=chosen.seconds,
@@ -148,8 +148,6 @@ class Executor:
                 most=2 * chosen.bytes + _FORMAT_BYTES,
                 cancelled=cancelled,
             )
-        except QueryError as error:
-            raise type(error)(reveal(str(error), originals)) from None
         rows = _read_rows(body, originals)
         total = time.perf_counter() - began
         stages = {"guard": let_through - began, **header["seconds"]}
@@ -282,6 +280,15 @@ def tables_of_query(
 def _require_engine(name: str) -> None:
     if name not in ENGINES:
         raise UsageError(f"engine {name!r} is not known; there are: {', '.join(ENGINES)}")
+
+
+@contextmanager
+def _original_names(originals: Mapping[str, str]) -> Iterator[None]:
+    """Errors of the engine name tables and columns as the query's author does."""
+    try:
+        yield
+    except QueryError as error:
+        raise type(error)(reveal(str(error), originals)) from None
 
 
 def _read_rows(body: bytes, originals: Mapping[str, str]) -> pa.Table:
