@@ -2,8 +2,8 @@
 
 The chosen tables may form several connected components of the join graph. A path of one or two
 further tables, the connectors, joins a component to the first one. Longer paths run through joins
-that only look true, and cost more precision than the component is worth (docs/lab/choosing.md has the
-figures), so a component that only a longer path reaches is left out. One that no path reaches
+that only look true, and cost more precision than the component is worth (docs/lab/choosing.md has
+the figures), so a component that only a longer path reaches is left out. One that no path reaches
 stays, since the catalog itself is disconnected there.
 
 Where both tables around a connector refer to the same key of it, they are joined directly instead:
