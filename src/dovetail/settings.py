@@ -28,7 +28,6 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
 }  # fmt: skip
 # Settings that are one of a few words.
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "purpose_style": ("line", "paragraph"),
 }  # fmt: skip
 
 
@@ -74,7 +73,6 @@ class Settings:
     llm_context: int = 16_384
     llm_price_in: float = 0.0
     llm_price_out: float = 0.0
-    purpose_style: str = "line"
     query_seconds: float = 60.0
     query_memory_mb: int = 1024
     query_rows: int = 100_000

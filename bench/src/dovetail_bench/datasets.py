@@ -21,7 +21,7 @@ from dovetail.domain import TableId
 from dovetail.errors import CatalogError, DatasetError, NotFoundError, UsageError, VersionError
 from dovetail.offline.pipeline import update
 from dovetail.offline.summary import ProgressCallback, UpdateSummary
-from dovetail.ports import LLM, Json
+from dovetail.ports import Json
 from dovetail.settings import Settings
 from dovetail_bench.corpus_folder import ABOUT, FAMILIES, FOREIGN_KEYS, QUESTIONS
 from dovetail_bench.gold import DIALECTS
@@ -135,9 +135,8 @@ class Dataset:
         *,
         search: bool = True,
         variant: str = "",
-        llm: LLM | None = None,
     ) -> UpdateSummary[CatalogReader]:
-        """Bring the pooled catalog up to date; with a model, its tables are given purposes."""
+        """Bring the pooled catalog up to date."""
         chosen = self._settings(settings)
         sources = [f"{name}={path}" for name, path in self.sources.items()]
         into = self.home / f".dovetail{variant}"
@@ -145,7 +144,7 @@ class Dataset:
             shutil.rmtree(into)  # it came along with a copy of the corpus, or is an older one
         if not search:
             chosen = replace(chosen, embedder="none")
-        return update(sources, into=into, settings=chosen, llm=llm, on_progress=on_progress)
+        return update(sources, into=into, settings=chosen, on_progress=on_progress)
 
     def _settings(self, settings: Settings | None) -> Settings:
         """The settings, but for what a benchmark may know: that is not theirs to say."""

@@ -1,4 +1,5 @@
-"""The catalog of a dataset with a purpose for each table, beside the one without."""
+"""The catalog of a dataset with a purpose for each table, a paragraph as in the paper, apart from
+the one without."""
 
 from __future__ import annotations
 
@@ -7,11 +8,16 @@ from collections.abc import Callable
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import PendingError, UsageError
 from dovetail.models.cache import needed_model
+from dovetail.offline.purpose import Prices, write_purposes
 from dovetail.offline.summary import ProgressCallback
+from dovetail.prompts import read_prompt
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset
+from dovetail_bench.prompts import PROMPTS
 
 _VARIANT = "-purposes"
+# Characters of a purpose that are kept.
+_LONGEST = 1_200
 
 
 def catalog_with_purposes(
@@ -29,14 +35,20 @@ def catalog_with_purposes(
         )
     catalog = dataset.catalog(settings, on_progress, search=False, variant=_VARIANT)
     model = needed_model(catalog.folder, settings, "writing purposes")
-    written = dataset.update(
-        settings, on_progress, search=False, variant=_VARIANT, llm=model
-    ).purposes
-    if written and written.pending:
+    written = write_purposes(
+        catalog,
+        model,
+        on_progress=on_progress,
+        workers=settings.llm_workers,
+        prices=Prices(settings.llm_price_in, settings.llm_price_out),
+        prompt=read_prompt("purpose_paragraph", PROMPTS),
+        longest=_LONGEST,
+    )
+    if written.pending:
         raise PendingError(
             f"the purposes of {written.pending} tables wait for replies; have the requests of "
             f"{settings.llm} answered, then run this again"
         )
-    for skipped in written.failed if written else ():
+    for skipped in written.failed:
         note(f"no purpose for {skipped}")
     return dataset.catalog(settings, on_progress, variant=_VARIANT)

@@ -19,7 +19,6 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.writer import writing
 from dovetail.engines.passes import Workers, connected
 from dovetail.errors import CatalogError
-from dovetail.joins.columns import catalog_passes
 from dovetail.offline.plan import ChangeLogs, UpdateRequest, plan_update
 from dovetail.offline.profile_tables import profile_tables
 from dovetail.offline.purpose import Prices, write_purposes
@@ -66,7 +65,6 @@ def update(
                     llm,
                     workers=settings.llm_workers,
                     prices=Prices(settings.llm_price_in, settings.llm_price_out),
-                    style=settings.purpose_style,
                     on_progress=line.notify,
                 )
             catalog = line.run(UpdateRequest(visit=False)).catalog
@@ -111,9 +109,8 @@ class _Line:
                 notify(Progress("write", 0, 1))
                 draft = writer.draft(replace(content, records=written.records))
                 written.write(draft, settings)
-            shared = draft.published() if workers else draft.catalog
-            with clock.stage("joins"), catalog_passes(shared, workers) as passes:
-                joins = join_stage(draft, settings, passes, notify)
+            with clock.stage("joins"):
+                joins = join_stage(draft, settings, workers, notify)
             if settings.families:
                 with clock.stage("families"):
                     notify(Progress("family", 0, 1))

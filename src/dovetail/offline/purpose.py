@@ -20,14 +20,14 @@ from dovetail.errors import CatalogError, ModelError, PendingError
 from dovetail.models.chat import Reply, ask_all, without_thoughts
 from dovetail.offline.summary import Progress, ProgressCallback, PurposeSummary
 from dovetail.ports import LLM, Json
-from dovetail.prompts import read_prompt
+from dovetail.prompts import Prompt, read_prompt
 from dovetail.text import cut, fenced
 
 PHASE = "describe"
 MAX_TOKENS = 256
 _LONGEST_CONTENT = 12_000
-# The prompt of each style, and the most characters of a purpose that are kept.
-_STYLES = {"line": ("purpose", 600), "paragraph": ("purpose_paragraph", 1_200)}
+# Characters of a purpose that are kept.
+_LONGEST = 600
 _FAILURES_IN_A_ROW = 20
 _NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
 _LABEL = re.compile(r"^\W*(?:the )?purpose(?: of this table)?\W*:\s*", re.IGNORECASE)
@@ -60,15 +60,23 @@ def write_purposes(
     on_progress: ProgressCallback | None = None,
     workers: int = 8,
     prices: Prices | None = None,
-    style: str = "line",
+    prompt: Prompt | None = None,
+    longest: int = _LONGEST,
 ) -> PurposeSummary:
     """Have a model describe every table that it has not described yet.
 
-    `style` is `line`, a sentence or two, or `paragraph`, as the paper has it.
-    Each purpose is saved as soon as it is there, so a run that is interrupted goes on where it was.
-    A table whose call fails stays without one, and is tried again by the next run.
+    `prompt` asks for it in other words than ours; of a reply, `longest` characters are kept. Each
+    purpose is saved as soon as it is there, so a run that is interrupted goes on where it was. A
+    table whose call fails stays without one, and is tried again by the next run.
     """
-    run = _Run(catalog, llm, on_progress or (lambda _: None), prices or Prices(), style)
+    run = _Run(
+        catalog,
+        llm,
+        on_progress or (lambda _: None),
+        prices or Prices(),
+        prompt or read_prompt("purpose"),
+        longest,
+    )
     return run(workers)
 
 
@@ -81,15 +89,15 @@ class _Run:
         llm: LLM,
         on_progress: ProgressCallback,
         prices: Prices,
-        style: str,
+        prompt: Prompt,
+        longest: int,
     ) -> None:
         self._started = time.perf_counter()
         self._catalog = catalog
         self._llm = llm
         self._on_progress = on_progress
         self._prices = prices
-        file, self._longest = _STYLES[style]
-        self._prompt = read_prompt(file)
+        self._prompt, self._longest = prompt, longest
         self._journal = purpose_journal(catalog)
         self._summary = PurposeSummary(model=llm.model_id)
         self._in_a_row = 0
@@ -208,7 +216,7 @@ def table_content(table: Table) -> str:
     return markdown(table, width=16, columns=_LONGEST_CONTENT // (20 * (len(table.sample) + 2)))
 
 
-def read_purpose(reply: str, longest: int = 600) -> str | None:
+def read_purpose(reply: str, longest: int = _LONGEST) -> str | None:
     """The purpose in a reply: empty where the model says None, None where it says nothing.
 
     >>> read_purpose("Purpose: Sales of **each** shop.\\n"), read_purpose("`None.`")

@@ -17,7 +17,7 @@ from dovetail.families.detect import find_families
 from dovetail.families.family import by_lineage
 from dovetail.families.stored import VERSION as FAMILIES_VERSION
 from dovetail.families.stored import write_families
-from dovetail.joins.columns import CatalogPasses, Thresholds
+from dovetail.joins.columns import Thresholds, catalog_passes
 from dovetail.joins.edges import SCORING_VERSION, StoredEdges, write_edges
 from dovetail.joins.evidence import Snapshot, join_evidence, with_what_people_wrote
 from dovetail.joins.graph import JoinGraph
@@ -40,7 +40,7 @@ class Joins:
 
 
 def join_stage(
-    draft: Draft, settings: Settings, passes: CatalogPasses, notify: ProgressCallback
+    draft: Draft, settings: Settings, workers: Workers | None, notify: ProgressCallback
 ) -> Joins:
     """The join evidence of a draft, and what declared keys and past queries say of it."""
     notify(Progress("join", 0, 2))
@@ -56,7 +56,9 @@ def join_stage(
         last = draft.last(EVIDENCE)
         same_kind = last is not None and last.key.partition(" ")[0] == kind
         before = Snapshot.read(last) if last and same_kind else None
-        evidence, complete = join_evidence(catalog, thresholds, before, passes)
+        shared = draft.published() if workers else catalog
+        with catalog_passes(shared, workers) as passes:
+            evidence, complete = join_evidence(catalog, thresholds, before, passes)
         # What a source was missing for, the next update tries again.
         draft.write(EVIDENCE, key if complete else f"{kind} incomplete", evidence.write)
         edges = evidence.edges

@@ -5,8 +5,8 @@ Systems stand in the order in which they are worth being measured: requests are 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from dovetail_bench.run_key import ORACLE
 
@@ -32,7 +32,6 @@ class Setup:
     about: str
     suffix: str
     systems: tuple[System, ...]
-    settings: Mapping[str, str] = field(default_factory=dict)
     purposes: bool = False
 
     def only(self, names: Collection[str] | None) -> Setup:
@@ -83,7 +82,6 @@ PAPER = Setup(
         System("core-t:paper+0.3", answers=False),
         System("core-t:paper+0.7", answers=False),
     ),
-    {"purpose_style": "paragraph"},
     purposes=True,
 )
 SETUPS = (OURS, PAPER)

@@ -90,7 +90,6 @@ def questions_asked(dataset: Dataset, sample: int | None) -> QuestionFilter:
 def measure(dataset: Dataset, setup: Setup, config: RunConfig, sample: int | None) -> Measured:
     """One pass: the rows of sets and of answers, as far as there are replies."""
     question_filter = replace(questions_asked(dataset, sample), purposes=setup.purposes)
-    config = replace(config, settings=config.settings.but(**setup.settings))
     found = Measured()
     try:
         experiment = Experiment.of(dataset, question_filter, config)
