@@ -363,11 +363,6 @@ def read_json(path: Path, most: int = MOST_BYTES) -> tuple[Json, bytes]:
         raise SourceError(f"cannot read {path}: {error.strerror}; check its permissions") from None
     if len(content) > most:
         raise SourceError(f"{path} has more than {most >> 20:,} MB; it is not read")
-    return parse_object(content, path), content
-
-
-def parse_object(content: bytes, path: Path) -> Json:
-    """The JSON object of some bytes; `path` is where they come from."""
     try:
         found = json.loads(content)
     except RecursionError:
@@ -377,7 +372,7 @@ def parse_object(content: bytes, path: Path) -> Json:
         raise SourceError(f"{path} is no JSON: {why}") from None
     if not isinstance(found, dict):
         raise SourceError(f"{path} holds no JSON object")
-    return found
+    return found, content
 
 
 def objects(value: object) -> list[Json]:

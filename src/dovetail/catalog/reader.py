@@ -188,9 +188,7 @@ class CatalogReader:
         """In how many rows each of the column's distinct values stands, in the same order."""
         segment, at = self._place(table, column)
         start = self.records.columns["counts_at"][at].as_py()
-        if start is None:
-            return np.ones(int(self._distinct[at]), dtype=np.uint32)
-        return segment.counts(start, int(self._distinct[at]))
+        return segment.placed_counts(start, int(self._distinct[at]))
 
     @cached_property
     def _hashes_at(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

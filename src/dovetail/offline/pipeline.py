@@ -117,7 +117,7 @@ class _Line:
                     family_stage(draft, joins)
             note = search_stage(draft, joins, settings, workers, clock, notify)
             catalog = draft.commit()
-        summary = summary_of(catalog, plan.previous.records, retained, written.redeclared)
+        summary = summary_of(catalog, plan.before, retained, written.redeclared)
         notices = (*sorted(plan.notices), *written.notices)
         return replace(summary, note=note, notices=notices)
 

@@ -59,37 +59,39 @@ def plan_update(
     """Look at the sources that a request is about, and say what is to be read of them."""
     options = ProfileOptions(settings.sample_rows, settings.seed)
     profile = profile_key(options)
-    if not request.visit and writer.current is not None:  # nothing is profiled another way
-        profile = writer.current.manifest.profile
-    previous = PreviousCatalog.of(writer, profile)
-    roots = resolve_roots(request.sources, request.forget, previous.roots, settings)
-    visited = roots.to_visit(every=not previous.same_profile) if request.visit else ()
-    earlier, segments = _earlier(writer, previous, profile)
-    plan = Plan(roots, visited, previous, earlier, segments, options, profile)
-    for number, place in enumerate(visited):
-        on_progress(Progress("list", number, len(visited), place.label))
-        plan.inspect(place, check=request.check)
-    return plan
-
-
-def _earlier(
-    writer: CatalogWriter, previous: PreviousCatalog, profile: Json
-) -> tuple[EarlierRecords, dict[str, Segment]]:
-    """The records that may still hold: the catalog's, and those of interrupted updates."""
-    segments = dict(previous.segments)
-    records = [previous.records] if previous.same_profile else []
+    current = writer.current
+    manifest = current.manifest if current is not None else None
+    if not request.visit and manifest is not None:  # nothing is profiled another way
+        profile = manifest.profile
+    same_profile = manifest is None or manifest.profile == profile
+    before = current.records if current is not None else Records.none()
+    roots = resolve_roots(
+        request.sources, request.forget, manifest.roots if manifest is not None else (), settings
+    )
+    visited = roots.to_visit(every=not same_profile) if request.visit else ()
+    segments = (
+        {name: current.segment(name) for name in current.manifest.segments} if current else {}
+    )
+    records = [before] if same_profile else []
     for segment in writer.leftovers(profile):
         segments[segment.about["name"]] = segment
         records.append(segment.records())
-    return EarlierRecords(Records.concat(records)), segments
+    earlier = EarlierRecords(Records.concat(records))
+    plan = Plan(roots, visited, before, same_profile, earlier, segments, options, profile)
+    for number, visit in enumerate(visited):
+        on_progress(Progress("list", number, len(visited), visit.label))
+        plan.inspect(visit, check=request.check)
+    return plan
 
 
 @dataclass(slots=True)
 class Plan:
     """What an update will do, filled in root by root.
 
-    `visited` are the roots whose tables it inspects, `segments` hold the values of `earlier`
-    records. `unchanged` maps the places of earlier records that still hold to their newest tokens;
+    `visited` are the roots whose tables it inspects. `before` are the records of the last
+    generation; unless `same_profile`, they were profiled in another way and say nothing about those
+    to come. `earlier` are records that may still hold, with those of interrupted updates;
+    `segments` have their values. `unchanged` maps the rows of those that do to their newest tokens;
     `unreadable` are labels of roots and sources that could not be opened or listed. `declared` is
     what the sources declare of the tables in `declaring`, which are those that were asked about; of
     some of these, keys or comments could not be told in full, as `notices` say.
@@ -97,7 +99,8 @@ class Plan:
 
     roots: Roots
     visited: tuple[SourceSpec, ...]
-    previous: PreviousCatalog
+    before: Records
+    same_profile: bool
     earlier: EarlierRecords
     segments: dict[str, Segment]
     options: ProfileOptions
@@ -295,31 +298,6 @@ def _relabel(place: SourceSpec, roots: dict[str, SourceSpec]) -> SourceSpec:
     if other is None or (other.kind == "path" and not Path(other.location).exists()):
         return place  # a new place, or one that was moved
     return replace(place, label=place.location, root=place.location)
-
-
-@dataclass(frozen=True, slots=True)
-class PreviousCatalog:
-    """The catalog as it was when the update began; empty if there was none.
-
-    `same_profile` is False where it was profiled in another way: its records then say nothing
-    about those to come.
-    """
-
-    roots: tuple[SourceSpec, ...]
-    records: Records
-    segments: Mapping[str, Segment]
-    same_profile: bool
-
-    @classmethod
-    def of(cls, writer: CatalogWriter, profile: Json) -> PreviousCatalog:
-        """The catalog that a writer found, compared with the profile of this update."""
-        current = writer.current
-        if current is None:
-            return cls((), Records.none(), {}, same_profile=True)
-        manifest = current.manifest
-        segments = {name: current.segment(name) for name in manifest.segments}
-        same = manifest.profile == profile
-        return cls(manifest.roots, current.records, segments, same_profile=same)
 
 
 class EarlierRecords:

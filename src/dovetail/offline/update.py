@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from dovetail.catalog.declarations import redeclared, with_declarations
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import Records
 from dovetail.catalog.writer import Content
@@ -13,6 +12,7 @@ from dovetail.errors import SourceError, UsageError
 from dovetail.offline.plan import Plan
 from dovetail.offline.profile_tables import Profiled
 from dovetail.offline.summary import UpdateSummary
+from dovetail.offline.written import redeclared, with_declarations
 
 
 def merged(
@@ -75,31 +75,29 @@ def merge_records(plan: Plan, read: Records) -> tuple[Records, tuple[TableId, ..
     A table that was read and has the digest it had keeps its old record with the new token, so that
     nothing is written twice.
     """
-    previous, visited = plan.previous, {place.label for place in plan.visited}
+    before, visited = plan.before, {root.label for root in plan.visited}
     unchanged = _with_tokens(plan.earlier.records, plan.unchanged)
-    known = {table: place for place, table in enumerate(previous.records.ids)}
-    if not previous.same_profile:
-        known = {}
-    same, changed = _compare(read, previous.records, known)
+    known = {table: row for row, table in enumerate(before.ids)} if plan.same_profile else {}
+    same, changed = _compare(read, before, known)
     have = {*unchanged.ids, *read.ids}
     missed = {TableId(skip.source, skip.table) for skip in plan.skipped if skip.table}
     staying: list[int] = []
     retained: list[TableId] = []
-    root_of = previous.records.tables["root"].to_pylist()
-    for table, place in known.items():
-        root = root_of[place]
+    root_of = before.tables["root"].to_pylist()
+    for table, row in known.items():
+        root = root_of[row]
         if table in have or root in plan.roots.forgotten:
             continue
         if root not in visited:
-            staying.append(place)
+            staying.append(row)
         elif table in missed or root in plan.unreadable or plan.is_unreadable(table):
-            staying.append(place)
+            staying.append(row)
             retained.append(table)
     merged = [
         unchanged,
-        _with_tokens(previous.records, same),
+        _with_tokens(before, same),
         read.take(changed),
-        previous.records.take(staying),
+        before.take(staying),
     ]
     return Records.concat(merged).sorted(), tuple(retained)
 
@@ -107,29 +105,29 @@ def merge_records(plan: Plan, read: Records) -> tuple[Records, tuple[TableId, ..
 def _compare(
     read: Records, before: Records, known: dict[TableId, int]
 ) -> tuple[dict[int, str], list[int]]:
-    """Places of old records that those read now equal, with new tokens; places of the others."""
+    """Rows of old records that those read now equal, with new tokens; rows of the others."""
     old_digests = before.tables["digest"].to_pylist()
     digests, tokens = read.tables["digest"].to_pylist(), read.tables["token"].to_pylist()
     same: dict[int, str] = {}
     changed: list[int] = []
-    for place, table in enumerate(read.ids):
+    for row, table in enumerate(read.ids):
         old = known.get(table)
-        if old is not None and old_digests[old] == digests[place]:
-            same[old] = tokens[place]
+        if old is not None and old_digests[old] == digests[row]:
+            same[old] = tokens[row]
         else:
-            changed.append(place)
+            changed.append(row)
     return same, changed
 
 
 def _with_tokens(records: Records, tokens: dict[int, str]) -> Records:
-    """Some records, by place, with their newest tokens."""
+    """Some records, by row, with their newest tokens."""
     return records.take(list(tokens)).with_column("token", list(tokens.values()))
 
 
 def _still_left_out(before: Sequence[Skipped], plan: Plan, now: Records) -> list[Skipped]:
     """The parts that were left out of tables which did not change, and so were not read again."""
     known = {TableId(skip.source, skip.table) for skip in plan.skipped} | set(now.ids)
-    unchanged = {plan.earlier.records.ids[place] for place in plan.unchanged}
+    unchanged = {plan.earlier.records.ids[row] for row in plan.unchanged}
     return [
         skip
         for skip in before

@@ -3,14 +3,15 @@ a dbt project, and past queries. What is known and not to be used for now is kep
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
 from dovetail.catalog.dbt import NO_PROJECT, DbtProject, contradicted, declared_by
 from dovetail.catalog.dbt_manifest import read_manifest_of
-from dovetail.catalog.declarations import in_force
 from dovetail.catalog.generation import DBT, QUERIES, UNUSED, Part
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import Records
@@ -19,6 +20,7 @@ from dovetail.catalog.writer import Draft
 from dovetail.domain import TableId
 from dovetail.errors import DamagedError, SourceError
 from dovetail.offline.plan import ChangeLogs
+from dovetail.ports import Declaration
 from dovetail.settings import Settings
 
 # What `target` of a project has, where the folder is named in place of the file.
@@ -145,3 +147,98 @@ def _counts(project: DbtProject) -> str:
     }
     parts = [f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items()]
     return f"dbt: {', '.join(parts)} of {Path(project.manifest).name}"
+
+
+def with_declarations(
+    records: Records,
+    declared: Mapping[TableId, Declaration],
+    asked: Collection[TableId],
+    *,
+    untold_keys: Collection[TableId] = (),
+    untold_comments: Collection[TableId] = (),
+) -> Records:
+    """The records with what their sources declare of the tables that were asked about.
+
+    The declarations of other tables stay. Of some tables keys or comments could not be read in
+    full: where nothing is declared of these now, what was declared before stays. Neither the
+    contents' digest nor anything derived from the rows is touched.
+    """
+    now = {table: declared.get(table, Declaration()) for table in asked}
+    texts = _declared_texts(records, now, untold_keys, untold_comments)
+    return _with_texts(records, "source_", *texts)
+
+
+def in_force(
+    records: Records,
+    added: Mapping[TableId, Declaration],
+    *,
+    use_keys: bool,
+    use_comments: bool,
+) -> Records:
+    """The records with the keys and comments that count from now on: those that `added` has of a
+    table, else those of its source, and none of a kind that is not to be used."""
+    keys, comments, on_columns = _declared_texts(records, added)
+    if not use_keys:
+        keys = [""] * len(records)
+    if not use_comments:
+        comments, on_columns = [""] * len(records), [""] * records.columns.num_rows
+    return _with_texts(records, "", keys, comments, on_columns)
+
+
+def _with_texts(
+    records: Records, prefix: str, keys: list[str], comments: list[str], on_columns: list[str]
+) -> Records:
+    changed = records.with_column(f"{prefix}keys", keys).with_column(f"{prefix}comment", comments)
+    return changed.with_column_comments(f"{prefix}comment", on_columns)
+
+
+def _declared_texts(
+    records: Records,
+    declared: Mapping[TableId, Declaration],
+    untold_keys: Collection[TableId] = (),
+    untold_comments: Collection[TableId] = (),
+) -> tuple[list[str], list[str], list[str]]:
+    """Keys and comments of tables, and comments of columns: as declared here, else by the source.
+
+    Of untold tables, what the source declared stays where nothing is declared here.
+    """
+    keys = records.tables["source_keys"].to_pylist()
+    comments = records.tables["source_comment"].to_pylist()
+    on_columns = records.columns["source_comment"].to_pylist()
+    names, bounds = records.columns["name"].to_pylist(), records.bounds.tolist()
+    for row, table in enumerate(records.ids):
+        if table not in declared:
+            continue
+        now, columns = declared[table], slice(bounds[row], bounds[row + 1])
+        new = [_encodable(now.column_comments.get(name, "")) for name in names[columns]]
+        comment = _encodable(now.comment)
+        if table in untold_comments:
+            comment = comment or comments[row]
+            new = [text or old for text, old in zip(new, on_columns[columns], strict=True)]
+        on_columns[columns], comments[row] = new, comment
+        keys[row] = now.keys.to_text() or (keys[row] if table in untold_keys else "")
+    return keys, comments, on_columns
+
+
+def redeclared(before: Records, now: Records) -> set[TableId]:
+    """The tables of both of which the sources declare other keys or comments than before."""
+    old, new = _declared(before), _declared(now)
+    return {table for table in old.keys() & new.keys() if old[table] != new[table]}
+
+
+def _declared(records: Records) -> dict[TableId, tuple[object, ...]]:
+    comments = np.array(records.columns["source_comment"].to_pylist(), dtype=object)
+    names = ("source_keys", "source_comment")
+    on_tables = zip(*(records.tables[name].to_pylist() for name in names), strict=True)
+    return {
+        table: (*on_table, *comments[start:end])
+        for table, on_table, start, end in zip(
+            records.ids, on_tables, records.bounds.tolist(), records.bounds[1:].tolist(),
+            strict=False,
+        )
+    }  # fmt: skip
+
+
+def _encodable(text: str) -> str:
+    """A text that can be stored: what is no character of Unicode is replaced."""
+    return text.encode(errors="replace").decode()
