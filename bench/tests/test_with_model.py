@@ -11,10 +11,11 @@ import pytest
 from dovetail.ports import Json
 from dovetail_bench.core_t.retriever import options_of
 from dovetail_bench.datasets import open_dataset
-from dovetail_bench.programs.setups import OURS, PAPER, SETUPS
 from dovetail_bench.programs.with_model import (
+    OURS,
+    PAPER,
+    SETUPS,
     Measured,
-    not_measured,
     passes,
     questions_asked,
     waiting,
@@ -126,11 +127,10 @@ def test_a_row_that_lacks_replies_is_listed_and_not_a_figure() -> None:
     measured.take("d", [row("dense", ex_all=0.1, scored=180, unusable=19)], "SQL", 200)
     measured.take("d", [row("arm", ex_all=0.1, scored=180, unusable=0)], "SQL", 200)
     assert [each["retriever"] for each in measured.rows] == ["dense", "arm", "dense"]
-    assert not_measured(measured).splitlines()[3:] == [
-        "- react@10, sets: 150 of 200 questions have replies",
-        "- arm@10, SQL: 180 of 200 questions have replies",
-    ]
-    assert not_measured(Measured()) == ""
+    assert measured.missing == {
+        "react@10, sets": "150 of 200 questions have replies",
+        "arm@10, SQL": "180 of 200 questions have replies",
+    }
 
 
 @pytest.mark.parametrize(("sample", "share"), [(None, 1), (30, Fraction(1, 4)), (500, 1)])

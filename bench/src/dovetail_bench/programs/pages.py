@@ -1,8 +1,7 @@
 """The pages of results in docs/lab: results/CORPUS.md has every table, results.md the headlines.
 
-The complete pages are written by the benchmarks, a chapter at a time: what needs no model
-(results.py) and what a model adds (with_model.py). The tables of the headline page are copied out
-of them, so its figures cannot differ; `dovetail bench run pages` does that alone.
+The complete pages are written by the program `results`. The tables of the headline page are copied
+out of them, so its figures cannot differ; `dovetail bench run pages` does that alone.
 """
 
 from __future__ import annotations
@@ -14,37 +13,27 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "lab"
 HEADLINES, PAGES = DOCS / "results.md", DOCS / "results"
-WITH = " with "
-# What a heading says of a corpus of which one database alone can be asked.
-ONE_DATABASE = "one database"
 NONE = "\N{EN DASH}"
 INTRO = """# Results on {corpus}: every table
 
-Written by `make bench` and `make bench-with-model`; the summary over all corpora
-is on the page [results](../results.md), what the measures are on [evaluation](../evaluation.md).
+Written by `make bench`; the summary over all corpora is on the page
+[results](../results.md), what the measures are on [evaluation](../evaluation.md).
 
 Rows marked as published are the paper's, with the models named in the last column: other embedders,
 its own copies of the corpora, and for its selectors a language model. Best in bold and second best
-underlined are among our rows. All rows are the same in every run, times aside. Chapters that name a
-model stand on recorded replies; rows that lack many replies are left out.
+underlined are among our rows. All rows are the same in every run, times aside.
 """
 
 Row = dict[str, str]
 Tables = Mapping[str, list[Row]]
 
 
-def write_chapters(folder: Path, chapters: Mapping[str, str]) -> list[Path]:
-    """Put chapters in the place of those of the same name, each on the page of its corpus."""
-    written: dict[Path, None] = {}
+def write_chapters(folder: Path, chapters: Mapping[str, str]) -> None:
+    """Write the page of each corpus."""
+    folder.mkdir(parents=True, exist_ok=True)
     for name, text in chapters.items():
-        corpus = name.partition(WITH)[0]
-        page = folder / f"{corpus}.md"
-        together = {**(_split(page.read_text("utf-8")) if page.is_file() else {}), name: text}
-        parts = [f"## {each}\n\n{together[each].strip()}\n" for each in sorted(together)]
-        folder.mkdir(parents=True, exist_ok=True)
-        page.write_text("\n".join([INTRO.format(corpus=corpus), *parts]), encoding="utf-8")
-        written[page] = None
-    return list(written)
+        page = f"{INTRO.format(corpus=name)}\n## {name}\n\n{text.strip()}\n"
+        (folder / f"{name}.md").write_text(page, encoding="utf-8")
 
 
 def _split(text: str, level: str = "##") -> dict[str, str]:
@@ -142,7 +131,6 @@ _CORPORA = {
     "Spider": "spider_dev", "Bird": "bird_dev", "MMQA": "mmqa", "Beaver": "beaver",
     "sample": "sample",
 }  # fmt: skip
-_MODEL = "qwen2.5-coder-1.5b-instruct"
 _SELECTION, _JOINS = "Table-selection performance", "Joinability"
 _QWEN = "UAE-Large-V1, Qwen-2.5-7B-Instruct"
 TABLES = (
@@ -183,26 +171,6 @@ TABLES = (
         ),
         "{F1} ({P} / {R})",
         "scoring",
-    ),
-    Headline(
-        "execution-accuracy",
-        "Execution accuracy",
-        {
-            "Spider": f"spider_dev{WITH}{_MODEL}",
-            "MMQA": f"mmqa{WITH}{_MODEL}",
-            f"Bird, {ONE_DATABASE} (superhero)":
-                f"bird_dev{WITH}{_MODEL}, {ONE_DATABASE} (superhero)",
-        },
-        (
-            Line("gold tables (`oracle`)", "oracle"),
-            Line("`graph`, breadth 0.4", "graph:0.4@10"),
-            Line("`graph`", "graph@10"),
-            Line("`core-t`, compact prompt", "core-t:compact@10"),
-            Line("`core-t`", "core-t@10"),
-            Line("`dense`, top 10", "dense@10"),
-            Line("`dense`, top 5", "dense@5"),
-        ),
-        "{EX}",
     ),
 )  # fmt: skip
 

@@ -1,17 +1,17 @@
-"""What a language model adds, and the paper's comparison with it: make bench-with-model
+"""The paper's comparison with a language model, in two setups: make bench-with-model
 
     dovetail bench run with_model --llm NAME [DATA ...] [--sample N] [--wait S] [--incomplete]
 
-Two setups (programs/setups.py): ours, and the paper's, whose tables have purposes and are
-embedded with their rows. In both, sets by every system and SQL over them; single shots, as in the
-paper. NAME is any model, or `replay:FOLDER?model=NAME`. Then it works in passes: a pass runs every
-system as far as there are replies and writes down what has none; `programs/run_batch.py --watch`
-answers that meanwhile, and the next pass goes on. ReAct and ARM are so run to their end, round by
-round. Requests stand in the order of the systems, so what matters most is answered first; equal
-ones, as SQL over equal sets, are asked once.
+In both setups, ours and the paper's, sets by every system and SQL over them; single shots, as in
+the paper. NAME is any model, or `replay:FOLDER?model=NAME`. Then it works in passes: a pass runs
+every system as far as there are replies and writes down what has none; `programs/run_batch.py
+--watch` answers that meanwhile, and the next pass goes on. ReAct and ARM are so run to their end,
+round by round. Requests stand in the order of the systems, so what matters most is answered first;
+equal ones, as SQL over equal sets, are asked once.
 
-A row that lacks replies is no row: the chapter lists it as not measured. Pages are written when
-nothing waits any more, or as far as it is with --incomplete.
+A row that lacks replies is no row: it is named as not measured. The report of each setup, with the
+paper's figures beside ours, paired tests and fallbacks, is written when nothing waits any more, or
+as far as it is with --incomplete.
 """
 
 from __future__ import annotations
@@ -19,26 +19,23 @@ from __future__ import annotations
 import argparse
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
 from dovetail.errors import PendingError
-from dovetail.plugins import open_llm
 from dovetail.ports import Json
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset, open_dataset
-from dovetail_bench.programs.pages import ONE_DATABASE, PAGES, WITH, write_chapters, write_headlines
-from dovetail_bench.programs.paper import write as write_paper
-from dovetail_bench.programs.results import chapter_text, print_rows, run_files
-from dovetail_bench.programs.setups import SETUPS, Setup, System
+from dovetail_bench.programs.results import print_rows, run_files
 from dovetail_bench.question_filter import QuestionFilter
 from dovetail_bench.replay import REQUESTS, RESPONSES
 from dovetail_bench.reporting.report import make_report
 from dovetail_bench.reporting.writing import write_report
 from dovetail_bench.retrieval import Experiment
 from dovetail_bench.run_config import RunConfig
+from dovetail_bench.run_key import ORACLE
 from dovetail_bench.sql import bench_sql
 
 # As the paper samples MMQA; only one database of Bird is there with all of its rows.
@@ -54,10 +51,74 @@ _PAUSE, DONE = 1.0, "done"
 # Seconds without a reply after which those that wait are taken for unanswerable.
 _SILENCE = 20.0
 _ID = re.compile(rb'"custom_id": ?"([^"]+)"')
-SHOWN = (
-    "selection", "stages", "recovery", "connectors", "tokens", "paired", "execution",
-    "paired-execution", "answer-errors",
-)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A retriever at some k; `answers` says that SQL is written over its sets as well."""
+
+    name: str
+    ks: tuple[int, ...] = (10,)
+    answers: bool = True
+
+    @property
+    def retrieves(self) -> bool:
+        return self.name != ORACLE
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Systems under the same settings, in the order in which they are worth being measured."""
+
+    name: str
+    systems: tuple[System, ...]
+    purposes: bool = False
+
+    def only(self, names: Collection[str] | None) -> Setup:
+        """The setup with these systems alone; without names, with all."""
+        if not names:
+            return self
+        return replace(self, systems=tuple(each for each in self.systems if each.name in names))
+
+
+# DR@5, DR@8 and DR@10 are one ranking, cut; JAR and REAR return 5 tables, as published.
+_COMPARED = (
+    System("dense", (5, 8, 10)),
+    System("jar", (5,)),
+    System("rear", (5,)),
+    System("react"),
+    System("arm", (5,)),
+)
+# Schema lines are embedded, and no table has a purpose.
+OURS = Setup(
+    "ours",
+    (
+        System(ORACLE),
+        System("graph"),
+        System("llm"),
+        *_COMPARED,
+        System("graph:0.4"),
+        System("search"),
+        System("core-t:paper"),
+        System("core-t:paper+unadjusted"),
+    ),
+)
+# Every table has a purpose of a paragraph by the same model, and `core-t` embeds it with its name,
+# purpose and sampled rows.
+PAPER = Setup(
+    "paper",
+    (
+        System(ORACLE),
+        System("core-t:paper"),
+        *_COMPARED,
+        System("graph"),
+        System("core-t:paper+unadjusted"),
+        System("core-t:paper+0.3", answers=False),
+        System("core-t:paper+0.7", answers=False),
+    ),
+    purposes=True,
+)
+SETUPS = (OURS, PAPER)
 
 
 @dataclass(slots=True)
@@ -76,6 +137,7 @@ class Measured:
                 self.rows += print_rows({"dataset": dataset, "results": [row]})
             else:
                 self.missing[name] = f"{there} of {asked} questions have replies"
+                print(f"not measured: {dataset} {name}: {self.missing[name]}")
 
 
 def questions_asked(dataset: Dataset, sample: int | None) -> QuestionFilter:
@@ -156,30 +218,6 @@ def passes(
             return False
 
 
-def chapters(found: Sequence[tuple[Setup, Measured]], model: str) -> Iterator[tuple[str, str]]:
-    """The chapters of a corpus, one for each setup that has a row."""
-    for setup, measured in found:
-        if measured.rows:
-            (chapter,) = make_report(run_files(measured.rows)).chapters
-            text = f"{setup.about}\n\n{chapter_text(chapter, SHOWN)}"
-            name = f"{chapter.dataset}{WITH}{model}{setup.suffix}{_restricted(chapter.dataset)}"
-            yield name, text + not_measured(measured)
-
-
-def _restricted(dataset: str) -> str:
-    """What a heading says of a corpus that is asked about some of its databases alone."""
-    sources = CHOICES[dataset].sources if dataset in CHOICES else ()
-    return f", {ONE_DATABASE} ({', '.join(sources)})" if sources else ""
-
-
-def not_measured(measured: Measured) -> str:
-    """The rows that are missing, and why."""
-    if not measured.missing:
-        return ""
-    lines = [f"- {name}: {why}" for name, why in measured.missing.items()]
-    return "\n### Not measured\n\n" + "\n".join(lines) + "\n"
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", nargs="*")
@@ -188,16 +226,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--system", action="append", help="of a setup, only this one [all]")
     parser.add_argument("--sample", type=int, help="ask so many questions of each corpus [all]")
     parser.add_argument("--wait", type=float, default=0, help="seconds for replies to come")
-    parser.add_argument("--incomplete", action="store_true", help="write pages in any case")
+    parser.add_argument("--incomplete", action="store_true", help="report in any case")
     parser.add_argument("--runs", type=Path, default=Path(".bench/runs"))
     parser.add_argument("--report", type=Path, default=Path("report/with-model"))
-    parser.add_argument("--pages", type=Path, default=PAGES, help="a folder")
     parser.add_argument("--workers", type=int, default=2, help="questions asked at the same time")
     given = parser.parse_args(arguments)
     folder = Path(given.llm.removeprefix("replay:").partition("?")[0])
     replayed = folder if given.llm.startswith("replay:") else None
     settings = Settings(llm=given.llm, sql_repair=False)
-    model = open_llm(given.llm, workers=1).model_id.rpartition(":")[2]
     setups = [
         each.only(given.system) for each in SETUPS if each.name in (given.setup or [each.name])
     ]
@@ -216,18 +252,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if replayed:
         print(f"{waiting(replayed)} requests of {replayed} wait for a reply")
     if not complete and not given.incomplete:
-        print("pages are written when all are answered, or with --incomplete")
+        print("the report is written when all are answered, or with --incomplete")
         return
     if replayed and complete:
         (replayed / DONE).touch()
-    for found in made.values():
-        write_chapters(given.pages, dict(chapters(found, model)))
-    if given.pages == PAGES:
-        write_headlines()
-        write_paper()
-    files = [file for found in made.values() for _, m in found for file in run_files(m.rows)]
-    if files:
-        print(write_report(make_report(files), given.report)[0])
+    for setup in setups:
+        rows = [row for found in made.values() for s, m in found if s is setup for row in m.rows]
+        if rows:
+            print(write_report(make_report(run_files(rows)), given.report / setup.name)[0])
 
 
 if __name__ == "__main__":
