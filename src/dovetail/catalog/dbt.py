@@ -49,19 +49,19 @@ class DbtTable:
     @property
     def reasons(self) -> list[str]:
         """What speaks for the table, or against it, when it is chosen: who reads it."""
-        said = [f"{self.exposures[0]} reads it"] if self.exposures else []
-        return [*said, *(["dbt marks it as deprecated"] if self.deprecated else [])]
+        reasons = [f"{self.exposures[0]} reads it"] if self.exposures else []
+        return [*reasons, *(["dbt marks it as deprecated"] if self.deprecated else [])]
 
     @property
     def lines(self) -> list[str]:
         """What there is to know of its use, in a line each."""
-        said = [f"dbt: used by {', '.join(self.exposures)}"] if self.exposures else []
+        lines = [f"dbt: used by {', '.join(self.exposures)}"] if self.exposures else []
         if self.built_from:
-            said.append(f"dbt: built from {_listed(self.built_from)}")
+            lines.append(f"dbt: built from {_listed(self.built_from)}")
         if self.feeds:
             only = "only feeds" if self.only_feeds else "feeds"
-            said.append(f"dbt: {only} {_listed(self.feeds)}")
-        return [*said, *(["dbt: deprecated"] if self.deprecated else [])]
+            lines.append(f"dbt: {only} {_listed(self.feeds)}")
+        return [*lines, *(["dbt: deprecated"] if self.deprecated else [])]
 
     def to_dict(self) -> Json:
         """The table as JSON has it."""
@@ -82,7 +82,7 @@ class DbtTable:
     @classmethod
     def from_dict(cls, data: Json) -> DbtTable:
         """The table that `to_dict` wrote."""
-        columns = {str(name): str(said) for name, said in data["column_descriptions"].items()}
+        columns = {str(name): str(text) for name, text in data["column_descriptions"].items()}
         return cls(
             str(data["kind"]),
             str(data["description"]),
@@ -116,7 +116,8 @@ class DbtProject:
         stored = part.json(_FILE)
         try:
             tables = {
-                TableId(*map(str, one)): DbtTable.from_dict(told) for one, told in stored["tables"]
+                TableId(*map(str, one)): DbtTable.from_dict(described)
+                for one, described in stored["tables"]
             }
             notices = tuple(map(str, stored["notices"]))
             return cls(str(stored["manifest"]), str(stored["digest"]), tables, notices)
@@ -130,8 +131,8 @@ class DbtProject:
             "digest": self.digest,
             "notices": list(self.notices),
             "tables": [
-                [[table.source, table.name], told.to_dict()]
-                for table, told in sorted(self.tables.items())
+                [[table.source, table.name], described.to_dict()]
+                for table, described in sorted(self.tables.items())
             ],
         }
         (folder / _FILE).write_text(json.dumps(known, ensure_ascii=False), "utf-8")
@@ -141,9 +142,9 @@ class DbtProject:
         seen, waiting = {table}, [table]
         while waiting:
             known = self.tables.get(waiting.pop())
-            fresh = [one for one in known.built_from if one not in seen] if known else []
-            seen.update(fresh)
-            waiting += fresh
+            added = [one for one in known.built_from if one not in seen] if known else []
+            seen.update(added)
+            waiting += added
         return seen - {table}
 
 
@@ -166,7 +167,7 @@ class _Stored:
     rows: int
     names: Mapping[str, str]
     holds: Mapping[str, tuple[int, int]]  # nulls and distinct values
-    told: Declaration
+    declared: Declaration
 
     def is_unique(self, column: str) -> bool:
         nulls, distinct = self.holds[column]
@@ -174,16 +175,16 @@ class _Stored:
 
     def spelled(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Columns as the table spells them; none if one of them is not there."""
-        found = [self.names.get(column.casefold()) for column in columns]
-        return tuple(name for name in found if name is not None) if all(found) else ()
+        spelled = [self.names.get(column.casefold()) for column in columns]
+        return tuple(name for name in spelled if name is not None) if all(spelled) else ()
 
 
 def declared_by(project: DbtProject, records: Records) -> dict[TableId, Declaration]:
     """The keys and comments of the tables that a dbt project knows: its own with the sources'."""
     return {
         table: Declaration(
-            _keys(stored.told.keys, project.tables[table], stored),
-            _joined(project.tables[table].description, stored.told.comment),
+            _keys(stored.declared.keys, project.tables[table], stored),
+            _joined(project.tables[table].description, stored.declared.comment),
             _column_comments(project.tables[table], stored),
         )
         for table, stored in _tables(records, project)
@@ -192,14 +193,18 @@ def declared_by(project: DbtProject, records: Records) -> dict[TableId, Declarat
 
 def contradicted(records: Records, project: DbtProject) -> list[str]:
     """The tests of single columns that the data contradicts, in words."""
-    found = []
+    contradictions = []
     for table, stored in _tables(records, project):
         known = project.tables[table]
         keys = [stored.spelled(key) for key in (known.primary, *known.unique) if len(key) == 1]
-        found += [f"{table.name}.{key[0]} is not unique" for key in keys if _broken(key, stored)]
-        held = (stored.spelled((column,)) for column in known.not_null)
-        found += [f"{table.name}.{c[0]} has nulls" for c in held if c and stored.holds[c[0]][0]]
-    return sorted(found)
+        contradictions += [
+            f"{table.name}.{key[0]} is not unique" for key in keys if _broken(key, stored)
+        ]
+        columns = (stored.spelled((column,)) for column in known.not_null)
+        contradictions += [
+            f"{table.name}.{c[0]} has nulls" for c in columns if c and stored.holds[c[0]][0]
+        ]
+    return sorted(contradictions)
 
 
 def _keys(own: DeclaredKeys, known: DbtTable, stored: _Stored) -> DeclaredKeys:
@@ -234,11 +239,11 @@ def _broken(key: tuple[str, ...], stored: _Stored) -> bool:
 
 
 def _column_comments(known: DbtTable, stored: _Stored) -> dict[str, str]:
-    found = dict(stored.told.column_comments)
-    for name, said in known.column_descriptions.items():
+    comments = dict(stored.declared.column_comments)
+    for name, description in known.column_descriptions.items():
         for column in stored.spelled((name,)):
-            found[column] = _joined(said, found.get(column, ""))
-    return found
+            comments[column] = _joined(description, comments.get(column, ""))
+    return comments
 
 
 def _joined(first: str, second: str) -> str:
@@ -258,7 +263,7 @@ def _tables(records: Records, project: DbtProject) -> Iterator[tuple[TableId, _S
         for name in ("name", "nulls", "distinct", "source_comment")
     }
     fields = ("rows", "source_keys", "source_comment")
-    told = {name: records.tables[name].to_pylist() for name in fields}
+    about = {name: records.tables[name].to_pylist() for name in fields}
     bounds = records.bounds.tolist()
     for row, table in enumerate(records.ids):
         if table not in project.tables:
@@ -266,18 +271,20 @@ def _tables(records: Records, project: DbtProject) -> Iterator[tuple[TableId, _S
         part = slice(bounds[row], bounds[row + 1])
         names: list[str] = named["name"][part]
         comments = {
-            n: said for n, said in zip(names, named["source_comment"][part], strict=True) if said
+            n: comment
+            for n, comment in zip(names, named["source_comment"][part], strict=True)
+            if comment
         }
-        held = zip(named["nulls"][part], named["distinct"][part], strict=True)
+        counts = zip(named["nulls"][part], named["distinct"][part], strict=True)
         yield (
             table,
             _Stored(
-                told["rows"][row],
+                about["rows"][row],
                 {name.casefold(): name for name in reversed(names)},
-                dict(zip(names, held, strict=True)),
+                dict(zip(names, counts, strict=True)),
                 Declaration(
-                    DeclaredKeys.from_text(told["source_keys"][row]),
-                    told["source_comment"][row] or "",
+                    DeclaredKeys.from_text(about["source_keys"][row]),
+                    about["source_comment"][row] or "",
                     comments,
                 ),
             ),

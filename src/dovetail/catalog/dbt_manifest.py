@@ -47,10 +47,10 @@ def read_manifest_of(path: Path, tables: Iterable[TableId], known: DbtProject) -
     notices: list[str] = []
     described: Json = {}
     digest = hashlib.sha256(content)
-    beside = path.with_name(CATALOG)
-    if beside.is_file():
+    catalog_file = path.with_name(CATALOG)
+    if catalog_file.is_file():
         try:
-            described, content = read_json(beside)
+            described, content = read_json(catalog_file)
             digest.update(content)
         except SourceError as error:
             notices.append(f"dbt: {error}")
@@ -61,15 +61,15 @@ def read_manifest_of(path: Path, tables: Iterable[TableId], known: DbtProject) -
         return known
     notices += _version_notice(manifest, path)
     project = _Project(manifest, described, Relations(ids))
-    told = dict(sorted(project.tables()))
-    return DbtProject(str(path), name, told, (*notices, *project.notices()))
+    by_table = dict(sorted(project.tables()))
+    return DbtProject(str(path), name, by_table, (*notices, *project.notices()))
 
 
 def _version_notice(manifest: Json, path: Path) -> list[str]:
     if not isinstance(manifest.get("nodes"), dict):
         raise SourceError(f"{path} is no manifest of dbt: it has no nodes")
-    found = _SCHEMA_VERSION.search(text(inner(manifest, "metadata").get("dbt_schema_version")))
-    version = found[1] if found else "an unknown version"
+    match = _SCHEMA_VERSION.search(text(inner(manifest, "metadata").get("dbt_schema_version")))
+    version = match[1] if match else "an unknown version"
     if version in KNOWN_VERSIONS:
         return []
     return [
@@ -87,12 +87,12 @@ class _Project:
         self._nodes = {text(node.get("unique_id")): node for node in listed}
         self._nodes.pop("", None)
         self._stored = {
-            key: found
+            key: entry
             for part in ("nodes", "sources")
-            for key, found in inner(described, part).items()
-            if isinstance(found, dict)
+            for key, entry in inner(described, part).items()
+            if isinstance(entry, dict)
         }
-        self._found: dict[str, TableId] = {}
+        self._table_of: dict[str, TableId] = {}
         self._missing: list[Json] = []
         taken: set[TableId] = set()
         for key, node in self._nodes.items():
@@ -103,8 +103,8 @@ class _Project:
                 self._missing.append(node)
             elif table not in taken:
                 taken.add(table)
-                self._found[key] = table
-        self._parents = {key: list(self._parents_of(key)) for key in self._found}
+                self._table_of[key] = table
+        self._parents = {key: list(self._parents_of(key)) for key in self._table_of}
         self._exposed = _exposed(objects(manifest.get("exposures")))
 
     def tables(self) -> Iterator[tuple[TableId, DbtTable]]:
@@ -112,9 +112,9 @@ class _Project:
         feeds: dict[str, list[TableId]] = {}
         for key, parents in self._parents.items():
             for parent in parents:
-                feeds.setdefault(parent, []).append(self._found[key])
-        tests = Tests(self._nodes, self._found)
-        for key, table in self._found.items():
+                feeds.setdefault(parent, []).append(self._table_of[key])
+        tests = Tests(self._nodes, self._table_of)
+        for key, table in self._table_of.items():
             node, keys = self._nodes[key], tests.of(key)
             stored = self._stored.get(key, {})
             yield (
@@ -128,7 +128,7 @@ class _Project:
                     not_null=keys.not_null,
                     foreign=keys.foreign,
                     exposures=tuple(self._exposed.get(key, ())[:_MOST_EXPOSURES]),
-                    built_from=tuple(self._found[parent] for parent in self._parents[key]),
+                    built_from=tuple(self._table_of[parent] for parent in self._parents[key]),
                     feeds=tuple(sorted(feeds.get(key, ()))),
                     deprecated=_deprecated(node),
                 ),
@@ -139,14 +139,14 @@ class _Project:
         if not self._missing:
             return []
         count = len(self._missing)
-        said = f"dbt: {count} model{'s are' if count > 1 else ' is'} not in the catalog"
+        message = f"dbt: {count} model{'s are' if count > 1 else ' is'} not in the catalog"
         views = sum(inner(node, "config").get("materialized") == "view" for node in self._missing)
         if views:
-            said += f", {views} of them view{'s' * (views > 1)} (indexed with --views)"
+            message += f", {views} of them view{'s' * (views > 1)} (indexed with --views)"
         others = [n for n in self._missing if inner(n, "config").get("materialized") != "view"]
         shown = [self._named(node) for node in others[:_NAMED]]
         more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-        return [f"{said}: {', '.join(shown)}{more}" if shown else said]
+        return [f"{message}: {', '.join(shown)}{more}" if shown else message]
 
     def _named(self, node: Json) -> str:
         _, schema, name = _relation(node)
@@ -163,7 +163,7 @@ class _Project:
                 if parent in seen:
                     continue
                 seen.add(parent)
-                if parent in self._found:
+                if parent in self._table_of:
                     yield parent
                 else:
                     waiting.append(parent)
@@ -184,18 +184,18 @@ def _relation(node: Json) -> tuple[str, str, str]:
 
 def _description(node: Json, stored: Json) -> str:
     """What dbt says of a table or column; else the comment in the database that dbt found."""
-    said = text(node.get("description")) or text(stored.get("comment"))
-    return " ".join(said.split())[:_LONGEST]
+    description = text(node.get("description")) or text(stored.get("comment"))
+    return " ".join(description.split())[:_LONGEST]
 
 
 def _columns(node: Json, stored: Json) -> Mapping[str, str]:
     """The descriptions of columns by name, as the project spells them."""
-    found: dict[str, str] = {}
+    descriptions: dict[str, str] = {}
     for part in (inner(stored, "columns"), inner(node, "columns")):
         for name, column in part.items():
-            if isinstance(column, dict) and (said := _description(column, column)):
-                found[text(column.get("name")) or text(name)] = said
-    return found
+            if isinstance(column, dict) and (description := _description(column, column)):
+                descriptions[text(column.get("name")) or text(name)] = description
+    return descriptions
 
 
 def _deprecated(node: Json) -> bool:
@@ -211,7 +211,7 @@ def _deprecated(node: Json) -> bool:
 
 def _exposed(exposures: list[Json]) -> dict[str, list[str]]:
     """What people look at, by the nodes that it reads: a dashboard, a notebook, an application."""
-    found: dict[str, list[str]] = {}
+    exposed: dict[str, list[str]] = {}
     for exposure in exposures:
         if inner(exposure, "config").get("enabled") is False:
             continue
@@ -219,8 +219,8 @@ def _exposed(exposures: list[Json]) -> dict[str, list[str]]:
         called = " ".join(f"{text(exposure.get('type'))} {name}".split())[:_LONGEST]
         for node in texts(inner(exposure, "depends_on").get("nodes")):
             if called:
-                found.setdefault(node, []).append(called)
-    return found
+                exposed.setdefault(node, []).append(called)
+    return exposed
 
 
 @dataclass(slots=True)
@@ -254,10 +254,10 @@ class Tests:
 
     __test__ = False  # for pytest: this is no test of ours
 
-    def __init__(self, nodes: Mapping[str, Json], found: Mapping[str, TableId]) -> None:
-        self._nodes, self._found = nodes, found
+    def __init__(self, nodes: Mapping[str, Json], tables: Mapping[str, TableId]) -> None:
+        self._nodes, self._table_of = nodes, tables
         self._keys: dict[str, Keys] = {}
-        for key in found:
+        for key in tables:
             self._constraints(key, nodes[key])
         for node in nodes.values():
             # A test of some rows says nothing of a key.
@@ -288,12 +288,12 @@ class Tests:
             other = self._named(text(given.get("to")), self._used(node))
             if other is not None:
                 field_ = _plain(text(given.get("field")))
-                keys.add_foreign([_plain(column)], self._found[other], [field_])
+                keys.add_foreign([_plain(column)], self._table_of[other], [field_])
 
     def _about(self, node: Json, given: Json) -> str | None:
         """The node that a test is about: the attached one, or the one its model names."""
         attached = text(node.get("attached_node"))
-        if attached in self._found:
+        if attached in self._table_of:
             return attached
         return self._named(text(given.get("model")), self._used(node))
 
@@ -307,7 +307,7 @@ class Tests:
         for key in among:
             node = self._nodes.get(key, {})
             means = text(node.get("name")) == named[-1] if named else _is_relation(node, words)
-            if means and key in self._found:
+            if means and key in self._table_of:
                 return key
         return None
 
@@ -327,7 +327,7 @@ class Tests:
                 other = self._named(text(constraint.get("to")), self._used(node))
                 to_columns = [_plain(one) for one in texts(constraint.get("to_columns"))]
                 if other is not None and to_columns:
-                    keys.add_foreign(columns, self._found[other], to_columns)
+                    keys.add_foreign(columns, self._table_of[other], to_columns)
 
 
 def _declared(node: Json) -> Iterator[tuple[list[str], Json]]:
@@ -364,15 +364,15 @@ def read_json(path: Path, most: int = MOST_BYTES) -> tuple[Json, bytes]:
     if len(content) > most:
         raise SourceError(f"{path} has more than {most >> 20:,} MB; it is not read")
     try:
-        found = json.loads(content)
+        parsed = json.loads(content)
     except RecursionError:
         raise SourceError(f"{path} is nested too deeply to be read") from None
     except (MemoryError, UnicodeDecodeError, ValueError) as error:
         why = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise SourceError(f"{path} is no JSON: {why}") from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise SourceError(f"{path} holds no JSON object")
-    return found, content
+    return parsed, content
 
 
 def objects(value: object) -> list[Json]:

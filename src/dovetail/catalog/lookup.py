@@ -36,16 +36,16 @@ def find_table(tables: Sequence[TableId], name: TableId | str, where: object = "
         ...
     dovetail.errors.TableNotFoundError: there is no table 'order'; did you mean orders?
     """
-    found = matches(tables, name)
-    if not found:
-        place = f" in {where}" if str(where) else ""
+    candidates = matches(tables, name)
+    if not candidates:
+        location = f" in {where}" if str(where) else ""
         hint = _hint(tables, str(name))
-        raise TableNotFoundError(f"there is no table {str(name)!r}{place}{hint}")
-    if len(found) > 1:
+        raise TableNotFoundError(f"there is no table {str(name)!r}{location}{hint}")
+    if len(candidates) > 1:
         raise AmbiguousTableError(
-            f"there are {len(found)} tables named {name}; say which: {_listed(found)}"
+            f"there are {len(candidates)} tables named {name}; say which: {_listed(candidates)}"
         )
-    return found[0]
+    return candidates[0]
 
 
 def matches(tables: Iterable[TableId], name: TableId | str) -> list[TableId]:
@@ -60,8 +60,8 @@ def matches(tables: Iterable[TableId], name: TableId | str) -> list[TableId]:
     )
     known = list(tables)
     for fits in readings:
-        if found := [table for table in known if fits(table)]:
-            return found
+        if fitting := [table for table in known if fits(table)]:
+            return fitting
     return []
 
 
@@ -104,12 +104,12 @@ def tables_of_sources(tables: Sequence[TableId], sources: Iterable[str]) -> list
     labels = list(dict.fromkeys(table.source for table in tables))
     chosen: set[str] = set()
     for name in sources:
-        found = {label for label in labels if _is_source(label, name)}
-        if not found:
+        matching = {label for label in labels if _is_source(label, name)}
+        if not matching:
             shown = ", ".join(labels[:_MOST_LISTED]) or "none"
             more = ", …" if len(labels) > _MOST_LISTED else ""
             raise NotFoundError(f"there is no source {name!r}; there are: {shown}{more}")
-        chosen |= found
+        chosen |= matching
     return [table for table in tables if table.source in chosen]
 
 
@@ -139,15 +139,15 @@ class Relations:
         database, schema, name = (part.casefold() for part in relation)
         fits = [(self._fit(table, database, schema), table) for table in self.named(name)]
         best = max((fit for fit, _ in fits), default=0)
-        found = [table for fit, table in fits if fit == best]
-        return found[0] if best > 0 and len(found) == 1 else None
+        fitting = [table for fit, table in fits if fit == best]
+        return fitting[0] if best > 0 and len(fitting) == 1 else None
 
     def near(self, name: str) -> str:
         """A table whose name is nearly this one, or is it in another schema; empty for none."""
         same = self.named(name)
         close = get_close_matches(name.casefold(), self._by_name, n=1) if not same else ()
-        found = [*same, *(self._by_name[close[0]] if close else ())]
-        return found[0].name if found else ""
+        nearest = [*same, *(self._by_name[close[0]] if close else ())]
+        return nearest[0].name if nearest else ""
 
     def _fit(self, table: TableId, database: str, schema: str) -> int:
         """How well a table of the right name fits; 0 if it is of another schema."""

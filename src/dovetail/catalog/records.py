@@ -260,12 +260,12 @@ class Records:
         columns = self.columns.slice(
             int(self.bounds[start]), int(self.bounds[stop] - self.bounds[start])
         ).to_pylist()
-        found = []
+        tables = []
         at = 0
         for row in self.tables.slice(start, stop - start).to_pylist():
-            found.append(_table_from(row, columns[at : at + row["columns"]]))
+            tables.append(_table_from(row, columns[at : at + row["columns"]]))
             at += row["columns"]
-        return found
+        return tables
 
 
 def _replaced(table: pa.Table, schema: pa.Schema, name: str, values: Sequence[Any]) -> pa.Table:
@@ -287,8 +287,8 @@ def _digest(*columns: pa.ChunkedArray) -> str:
 
 def _texts(column: pa.ChunkedArray) -> list[str]:
     """The texts of a column; equal ones are one object."""
-    held: dict[str, str] = {}
-    return [held.setdefault(text, text) for chunk in column.chunks for text in chunk.to_pylist()]
+    seen: dict[str, str] = {}
+    return [seen.setdefault(text, text) for chunk in column.chunks for text in chunk.to_pylist()]
 
 
 def _mapped(part: Part, file: str, schema: pa.Schema) -> pa.Table:

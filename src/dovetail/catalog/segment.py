@@ -89,8 +89,8 @@ class SegmentWriter:
 
     def rewind(self, mark: Mark) -> None:
         """Forget what was added since the mark."""
-        for file, place in zip(self._files, mark, strict=True):
-            file.rewind(place)
+        for file, earlier in zip(self._files, mark, strict=True):
+            file.rewind(earlier)
 
     def finish(self, records: Records, profile: Json) -> str:
         """Write records beside the arrays, and return the segment's name."""
@@ -234,13 +234,13 @@ class Segment:
         """The blocks of each array with their checksums."""
         raw = {name: array.view(np.uint8) for name, array in self._arrays.items()}
         path, expected = self._folder / CHECKSUMS_FILE, self._files[CHECKSUMS_FILE]["crc32"]
-        ends = np.cumsum([blocks_of(len(held)) for held in raw.values()])
+        ends = np.cumsum([blocks_of(len(values)) for values in raw.values()])
         if zlib.crc32(self._checksums.data) != expected or ends[-1] != len(self._checksums):
             raise DamagedError(_damage(path, "its checksum does not match"))
         parts = np.split(self._checksums, ends[:-1])
         return {
-            name: CheckedBlocks(held, part)
-            for (name, held), part in zip(raw.items(), parts, strict=True)
+            name: CheckedBlocks(values, part)
+            for (name, values), part in zip(raw.items(), parts, strict=True)
         }
 
 

@@ -167,15 +167,15 @@ class Usage:
     @cached_property
     def joins(self) -> dict[Join, JoinUse]:
         """The joins that queries made, with how often they did."""
-        found: dict[Join, JoinUse] = {}
+        joins: dict[Join, JoinUse] = {}
         for use in (join for log in self.logs for join in log.joins):
             key = (use.left, use.right, use.columns)
-            known = found.get(key)
+            known = joins.get(key)
             if known is not None:
                 queries, last = known.queries + use.queries, max(known.last, use.last)
                 use = JoinUse(*key, queries, known.example or use.example, last)
-            found[key] = use
-        return found
+            joins[key] = use
+        return joins
 
     @cached_property
     def together(self) -> Counter[tuple[TableId, TableId]]:
@@ -195,8 +195,8 @@ class Usage:
         """A digest of the joins and how often they were made; empty if there are none."""
         if not self.joins:
             return ""
-        told = sorted((*key, use.queries) for key, use in self.joins.items())
-        return hashlib.sha256(repr(told).encode()).hexdigest()[:12]
+        counted = sorted((*key, use.queries) for key, use in self.joins.items())
+        return hashlib.sha256(repr(counted).encode()).hexdigest()[:12]
 
     def share(self, table: TableId) -> float:
         """How much a table is used, from 0 for never to 1 for the most used one, by digits."""
@@ -214,15 +214,15 @@ class Usage:
             others = len(self.tables)
             return [f"never queried, while {others:,} other tables are"] if others else []
         when = f", last {use.last}" if use.last else ""
-        said = [f"in {queries(use.queries)}{when}"]
-        beside = {
+        lines = [f"in {queries(use.queries)}{when}"]
+        together = {
             pair[pair[0] == table]: count for pair, count in self.together.items() if table in pair
         }
-        most = sorted(beside.items(), key=lambda item: (-item[1], item[0]))[:5]
+        most = sorted(together.items(), key=lambda item: (-item[1], item[0]))[:5]
         if most:
             listed = ", ".join(f"{other.name} ({count:,})" for other, count in most)
-            said.append(f"queried together with {listed}")
-        return said
+            lines.append(f"queried together with {listed}")
+        return lines
 
 
 NO_USAGE = Usage()

@@ -312,9 +312,9 @@ def _live_bytes(
     records: Records, names: np.ndarray[tuple[int], np.dtype[np.object_]]
 ) -> dict[str, int]:
     kept = records.columns["distinct"].to_numpy() + records.columns["phrases"].to_numpy()
-    views = records.columns["views"].combine_chunks()
-    size = np.append(0, np.cumsum(views.values.field("distinct").to_numpy(zero_copy_only=False)))
-    kept = kept + np.diff(size[views.offsets.to_numpy()])
+    forms = records.columns["views"].combine_chunks()
+    size = np.append(0, np.cumsum(forms.values.field("distinct").to_numpy(zero_copy_only=False)))
+    kept = kept + np.diff(size[forms.offsets.to_numpy()])
     before = np.concatenate([[0], np.cumsum(kept)])
     per_table = 8 * (before[records.bounds[1:]] - before[records.bounds[:-1]])
     live: dict[str, int] = {}
@@ -348,11 +348,11 @@ def _copied(
     rows = columns.to_pylist()
     for name, column in zip(names, rows, strict=True):
         old = segments[name]
-        held = old.placed(column)
-        _, column["hashes_at"], column["counts_at"] = writer.add_value_hashes([held])
-        for view in column["views"]:
-            held = old.placed(view)
-            _, view["hashes_at"], view["counts_at"] = writer.add_value_hashes([held])
-        said = old.phrases(column["phrases_at"], column["phrases"])
-        column["phrases_at"], _ = writer.add_phrases([said])
+        values = old.placed(column)
+        _, column["hashes_at"], column["counts_at"] = writer.add_value_hashes([values])
+        for form in column["views"]:
+            values = old.placed(form)
+            _, form["hashes_at"], form["counts_at"] = writer.add_value_hashes([values])
+        phrases = old.phrases(column["phrases_at"], column["phrases"])
+        column["phrases_at"], _ = writer.add_phrases([phrases])
     return pa.Table.from_pylist(rows, COLUMNS)

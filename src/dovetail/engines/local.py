@@ -224,10 +224,10 @@ class _WorkerPool:
             process.stdout.close()
         with self._processes.pop(process) as complaints:
             complaints.seek(0)
-            said = complaints.read().decode(errors="replace").strip().splitlines()
+            lines = complaints.read().decode(errors="replace").strip().splitlines()
         if status < 0:
             return f"signal {-status}"
-        return f"exit code {status}" + (f": {said[-1]}" if said else "")
+        return f"exit code {status}" + (f": {lines[-1]}" if lines else "")
 
 
 def _call_off(processes: Sequence[subprocess.Popen[str]]) -> None:

@@ -94,7 +94,7 @@ class Plan:
     `segments` have their values. `unchanged` maps the rows of those that do to their newest tokens;
     `unreadable` are labels of roots and sources that could not be opened or listed. `declared` is
     what the sources declare of the tables in `declaring`, which are those that were asked about; of
-    some of these, keys or comments could not be told in full, as `notices` say.
+    some of these, keys or comments could not be read in full, as `notices` say.
     """
 
     roots: Roots
@@ -126,14 +126,14 @@ class Plan:
         except (DovetailError, OSError) as error:
             self._give_up(root.label, error)
             return
-        beside = self._descriptions(root)
+        descriptions = self._descriptions(root)
         for spec in specs:
             if spec.label not in self.inspected:
                 self.inspected.add(spec.label)
-                self._inspect_source(spec, None if check else self.earlier, beside)
+                self._inspect_source(spec, None if check else self.earlier, descriptions)
 
     def _descriptions(self, root: SourceSpec) -> Mapping[str, Declaration]:
-        """What is written of tables beside a root; a file that cannot be read is told of."""
+        """What a file next to a root says of tables; one that cannot be read is among the skipped."""
         file = descriptions_file(root.location) if root.kind == "path" else None
         try:
             return read_descriptions(file) if file is not None else {}
@@ -143,14 +143,14 @@ class Plan:
 
     def is_unreadable(self, table: TableId) -> bool:
         """Whether a table is in a source, or a folder of one, that could not be inspected."""
-        place = table.name if table.source == "." else f"{table.source}/{table.name}"
-        return any(f"{place}/".startswith(f"{label}/") for label in self.unreadable)
+        location = table.name if table.source == "." else f"{table.source}/{table.name}"
+        return any(f"{location}/".startswith(f"{label}/") for label in self.unreadable)
 
     def _inspect_source(
         self,
         spec: SourceSpec,
         earlier: EarlierRecords | None,
-        beside: Mapping[str, Declaration],
+        descriptions: Mapping[str, Declaration],
     ) -> None:
         try:
             source = open_source(spec)
@@ -168,7 +168,7 @@ class Plan:
             for listing in wanted:
                 self._inspect_table(TableToRead(spec, listing), source, earlier)
             self._note_declarations(spec, source, wanted)
-            self._note_descriptions(spec, wanted, beside)
+            self._note_descriptions(spec, wanted, descriptions)
         except (DovetailError, OSError) as error:
             self._give_up(spec.label, error)
         finally:
@@ -193,11 +193,11 @@ class Plan:
         """Note what a source declares of its tables; what it cannot say, the earlier word holds."""
         ask = getattr(source, "declarations", None)
         try:
-            said = ask(tables) if ask is not None else {}
+            declared = ask(tables) if ask is not None else {}
         except PartlyDeclaredError as error:
             why = f"not all of its declared keys and comments can be read: {reason(error)}"
             self.notices.append(f"{spec.label}: {why}")
-            said = error.told
+            declared = error.told
             about = {TableId(spec.label, table.name) for table in tables}
             self.untold_keys |= about if error.keys else set()
             self.untold_comments |= about if error.comments else set()
@@ -206,15 +206,17 @@ class Plan:
             self.skipped.append(Skipped(spec.label, "", why))
             return
         self.declaring |= {TableId(spec.label, table.name) for table in tables}
-        self.declared |= {TableId(spec.label, name): found for name, found in said.items()}
+        self.declared |= {
+            TableId(spec.label, name): declaration for name, declaration in declared.items()
+        }
 
     def _note_descriptions(
-        self, spec: SourceSpec, tables: Sequence[Listing], beside: Mapping[str, Declaration]
+        self, spec: SourceSpec, tables: Sequence[Listing], descriptions: Mapping[str, Declaration]
     ) -> None:
-        """Note what is written of tables beside their source."""
-        for name, said in described(tables, spec.label, beside):
+        """Note what a file next to the source says of its tables."""
+        for name, description in described(tables, spec.label, descriptions):
             table = TableId(spec.label, name)
-            self.declared[table] = merged(self.declared.get(table, Declaration()), said)
+            self.declared[table] = merged(self.declared.get(table, Declaration()), description)
 
     def _give_up(self, label: str, error: Exception) -> None:
         self.unreadable.add(label)
@@ -247,34 +249,34 @@ def resolve_roots(
     settings: Settings,
 ) -> Roots:
     """Add the sources that a user names to the roots there were, and drop those to forget."""
-    known = {place.label: place for place in before}
+    known = {spec.label: spec for spec in before}
     named = []
     for argument in sources:
-        place = root(argument, Path.cwd())
-        place = replace(
-            place,
+        spec = root(argument, Path.cwd())
+        spec = replace(
+            spec,
             views=settings.views,
             include=settings.include,
             exclude=settings.exclude,
-            options=_reading(place, settings),
+            options=_reading(spec, settings),
         )
-        remember(place)
-        place = _relabel(place, known)
-        known[place.label] = place
-        named.append(place)
+        remember(spec)
+        spec = _relabel(spec, known)
+        known[spec.label] = spec
+        named.append(spec)
     forget = [label if label in known else _bare_location(label) for label in forget]
     for label in forget:
         if label not in known:
             there = ", ".join(sorted(known)) or "none"
             shown = without_login(label)
             raise UsageError(f"there is no source {shown!r} to forget; there are: {there}")
-    remaining = tuple(place for label, place in known.items() if label not in forget)
+    remaining = tuple(spec for label, spec in known.items() if label not in forget)
     return Roots(remaining, tuple(named), frozenset(forget))
 
 
-def _reading(place: SourceSpec, settings: Settings) -> dict[str, int]:
+def _reading(spec: SourceSpec, settings: Settings) -> dict[str, int]:
     """How a warehouse is to be read; any other source is read whole."""
-    if place.kind not in DIALECTS:
+    if spec.kind not in DIALECTS:
         return {}
     return {"sample": settings.sample, "max_scan_bytes": settings.max_scan_bytes}
 
@@ -289,15 +291,15 @@ def _bare_location(label: str) -> str:
         return label
 
 
-def _relabel(place: SourceSpec, roots: dict[str, SourceSpec]) -> SourceSpec:
-    """Keep the label that a place is known by; do not take another place's."""
+def _relabel(spec: SourceSpec, roots: dict[str, SourceSpec]) -> SourceSpec:
+    """Keep the label that a location is known by; do not take another location's."""
     for known in roots.values():
-        if (known.kind, known.location) == (place.kind, place.location):
-            return replace(place, label=known.label, root=known.label)
-    other = roots.get(place.label)
+        if (known.kind, known.location) == (spec.kind, spec.location):
+            return replace(spec, label=known.label, root=known.label)
+    other = roots.get(spec.label)
     if other is None or (other.kind == "path" and not Path(other.location).exists()):
-        return place  # a new place, or one that was moved
-    return replace(place, label=place.location, root=place.location)
+        return spec  # a new source, or one that was moved
+    return replace(spec, label=spec.location, root=spec.location)
 
 
 class EarlierRecords:
@@ -306,24 +308,24 @@ class EarlierRecords:
     def __init__(self, records: Records) -> None:
         self.records = records
         self._tokens: list[str] = records.tables["token"].to_pylist()
-        self._places: dict[TableId, list[int]] = {}
-        for place, table in enumerate(records.ids):
-            self._places.setdefault(table, []).append(place)
+        self._rows: dict[TableId, list[int]] = {}
+        for row, table in enumerate(records.ids):
+            self._rows.setdefault(table, []).append(row)
 
     def tokens(self, source: str) -> dict[str, str]:
         """The tokens that tables of a source are compared with first, by the tables' names."""
         return {
-            table.name: self._tokens[places[0]]
-            for table, places in self._places.items()
+            table.name: self._tokens[rows[0]]
+            for table, rows in self._rows.items()
             if table.source == source
         }
 
     def still_valid(
         self, table: TableId, listing: Listing, source: Source
     ) -> tuple[int, str] | None:
-        """The place of the record that the source vouches for, and the table's newest token."""
-        for place in self._places.get(table, ()):
-            found = source.fingerprint(listing, self._tokens[place])
-            if found.unchanged:
-                return place, found.token
+        """The row of the record that the source vouches for, and the table's newest token."""
+        for row in self._rows.get(table, ()):
+            fingerprint = source.fingerprint(listing, self._tokens[row])
+            if fingerprint.unchanged:
+                return row, fingerprint.token
         return None

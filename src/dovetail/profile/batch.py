@@ -135,8 +135,8 @@ def _record(
         profile = column.profile(distinct)
         if stated is not None and len(stated.columns) == len(profiler.columns):
             profile = with_statistics(profile, stated.columns[at], stated.rows)
-        said = column.phrases.merged() if column.kind is Kind.TEXT else ()
-        views = tuple(
+        phrases = column.phrases.merged() if column.kind is Kind.TEXT else ()
+        forms = tuple(
             ViewRecord(name, maximum, *writer.add_value_hashes(runs))
             for name, maximum, runs in (column.forms.forms() if distinct >= FEWEST else ())
         )
@@ -145,8 +145,8 @@ def _record(
                 Column(column.name, column.type, profile),
                 hashes_at,
                 counts_at,
-                *writer.add_phrases(hashes for hashes, _ in said),
-                views,
+                *writer.add_phrases(hashes for hashes, _ in phrases),
+                forms,
             )
         )
     return TableRecord(

@@ -229,7 +229,7 @@ def _phrases(pieces: Sequence[pa.Array]) -> Sequence[HashCounts | None]:
     ends = np.cumsum([0, *(len(piece) for piece in pieces)])
     worth = phrase_mask(together)
     if worth.all():
-        return [_counted(found) for found in phrases(together, ends)]
+        return [_counted(each) for each in phrases(together, ends)]
     worded = phrases(together.filter(pa.array(worth)), np.append(0, np.cumsum(worth))[ends])
     as_written = hash_values(together.filter(pa.array(~worth)))
     others = np.split(as_written, np.append(0, np.cumsum(~worth))[ends][1:-1])

@@ -175,7 +175,7 @@ class NormalForms:
             or not (prefix.isalpha() or not prefix)
             or int(digits.min()) <= 0
             or int(digits.max()) > _MOST_DIGITS
-            or any((data[starts + place] != byte).any() for place, byte in enumerate(prefix))
+            or any((data[starts + offset] != byte).any() for offset, byte in enumerate(prefix))
             or np.count_nonzero(_is_digit(data)) != int(digits.sum())
         ):
             return False
@@ -202,7 +202,7 @@ def _are_days(texts: _Texts) -> bool:
     """Whether all texts begin like a day: 2024-02-29."""
     marks = [texts.starts + 4, texts.starts + 7]
     return bool((texts.lengths >= _DAY).all()) and all(
-        bool((texts.data[place] == ord("-")).all()) for place in marks
+        bool((texts.data[offsets] == ord("-")).all()) for offsets in marks
     )
 
 
