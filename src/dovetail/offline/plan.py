@@ -133,7 +133,7 @@ class Plan:
                 self._inspect_source(spec, None if check else self.earlier, descriptions)
 
     def _descriptions(self, root: SourceSpec) -> Mapping[str, Declaration]:
-        """What a file next to a root says of tables; one that cannot be read is among the skipped."""
+        """What a file next to a root says of tables; one that cannot be read is skipped."""
         file = descriptions_file(root.location) if root.kind == "path" else None
         try:
             return read_descriptions(file) if file is not None else {}
