@@ -14,9 +14,9 @@ from dovetail.joins.graph import JoinGraph
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset, open_dataset
 from dovetail_bench.joins import bench_joins
-from dovetail_bench.question_filter import QuestionFilter
+from dovetail_bench.questions import QuestionFilter
 from dovetail_bench.retrieval import bench_retrieval
-from dovetail_bench.run_config import RunConfig
+from dovetail_bench.run import RunConfig
 
 
 @pytest.fixture

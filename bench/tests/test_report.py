@@ -16,8 +16,7 @@ from dovetail_bench.datasets import Dataset
 from dovetail_bench.joins import bench_joins
 from dovetail_bench.programs.pages import PAGES, read_chapters, unmarked
 from dovetail_bench.programs.results import WANTED
-from dovetail_bench.question_filter import QuestionFilter
-from dovetail_bench.reporting.as_markdown import table_markdown
+from dovetail_bench.questions import QuestionFilter
 from dovetail_bench.reporting.report import Chapter, make_report
 from dovetail_bench.reporting.tabular import (
     HIGH,
@@ -29,9 +28,9 @@ from dovetail_bench.reporting.tabular import (
     cells,
     text_of,
 )
-from dovetail_bench.reporting.writing import figures, write_report
+from dovetail_bench.reporting.writing import figures, table_markdown, write_report
 from dovetail_bench.retrieval import bench_retrieval
-from dovetail_bench.run_config import RunConfig
+from dovetail_bench.run import RunConfig
 from runs import asked, record, write_run
 
 HOSTILE = "<script>alert(1)</script>|_&"

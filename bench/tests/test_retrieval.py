@@ -20,10 +20,10 @@ from dovetail.errors import DatasetError, PendingError, UsageError
 from dovetail.settings import Settings
 from dovetail_bench.datasets import open_dataset
 from dovetail_bench.question_file import read_questions_beside
-from dovetail_bench.question_filter import QuestionFilter
+from dovetail_bench.questions import QuestionFilter
 from dovetail_bench.retrieval import bench_retrieval
 from dovetail_bench.retrievers import open_retriever
-from dovetail_bench.run_config import RunConfig
+from dovetail_bench.run import RunConfig
 from dovetail_bench.run_file import read_run
 
 QUESTIONS = [

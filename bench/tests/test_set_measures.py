@@ -11,10 +11,9 @@ from dovetail.domain import TableId
 from dovetail.errors import DatasetError
 from dovetail_bench.custom_questions import read_rows
 from dovetail_bench.directory import Directory
-from dovetail_bench.measures import score
+from dovetail_bench.measures import score, score_of, set_measures
 from dovetail_bench.questions import Question, QuestionSet, read_questions
 from dovetail_bench.run_file import Found, Record
-from dovetail_bench.set_measures import score_of, set_measures
 
 NAMES = ["events_2022", "events_2023", "events_old", "users", "exports/churn"]
 TABLES = [TableId("erp", name) for name in NAMES]

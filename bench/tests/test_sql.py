@@ -28,8 +28,8 @@ from dovetail.errors import PendingError
 from dovetail.settings import Settings
 from dovetail_bench.compare import same_result
 from dovetail_bench.datasets import Dataset, open_dataset
-from dovetail_bench.question_filter import QuestionFilter
-from dovetail_bench.run_config import RunConfig
+from dovetail_bench.questions import QuestionFilter
+from dovetail_bench.run import RunConfig
 from dovetail_bench.run_file import read_run, traces_of
 from dovetail_bench.sql import bench_sql
 from dovetail_bench.sql_gold import GoldResults

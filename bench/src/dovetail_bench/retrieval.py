@@ -15,19 +15,15 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import DovetailError, PendingError, UsageError
 from dovetail.ports import Json
 from dovetail.settings import PREFIX, Settings
-from dovetail_bench.datasets import Dataset
+from dovetail_bench.datasets import Dataset, catalog_with_purposes
 from dovetail_bench.in_sample import in_sample
-from dovetail_bench.measures import retrieval
+from dovetail_bench.measures import retrieval, score_of, set_measures
 from dovetail_bench.question_file import write_questions
-from dovetail_bench.question_filter import QuestionFilter
-from dovetail_bench.questions import Question
+from dovetail_bench.questions import Question, QuestionFilter
 from dovetail_bench.retrievers import full_name, open_retriever, ranks, retriever_names
-from dovetail_bench.run import ask_all, check_tables
-from dovetail_bench.run_config import RunConfig
+from dovetail_bench.run import RunConfig, ask_all, check_tables
 from dovetail_bench.run_file import Record, resumed
 from dovetail_bench.run_key import RunKey, key_of, settings_in
-from dovetail_bench.set_measures import score_of, set_measures
-from dovetail_bench.with_purposes import catalog_with_purposes
 
 ALL = "all"
 # Settings that the dataset decides, where it does.

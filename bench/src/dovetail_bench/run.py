@@ -6,6 +6,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 from dovetail.catalog.reader import CatalogReader
@@ -13,6 +15,7 @@ from dovetail.domain import TableSet
 from dovetail.errors import DatasetError, PendingError
 from dovetail.offline.summary import Progress, ProgressCallback
 from dovetail.ports import Retriever
+from dovetail.settings import Settings
 from dovetail_bench.questions import Question
 from dovetail_bench.run_file import Found, Record, RunWriter, Trace, trace_id
 
@@ -130,3 +133,19 @@ def _in_order(work: Callable[[T], R], items: Sequence[T], workers: int) -> Itera
             yield pending.popleft().result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """Where runs are kept and how they are made.
+
+    `note` receives what the result does not say, a line at a time. `corpus` is what the user calls
+    the dataset; it stands in the command that is kept with each run.
+    """
+
+    runs: Path
+    settings: Settings
+    workers: int = 1
+    on_progress: ProgressCallback | None = None
+    note: Callable[[str], None] = lambda _: None
+    corpus: str = ""

@@ -15,12 +15,10 @@ from dovetail.ports import LLM, Json
 from dovetail_bench.datasets import Dataset
 from dovetail_bench.measures import execution, score
 from dovetail_bench.question_file import write_questions
-from dovetail_bench.question_filter import QuestionFilter
-from dovetail_bench.questions import Question
+from dovetail_bench.questions import Question, QuestionFilter
 from dovetail_bench.retrieval import Experiment, RunResult
 from dovetail_bench.retrievers import full_name
-from dovetail_bench.run import fill
-from dovetail_bench.run_config import RunConfig
+from dovetail_bench.run import RunConfig, fill
 from dovetail_bench.run_file import Found, Record, Trace, Written, resumed
 from dovetail_bench.run_key import ORACLE, RunKey, sql_key
 from dovetail_bench.sql_answer import CLASSES, NO_GOLD, Author, without_gold

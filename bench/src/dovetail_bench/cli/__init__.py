@@ -20,17 +20,17 @@ from dovetail.cli.output import (
 )
 from dovetail.errors import UsageError
 from dovetail_bench import programs as _programs
-from dovetail_bench.cli.data import data, import_release
-from dovetail_bench.cli.marks import mark_notes, marked_name
+from dovetail_bench.cli.data import data, import_release, report
 from dovetail_bench.cli.options import (
     DataArgument,
     KOption,
     RunOptions,
+    mark_notes,
+    marked_name,
     named,
     numbers,
     with_run_options,
 )
-from dovetail_bench.cli.report import report
 from dovetail_bench.cli.sql import bench_sql
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The commands about datasets themselves: dovetail bench data, import."""
+"""The commands about corpora and runs: dovetail bench data, import, report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dovetail.cli.output import (
     rich_table,
     settings_for,
 )
-from dovetail_bench.cli.options import DataArgument
+from dovetail_bench.cli.options import DataArgument, numbers
 
 _SHOWN = 10
 
@@ -81,3 +81,39 @@ def import_release(
     counts = convert(release, path, into)
     told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     console().print(f"{into}: {told}", highlight=False)
+
+
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUNS...",
+            help="Run files, JSON of dovetail bench joins, or folders with either.",
+        ),
+    ],
+    into: Annotated[
+        Path, typer.Option("-o", "--into", metavar="FOLDER", help="Where the report is written.")
+    ] = Path("report"),
+    k: Annotated[
+        str, typer.Option("--k", metavar="NUMBERS", help="Where rankings are cut.")
+    ] = "5,10",
+    against: Annotated[
+        str,
+        typer.Option(metavar="SYSTEM", help="What others are held against; else the best F1."),
+    ] = "",
+    quantile: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, metavar="SHARE", help="Gold tables of the least relevance are connectors."
+        ),
+    ] = 0.2,
+) -> None:
+    """Make a report of runs: every table and test, beside the published figures."""
+    from dovetail_bench.reporting.report import Options, make_report
+    from dovetail_bench.reporting.writing import write_report
+
+    made = make_report(runs, Options(tuple(numbers(k)), against, quantile))
+    files = write_report(made, into)
+    tables = sum(len(chapter.filled) for chapter in made.chapters)
+    told = f"{files[0]}: {tables} tables over {len(made.chapters)} datasets"
+    console().print(told, highlight=False, markup=False, soft_wrap=True)

@@ -16,11 +16,14 @@ from dovetail.cli.output import CatalogOption, JsonOption, LLMOption, note, sett
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dovetail.offline.summary import ProgressCallback
     from dovetail.ports import Json
     from dovetail_bench.datasets import Dataset
-    from dovetail_bench.question_filter import QuestionFilter
-    from dovetail_bench.run_config import RunConfig
+    from dovetail_bench.questions import QuestionFilter
+    from dovetail_bench.run import RunConfig
+
 
 DataArgument = Annotated[
     Path,
@@ -93,7 +96,7 @@ class RunOptions:
 
     def question_filter(self) -> QuestionFilter:
         """Which questions are asked."""
-        from dovetail_bench.question_filter import QuestionFilter
+        from dovetail_bench.questions import QuestionFilter
 
         return QuestionFilter(
             self.evidence, share_of(self.share), self.seed, self.limit, self.skip_bad,
@@ -115,7 +118,7 @@ class RunOptions:
         self, corpus: Path, on_progress: ProgressCallback | None, **settings: Any
     ) -> RunConfig:
         """How runs over a corpus are made, with further settings where a command takes some."""
-        from dovetail_bench.run_config import RunConfig
+        from dovetail_bench.run import RunConfig
 
         chosen = settings_for(self.catalog, llm=self.llm, **settings)
         return RunConfig(self.runs, chosen, self.workers, on_progress, note, str(corpus))
@@ -169,3 +172,19 @@ def share_of(text: str) -> Fraction:
     if not 0 < share <= 1:
         raise UsageError(f"--share must be above 0 and at most 1, not {text}")
     return share
+
+
+def marked_name(row: Json) -> str:
+    """The retriever of a result, how it has seen the corpus, and what else it knows, if at all."""
+    from dovetail_bench.in_sample import MARKS
+
+    told = "".join(f" + {name}" for name in row.get("knows", ()))
+    return str(row["retriever"]) + MARKS.get(row["in_sample"], "") + told
+
+
+def mark_notes(rows: Iterable[Json]) -> list[str]:
+    """What the marks of these results mean, a line each."""
+    from dovetail_bench.in_sample import NOTES
+
+    used = {row["in_sample"] for row in rows}
+    return [note for kind, note in NOTES.items() if kind in used]

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dovetail.cli.output import console, print_json, progress_bar, rich_table
-from dovetail_bench.cli.marks import mark_notes, marked_name
 from dovetail_bench.cli.options import (
     DataArgument,
     KOption,
     RunOptions,
+    mark_notes,
+    marked_name,
     named,
     numbers,
     with_run_options,

@@ -28,13 +28,12 @@ from dovetail.settings import Settings
 from dovetail_bench.datasets import SAMPLE, Dataset, open_dataset
 from dovetail_bench.joins import bench_joins
 from dovetail_bench.programs.pages import PAGES, write_chapters, write_headlines
-from dovetail_bench.question_filter import QuestionFilter
-from dovetail_bench.reporting.as_markdown import table_markdown
+from dovetail_bench.questions import QuestionFilter
 from dovetail_bench.reporting.report import Chapter, make_report
-from dovetail_bench.reporting.writing import write_report
+from dovetail_bench.reporting.writing import table_markdown, write_report
 from dovetail_bench.retrieval import bench_retrieval
 from dovetail_bench.retrievers import retriever_names
-from dovetail_bench.run_config import RunConfig
+from dovetail_bench.run import RunConfig
 
 # Rankings are asked once, deep enough for the curve over k; JAR's program is slow beyond 5.
 WANTED = {

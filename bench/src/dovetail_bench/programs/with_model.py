@@ -29,12 +29,12 @@ from dovetail.ports import Json
 from dovetail.settings import Settings
 from dovetail_bench.datasets import Dataset, open_dataset
 from dovetail_bench.programs.results import print_rows, run_files
-from dovetail_bench.question_filter import QuestionFilter
+from dovetail_bench.questions import QuestionFilter
 from dovetail_bench.replay import REQUESTS, RESPONSES
 from dovetail_bench.reporting.report import make_report
 from dovetail_bench.reporting.writing import write_report
 from dovetail_bench.retrieval import Experiment
-from dovetail_bench.run_config import RunConfig
+from dovetail_bench.run import RunConfig
 from dovetail_bench.run_key import ORACLE
 from dovetail_bench.sql import bench_sql
 

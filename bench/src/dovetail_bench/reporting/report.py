@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dovetail_bench.in_sample import MARKS, NOTES, mark_of
 from dovetail_bench.reporting.comparison import paired_f1, reference, strata
 from dovetail_bench.reporting.join_quality import JoinResult, joinability, read_join_results
-from dovetail_bench.reporting.marking import marked
 from dovetail_bench.reporting.scored_run import (
     USUAL,
     ScoredRun,
@@ -24,7 +24,7 @@ from dovetail_bench.reporting.sql_accuracy import (
     paired_execution,
 )
 from dovetail_bench.reporting.stages import ablation, connectors, recovery
-from dovetail_bench.reporting.tabular import Table
+from dovetail_bench.reporting.tabular import Cell, Row, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +129,29 @@ def _about_sets(every: Sequence[ScoredRun], options: Options) -> list[Table]:
         errors(measured),
         tokens(measured),
     ]
+
+
+# The columns that name systems or scorings, in the tables that have one.
+_SCORING = "scoring"
+_NAMES = ("system", "systems", "pair", _SCORING)
+
+
+def marked(table: Table, dataset: str) -> Table:
+    """The table with a mark at each system of ours that was fitted on or chosen with the corpus."""
+    places = [place for place, column in enumerate(table.columns) if column.name in _NAMES]
+    if not places:
+        return table
+    # A scoring of joins may be called as a retriever that goes by it.
+    kind = f"{_SCORING} " if table.columns[places[0]].name == _SCORING else ""
+    rows = tuple(_marked(row, places[0], kind, dataset) for row in table.rows)
+    used = {row.cells[places[0]].mark for row in rows if not row.published}
+    notes = [NOTES[kind] for kind, mark in MARKS.items() if mark in used]
+    return replace(table, rows=rows, note=" ".join([*([table.note] if table.note else []), *notes]))
+
+
+def _marked(row: Row, place: int, kind: str, dataset: str) -> Row:
+    cell = row.cells[place]
+    if row.published or not isinstance(cell.value, str):
+        return row
+    mark = Cell(cell.value, mark_of(kind + cell.value, dataset))
+    return replace(row, cells=(*row.cells[:place], mark, *row.cells[place + 1 :]))

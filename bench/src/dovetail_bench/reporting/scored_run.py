@@ -10,12 +10,11 @@ from pathlib import Path
 
 from dovetail.errors import DatasetError, NotFoundError, UsageError
 from dovetail.ports import Json
-from dovetail_bench.measures import Retrieval, Score, retrieval
+from dovetail_bench.measures import Retrieval, Score, retrieval, score_of
 from dovetail_bench.question_file import SUFFIX, read_questions_beside
 from dovetail_bench.questions import Question
 from dovetail_bench.run_file import Record, Run, read_run, traces_of
 from dovetail_bench.run_key import ORACLE
-from dovetail_bench.set_measures import score_of
 
 # Where rankings are cut: for most tables, and to see how deep they go.
 USUAL, DEPTHS = (5, 10), (5, 8, 10, 15)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from dovetail.ports import Json
 from dovetail_bench.in_sample import KINDS
-from dovetail_bench.reporting.as_markdown import chapter_markdown
 from dovetail_bench.reporting.report import Chapter, Report
+from dovetail_bench.reporting.tabular import BEST, SECOND, Cell, Column, Row, Table, text_of
 
 TEXT, FIGURES = "report.md", "figures.json"
 
@@ -52,3 +53,77 @@ def _measured(chapter: Chapter) -> Json:
         for table in chapter.filled
         if not table.timed
     }
+
+
+def table_markdown(table: Table) -> str:
+    """A table with its title and note."""
+    lines = [f"### {_escape(table.title)}", ""]
+    names = [column.name for column in table.columns]
+    origins = any(row.runs or row.published for row in table.rows)
+    lines.append(_line([*map(_escape, names), *["run"] * origins]))
+    align = ["---:" if _numeric(table, place) else "---" for place in range(len(names))]
+    lines.append(_line([*align, *["---"] * origins]))
+    for number, row in enumerate(table.rows):
+        shown = [
+            _cell(cell, table.columns[place], table.ranks.get((number, place), ""))
+            for place, cell in enumerate(row.cells)
+        ]
+        lines.append(_line([*shown, *[_origin(row)] * origins]))
+    if table.note:
+        lines += ["", _escape(table.note)]
+    return "\n".join(lines) + "\n"
+
+
+def chapter_markdown(chapter: Chapter, tables: Iterable[Table] | None = None) -> str:
+    """The tables of a dataset, or some of them, and the runs that they stand on."""
+    shown = list(chapter.filled if tables is None else tables)
+    parts = [table_markdown(table) for table in shown]
+    cited = {number for table in shown for row in table.rows for number in row.runs}
+    origins = [origin for origin in chapter.origins if origin.number in cited]
+    lines = [
+        "### Runs", "", "| run | file | command |", "|---|---|---|",
+        *(f"| {o.number} | `{o.path.name}` | `{_code(o.command)}` |" for o in origins),
+    ]  # fmt: skip
+    if tables is None and chapter.lacking:
+        lines += ["", "Not here yet:", ""]
+        lines += [f"- {_escape(each.title)}: {_escape(each.missing)}" for each in chapter.lacking]
+    return "\n".join([*parts, "\n".join(lines) + "\n"])
+
+
+def _cell(cell: Cell, column: Column, rank: str) -> str:
+    text = _escape(text_of(cell, column))
+    if rank == BEST:
+        text = f"**{text}**"
+    elif rank == SECOND:
+        text = f"<ins>{text}</ins>"
+    return f"{text}<sup>{_escape(cell.mark)}</sup>" if cell.mark else text
+
+
+def _origin(row: Row) -> str:
+    if row.published:
+        return f"published: {_escape(row.published)}"
+    return ", ".join(map(str, row.runs))
+
+
+def _numeric(table: Table, place: int) -> bool:
+    return any(isinstance(row.cells[place].value, float | int) for row in table.rows)
+
+
+def _line(parts: Iterable[str]) -> str:
+    return f"| {' | '.join(parts)} |"
+
+
+def _code(text: str) -> str:
+    return text.replace("`", "'").replace("|", "\\|")
+
+
+def _escape(text: str) -> str:
+    """Text of which nothing is read as markup.
+
+    >>> print(_escape("a|b <c> *"))
+    a\\|b &lt;c&gt; \\*
+    """
+    plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for sign in ("\\", "|", "*", "_", "`"):
+        plain = plain.replace(sign, f"\\{sign}")
+    return " ".join(plain.split())
