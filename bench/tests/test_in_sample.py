@@ -22,7 +22,7 @@ PUBLIC = ("spider_dev", "bird_dev", "mmqa", "beaver")
     [
         ("graph", "mmqa", FITTED),
         ("graph:0.4", "mmqa", FITTED),
-        ("hybrid:compact", "mmqa", FITTED),
+        ("core-t:paper+0.3", "mmqa", ""),
         *(("search", dataset, CHOSEN) for dataset in PUBLIC),
         *(("graph", dataset, CHOSEN) for dataset in PUBLIC if dataset != "mmqa"),
         *(("dense", dataset, "") for dataset in PUBLIC),

@@ -21,17 +21,14 @@ NOTES = {
 def in_sample(retriever: str, dataset: str) -> str:
     """How a retriever has seen a corpus: `fitted` on it, `chosen` with it in view, or not: "".
 
-    The argument of a retriever does not matter; `core-t:paper` is nobody's but the paper's.
+    The argument of a retriever does not matter.
 
     >>> in_sample("graph:0.4", "mmqa"), in_sample("search", "mmqa"), in_sample("dense", "mmqa")
     ('fitted', 'chosen', '')
     >>> in_sample("core-t:paper+0.3", "mmqa")
     ''
     """
-    system, _, argument = retriever.partition(":")
-    if argument.startswith("paper"):
-        return ""
-    corpora = _known().get(system, {})
+    corpora = _known().get(retriever.partition(":")[0], {})
     return next((kind for kind in MARKS if dataset in corpora.get(kind, ())), "")
 
 
