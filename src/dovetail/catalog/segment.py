@@ -33,6 +33,8 @@ HASHES_FILE, COUNTS_FILE, PHRASES_FILE = "hashes.npy", "counts.npy", "phrases.np
 # The checksums of the blocks of these three, one file after the other.
 CHECKSUMS_FILE = "checksums.npy"
 _ABOUT = "segment.json"
+# The arrays of a segment with the types of their values.
+_ARRAYS = {HASHES_FILE: "<u8", COUNTS_FILE: "<u4", PHRASES_FILE: "<u8"}
 
 
 class SegmentWriter:
@@ -41,10 +43,11 @@ class SegmentWriter:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._open = ExitStack()
-        self._hashes = self._open.enter_context(ArrayFile(folder / HASHES_FILE, "<u8"))
-        self._counts = self._open.enter_context(ArrayFile(folder / COUNTS_FILE, "<u4"))
-        self._phrases = self._open.enter_context(ArrayFile(folder / PHRASES_FILE, "<u8"))
-        self._files = (self._hashes, self._counts, self._phrases)
+        self._files = [
+            self._open.enter_context(ArrayFile(folder / name, dtype))
+            for name, dtype in _ARRAYS.items()
+        ]
+        self._hashes, self._counts, self._phrases = self._files
 
     def __enter__(self) -> SegmentWriter:
         return self
@@ -100,9 +103,7 @@ class SegmentWriter:
             "name": _name(profile, tables, columns),
             "profile": profile,
             "files": {
-                HASHES_FILE: self._hashes.describe(),
-                COUNTS_FILE: self._counts.describe(),
-                PHRASES_FILE: self._phrases.describe(),
+                **{name: file.describe() for name, file in zip(_ARRAYS, self._files, strict=True)},
                 CHECKSUMS_FILE: self._write_checksums(),
             },
         }
@@ -141,14 +142,7 @@ class Segment:
     def __init__(self, folder: Path, files: Json | None = None) -> None:
         self._folder = folder
         self._files = files if files is not None else self.about["files"]
-        self._hashes = self._map(HASHES_FILE, "<u8")
-        self._counts = self._map(COUNTS_FILE, "<u4")
-        self._phrases = self._map(PHRASES_FILE, "<u8")
-        self._arrays = {
-            HASHES_FILE: self._hashes,
-            COUNTS_FILE: self._counts,
-            PHRASES_FILE: self._phrases,
-        }
+        self._arrays = {name: self._map(name, dtype) for name, dtype in _ARRAYS.items()}
         # Mapped from the start, like the arrays, since the files may be gone when they are needed.
         self._checksums = self._map(CHECKSUMS_FILE, "<u4").view(np.uint32)
 
@@ -179,7 +173,7 @@ class Segment:
         if self._folder.name != _name(self.about["profile"], *content):
             raise DamagedError(_damage(self._folder, "its rows are not those it was written with"))
         for name, array in self._arrays.items():
-            self._check(name, array, 0, len(array))
+            self._part(name, 0, len(array))
 
     def trust(self) -> None:
         """Give values out without comparing them with their checksums: somebody else has."""
@@ -188,14 +182,12 @@ class Segment:
 
     def hashes(self, at: int, length: int) -> Hashes:
         """A column's sorted hashes."""
-        self._check(HASHES_FILE, self._hashes, at, at + length)
-        array: Hashes = self._hashes[at : at + length].view(np.uint64)
+        array: Hashes = self._part(HASHES_FILE, at, length).view(np.uint64)
         return array
 
     def counts(self, at: int, length: int) -> Counts:
         """The row counts of a column's hashes."""
-        self._check(COUNTS_FILE, self._counts, at, at + length)
-        array: Counts = self._counts[at : at + length].view(np.uint32)
+        array: Counts = self._part(COUNTS_FILE, at, length).view(np.uint32)
         return array
 
     def placed(self, record: Json) -> tuple[Hashes, Counts]:
@@ -210,8 +202,7 @@ class Segment:
 
     def phrases(self, at: int, length: int) -> Hashes:
         """The sorted hashes of what a column is searched by."""
-        self._check(PHRASES_FILE, self._phrases, at, at + length)
-        array: Hashes = self._phrases[at : at + length].view(np.uint64)
+        array: Hashes = self._part(PHRASES_FILE, at, length).view(np.uint64)
         return array
 
     def _map(self, name: str, dtype: str) -> npt.NDArray[np.generic]:
@@ -223,11 +214,13 @@ class Segment:
             mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         return np.frombuffer(mapped, dtype, offset=HEADER)
 
-    def _check(self, name: str, array: npt.NDArray[np.generic], start: int, end: int) -> None:
-        """Compare the blocks that hold a part of an array with their checksums, each once."""
-        size = array.itemsize
-        if not self._blocks[name].intact(start * size, min(end, len(array)) * size):
+    def _part(self, name: str, at: int, length: int) -> npt.NDArray[np.generic]:
+        """A part of an array, whose blocks are compared with their checksums, each once."""
+        array = self._arrays[name]
+        size, end = array.itemsize, min(at + length, len(array))
+        if not self._blocks[name].intact(at * size, end * size):
             raise DamagedError(_damage(self._folder / name, "its checksum does not match"))
+        return array[at:end]
 
     @cached_property
     def _blocks(self) -> dict[str, CheckedBlocks]:
