@@ -117,6 +117,13 @@ def test_text_in_a_crowd_hashes_as_it_does_alone(texts: list[str]) -> None:
     assert len(set(together)) == len(set(texts))
 
 
+@given(st.lists(st.text(alphabet="0123456789.-", min_size=1, max_size=25), min_size=1))
+def test_numbers_are_read_alike_in_few_texts_and_in_many(texts: list[str]) -> None:
+    """Python's reading of numbers against Arrow's."""
+    many = pa.array(texts * (1 + 256 // len(texts)))
+    assert hash_values(many)[: len(texts)].tolist() == hash_values(pa.array(texts)).tolist()
+
+
 @given(st.lists(st.text(alphabet="0123456789.-+ e", min_size=1, max_size=22), min_size=1))
 def test_plain_numbers_are_told_as_by_python(texts: list[str]) -> None:
     import re

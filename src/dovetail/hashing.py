@@ -30,6 +30,9 @@ _MANY_DIGITS = 10**18
 # Doubles beyond this no longer hold every whole number, so they stay doubles.
 _EXACT_DOUBLE = float(2**53)
 
+# So many texts, those of a question, Python reads as numbers before Arrow's functions are loaded.
+_FEW = 256
+
 # The days whose hashes are worked out once and looked up: those of 1900 to 2099.
 _DAYS = (-25567, 47482)
 
@@ -122,7 +125,7 @@ def hash_values(values: pa.Array) -> Hashes:
     if pa.types.is_integer(kind):
         return _hash_integers(values)
     if pa.types.is_floating(kind):
-        return _hash_reals(values)
+        return _hash_reals(_as_numpy(values))
     if is_text(kind):
         return _hash_read_text(values)
     if pa.types.is_boolean(kind):
@@ -235,9 +238,8 @@ def _hash_many_digits(values: pa.Array, numbers: npt.NDArray[Any]) -> Hashes:
     return hashes
 
 
-def _hash_reals(values: pa.Array) -> Hashes:
-    numbers = _as_numpy(values).astype(np.float64)
-    numbers += 0.0  # -0.0 becomes 0.0
+def _hash_reals(values: npt.NDArray[Any]) -> Hashes:
+    numbers = values.astype(np.float64) + 0.0  # -0.0 becomes 0.0
     hashes = mix(numbers.view(np.uint64) ^ _REAL)
     whole = (np.abs(numbers) < _EXACT_DOUBLE) & (numbers == np.floor(numbers))
     hashes[whole] = _hash_whole(numbers[whole].astype(np.int64))
@@ -286,14 +288,26 @@ def _hash_read_text(values: pa.Array) -> Hashes:
     if not whole.any() and not decimal.any():
         return hash_text(values)
     if whole.all():
-        return _hash_whole(_as_numpy(values.cast(pa.int64())))
+        return _hash_whole(_read(values, whole, int))
     hashes = np.empty(len(values), dtype=np.uint64)
-    hashes[whole] = _hash_whole(_as_numpy(values.filter(_as_arrow(whole)).cast(pa.int64())))
-    reals = values.filter(_as_arrow(decimal)).cast(pa.float64())
-    hashes[decimal] = _hash_reals(reals)
+    hashes[whole] = _hash_whole(_read(values, whole, int))
+    hashes[decimal] = _hash_reals(_read(values, decimal, float))
     other = ~(whole | decimal)
-    hashes[other] = hash_text(values.filter(_as_arrow(other)))
+    starts, lengths, data = text_buffers(values)
+    hashes[other] = hash_slices(starts[other], lengths[other], data)
     return hashes
+
+
+def _read(
+    values: pa.Array, chosen: npt.NDArray[np.bool_], number: type[int] | type[float]
+) -> npt.NDArray[Any]:
+    """The numbers that the chosen texts are; Python and Arrow round alike."""
+    if len(values) <= _FEW:
+        starts, lengths, data = text_buffers(values)
+        slices = map(slice, starts[chosen], (starts + lengths)[chosen])
+        return np.array([number(data[each].tobytes()) for each in slices], dtype=number)
+    texts = values if chosen.all() else values.filter(_as_arrow(chosen))
+    return _as_numpy(texts.cast(pa.int64() if number is int else pa.float64()))
 
 
 def _as_numpy(numbers: pa.Array) -> npt.NDArray[Any]:

@@ -1,38 +1,26 @@
-"""The command line. Commands import what they need when they run, so that help comes at once."""
+"""The command line. A command is loaded when it is called, so that help comes at once."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+from collections import UserDict
 from collections.abc import Callable
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
-from typer.main import get_command
+from typer.main import get_command, get_group
 
-from dovetail.cli.ask import ask
-from dovetail.cli.catalog import index, tables
-from dovetail.cli.demo import demo
-from dovetail.cli.joins import joins
-from dovetail.cli.note import feedback, learn, note
-from dovetail.cli.output import printable
-from dovetail.cli.search import search
-from dovetail.cli.serve import mcp, serve
-from dovetail.cli.show import families, show
-from dovetail.cli.sql import sql
 from dovetail.errors import DovetailError, MissingModelError, UsageError
-from dovetail.plugins import COMMANDS, load, names
+from dovetail.plugins import COMMANDS, load, names, resolve
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
     from typer._click import Command, Context
-
-if TYPE_CHECKING:
-    from sys import UnraisableHookArgs
 
 # After so many seconds an interrupt that was dropped is raised again.
 _A_MOMENT = 0.02
@@ -42,8 +30,51 @@ _INTERRUPTED = 130
 LABORATORY_MISSING = "dovetail bench is a package of its own: pip install dovetail-bench"
 
 
+# Our commands in the order of the help page, each in the module that it is loaded from.
+_COMMANDS = {
+    "index": "catalog",
+    "ask": "ask",
+    "search": "search",
+    "tables": "catalog",
+    "show": "show",
+    "families": "show",
+    "joins": "joins",
+    "sql": "sql",
+    "mcp": "serve",
+    "serve": "serve",
+    "demo": "demo",
+    "feedback": "note",
+    "learn": "note",
+    "note": "note",
+}
+
+
+def _typer(**options: Any) -> typer.Typer:
+    """A command or a group of them, as all of ours are."""
+    return typer.Typer(
+        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, **options
+    )
+
+
+class _Loaded(UserDict[str, Any]):
+    """Our commands by name, each loaded when it is looked up."""
+
+    def __getitem__(self, name: str) -> Command:
+        part = resolve(f"dovetail.cli.{self.data[name]}:{name}")
+        app = _typer()
+        if isinstance(part, typer.Typer):
+            app.add_typer(part, name=name)
+            return get_group(app).commands[name]
+        app.command(name)(part)
+        return get_command(app)
+
+
 class _Commands(TyperGroup):
     """Our commands, and those that other packages offer: only asked for where none of ours is."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = _Loaded(_COMMANDS)
 
     def list_commands(self, ctx: Context) -> list[str]:
         return [*super().list_commands(ctx), *names(COMMANDS)]
@@ -59,20 +90,12 @@ class _Commands(TyperGroup):
         return None
 
 
-app = typer.Typer(
+app = _typer(
     name="dovetail",
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
     help="Point it at a pile of tables and learn which of them fit together.",
 )
-for command in (index, ask, search, tables, show, families, joins, sql, mcp, serve, demo):
-    app.command()(command)
-app.command()(feedback)
-app.command()(learn)
-app.add_typer(note, name="note")
 
 
 def _print_version(wanted: bool) -> None:
@@ -129,6 +152,8 @@ def _run() -> None:
 
 def _complain(error: DovetailError | OSError) -> int:
     """Say in one line what failed; returns the exit code."""
+    from dovetail.cli.output import printable
+
     if isinstance(error, DovetailError):
         message = str(error)
         if isinstance(error, MissingModelError):
