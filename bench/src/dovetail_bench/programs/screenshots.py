@@ -11,16 +11,23 @@ import argparse
 import shutil
 import sys
 import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
 
 import dovetail
 from dovetail.sample.company import write_brewery
+from dovetail.serve.guarded import Access, RequestLimits
+from dovetail.serve.live_catalog import LiveCatalog
+from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
 from dovetail_bench.corpora import write_corpus
-from dovetail_bench.programs.page import served
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
 ASKED = f"#/ask?q={quote('How many open orders does each customer of the segment festival have?')}"
@@ -35,6 +42,23 @@ def built(folder: Path, name: str) -> Path:
     sources = [f"{path.name}={path}" for path in sorted(place.iterdir())]
     dovetail.build(*sources, into=folder / f"{name}-catalog", settings=Settings())
     return folder / f"{name}-catalog"
+
+
+@contextmanager
+def served(catalog: Path) -> Iterator[str]:
+    """The explorer over a catalog, on a free port."""
+    limits = RequestLimits(per_minute=1_000_000)
+    app = rest_app(LiveCatalog(catalog, Settings()), Access({}), limits, log=False)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.05)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def shown(browser: Browser, url: str, *, dark: bool = False, narrow: bool = False) -> Page:
@@ -59,11 +83,11 @@ def taken(page: Page, wanted: str, file: Path) -> None:
 
 
 def take(browser: Browser, folder: Path, into: Path) -> None:
-    with served(built(folder, "brewery"), Settings()) as url:
+    with served(built(folder, "brewery")) as url:
         taken(shown(browser, f"{url}/{ASKED}"), SET, into / "explorer-ask.png")
         taken(shown(browser, f"{url}/{ASKED}", dark=True), SET, into / "explorer-dark.png")
         taken(shown(browser, f"{url}/{ASKED}", narrow=True), SET, into / "explorer-narrow.png")
-    with served(built(folder, "corpus"), Settings()) as url:
+    with served(built(folder, "corpus")) as url:
         page = shown(browser, f"{url}/#/pile?from=suppliers&to=districts")
         page.wait_for_selector(".steps li")
         taken(page, PAINTED, into / "explorer-path.png")

@@ -15,7 +15,7 @@ from pathlib import Path
 from dovetail.errors import DatasetError, UsageError
 from dovetail.ports import Json
 from dovetail_bench.corpus_folder import FOREIGN_KEYS, QUESTIONS
-from dovetail_bench.releases import beaver, mmqa, spider, spider2
+from dovetail_bench.releases import beaver, mmqa, spider
 from dovetail_bench.releases.opened import Opened, opened
 
 # A reader writes databases and returns the rows of the two JSON files.
@@ -25,7 +25,7 @@ _READERS: dict[str, Reader] = {
     "bird": spider.read_bird,
     "mmqa": mmqa.read,
     "beaver": beaver.read,
-    "spider2-lite": spider2.read,
+    "spider2-lite": spider.read_spider2,
 }
 
 

@@ -6,19 +6,23 @@ copy is kept; those of one name and another header go to another database of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from dovetail.domain import TableId
 from dovetail.errors import DatasetError
 from dovetail.ports import Json
-from dovetail_bench.releases.opened import Opened, database_file
-from dovetail_bench.releases.tables import write_database
+from dovetail_bench.releases.opened import (
+    Cells,
+    Opened,
+    database_file,
+    key,
+    question,
+    write_database,
+)
 
 _FILES = {"two_table": "Synthesized_two_table.json", "three_table": "Synthesized_three_table.json"}
 Header = tuple[str, tuple[str, ...]]
-Cells = Sequence[Sequence[Any]]
 
 
 def read(release: Opened, into: Path) -> tuple[list[Json], list[Json]]:
@@ -33,21 +37,17 @@ def read(release: Opened, into: Path) -> tuple[list[Json], list[Json]]:
                     pool.add(table, part["table_columns"], part["table_content"])
                     for table, part in zip(row["table_names"], row["tables"], strict=True)
                 ]
+                gold = sorted({str(table) for table in tables})
                 questions.append(
-                    {
-                        "question_id": f"{kind}_{row['id_']}",
-                        "db_id": "",
-                        "question": row["Question"],
-                        "evidence": "",
-                        "difficulty": kind,
-                        "sql": row["SQL"],
-                        "gold_tables": sorted({str(table) for table in tables}),
-                    }
-                )
+                    question(
+                        f"{kind}_{row['id_']}", "", row["Question"], row["SQL"], gold=gold,
+                        difficulty=kind,
+                    )
+                )  # fmt: skip
             except (KeyError, TypeError, ValueError) as error:
                 raise DatasetError(f"{name}, question {row.get('id_')}: {error!r}") from None
-            for key in _keys(row, tables):
-                keys.setdefault(tuple(key.values()), key)
+            for joined in _keys(row, tables):
+                keys.setdefault(tuple(joined.values()), joined)
     pool.write(into)
     return questions, list(keys.values())
 
@@ -79,11 +79,9 @@ class _Pool:
             write_database(database_file(into, name), tables)
 
 
-def _keys(row: Json, tables: Sequence[TableId]) -> list[Json]:
+def _keys(row: Json, tables: Sequence[TableId]) -> Iterator[Json]:
     """The release names key columns but not their tables: one that two tables have joins them."""
-    keys: list[Json] = []
-    wanted = {_plain(name) for name in row.get("foreign_keys") or ()}
-    for name in sorted(wanted):
+    for name in sorted({_plain(name) for name in row.get("foreign_keys") or ()}):
         having = [
             (table, column)
             for table, part in zip(tables, row["tables"], strict=True)
@@ -91,18 +89,9 @@ def _keys(row: Json, tables: Sequence[TableId]) -> list[Json]:
             if _plain(column) == name
         ]
         if len(having) == 2:
-            (table, column), (other, other_column) = having
-            keys.append(
-                {
-                    "db_id": table.source,
-                    "table": table.name,
-                    "column": column,
-                    "ref_db_id": other.source,
-                    "ref_table": other.name,
-                    "ref_column": other_column,
-                }
-            )
-    return keys
+            (left, column), (right, other) = having
+            sides = (left.name, column), (right.name, other)
+            yield key(left.source, *sides, ref_db_id=right.source)
 
 
 def _plain(name: str) -> str:

@@ -1,20 +1,25 @@
-"""A release, unpacked: its files found by name, wherever its archives put them."""
+"""A release, unpacked: its files found by name, and what a corpus is written from them."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dovetail.errors import DatasetError, NotFoundError
+from dovetail.ports import Json
+from dovetail.sources.duck import identifier
 from dovetail_bench.gold import tables_of
+
+Cells = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +108,56 @@ def copy_databases(release: Opened, names: Sequence[str], into: Path) -> None:
         shutil.copyfile(release.find(file.name), file)
 
 
-def gold_tables(sql: str, dialects: Sequence[str]) -> list[str]:
-    """The gold of a question from its SQL; empty where it cannot be read (see `bench data`)."""
-    try:
-        return [name for _, name in tables_of(sql, dialects)]
-    except DatasetError:
-        return []
+def write_database(file: Path, tables: Mapping[str, tuple[Sequence[str], Cells]]) -> None:
+    """A SQLite file with these tables, by name: columns and rows."""
+    file.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for name, (columns, rows) in tables.items():
+            declared = ", ".join(
+                f"{identifier(column)} {_kind({type(row[at]) for row in rows} - {type(None)})}"
+                for at, column in enumerate(columns)
+            )
+            marks = ", ".join("?" * len(columns))
+            try:
+                connection.execute(f"CREATE TABLE {identifier(name)} ({declared})")
+                connection.executemany(f"INSERT INTO {identifier(name)} VALUES ({marks})", rows)
+            except sqlite3.Error as error:
+                raise DatasetError(f"table {name} cannot be written: {error}") from None
+
+
+def _kind(given: set[type]) -> str:
+    if given and given <= {int}:
+        return "INTEGER"
+    return "REAL" if given and given <= {int, float} else "TEXT"
+
+
+def question(
+    question_id: object,
+    database: str,
+    text: str,
+    sql: str,
+    *,
+    gold: Sequence[str] = (),
+    dialects: Sequence[str] = ("sqlite",),
+    **more: object,
+) -> Json:
+    """A row of `questions.json`; gold that is not given is read from the SQL.
+
+    It stays empty where the SQL cannot be read: `dovetail bench data` names such questions.
+    """
+    if not gold:
+        try:
+            gold = [name for _, name in tables_of(sql, dialects)]
+        except DatasetError:
+            gold = []
+    row = {"question_id": question_id, "db_id": database, "question": text, "evidence": ""}
+    return {**row, "difficulty": None, "sql": sql, "gold_tables": list(gold), **more}
+
+
+def key(database: str, child: Sequence[str], parent: Sequence[str], **more: str) -> Json:
+    """A row of `foreign_keys.json`, from the tables and columns of both sides."""
+    row = {"db_id": database, "table": child[0], "column": child[1], **more}
+    return {**row, "ref_table": parent[0], "ref_column": parent[1]}
 
 
 def _unpacked(archive: Path, folder: Path) -> Path:
