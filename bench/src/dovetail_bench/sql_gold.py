@@ -17,7 +17,6 @@ from dovetail.errors import DatasetError, GuardError, QueryError
 from dovetail.sources.resolve import expand
 from dovetail_bench.compare import Order, order_of
 from dovetail_bench.questions import Question
-from dovetail_bench.sqlite_compat import LIKE_SQLITE
 
 # What a dataset may say of its gold SQL, of all that it may say, when it can be used.
 _RUNS = ("", "ok", "empty")
@@ -66,7 +65,6 @@ class GoldResults:
             [self._catalog[table] for table in tables],
             engine="sqlite" if own else "duckdb",
             dialect=dialect,
-            adapt="" if own or dialect != "sqlite" else LIKE_SQLITE,
         )
         if ran.truncated:
             raise DatasetError(f"it returns more than {ran.rows.num_rows:,} rows")

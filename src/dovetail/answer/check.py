@@ -12,7 +12,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 
 from dovetail.answer.pool import Cancelled, Pool, never
 from dovetail.answer.relations import Joined, Relation
@@ -61,13 +60,11 @@ def ask(
     limits: Limits,
     find_joins: bool = False,
     complain: bool = False,
-    adapt: str = "",
     cancelled: Cancelled = never,
 ) -> Checked:
     """Have a query checked. What may not run is a `GuardError`, what takes too long a `LimitError`.
 
-    `joins` and `complaints` are looked for where they are asked for. `adapt` names a function
-    ("module:function") that may change the tree before it is written for the engine.
+    `joins` and `complaints` are looked for where they are asked for.
     """
     request = {
         "task": "check",
@@ -76,7 +73,6 @@ def ask(
         "engine": engine,
         "joins": find_joins,
         "complain": complain,
-        "adapt": adapt,
         "relations": [_sent(relation) for relation in relations],
         "limits": limits.to_json(),
     }
@@ -127,9 +123,7 @@ def answer(request: Json) -> Json:
         complained = complaints(
             without_quoted_texts(tree) if dialect == "sqlite" else tree, relations
         )
-    module, _, function = request["adapt"].partition(":")
-    adapt = getattr(import_module(module), function) if module else None
-    guarded = write_out(tree, relations, tables, engine=engine, adapt=adapt)
+    guarded = write_out(tree, relations, tables, engine=engine)
     number = {relation.table.id: at for at, relation in enumerate(relations)}
     return {
         "sql": guarded.sql,

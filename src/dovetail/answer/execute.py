@@ -111,7 +111,6 @@ class Executor:
         *,
         engine: str = "duckdb",
         dialect: str | None = None,
-        adapt: str = "",
         limits: Limits | None = None,
         find_joins: bool = False,
         cancelled: Cancelled = never,
@@ -119,8 +118,7 @@ class Executor:
         """Run a query, written in `dialect` (the engine's own unless given), over these tables.
 
         The query calls them as `relations` names them; a `Relation` has its name already. If they
-        are all in one warehouse the query runs there, unless it cannot be written for it. `adapt`
-        is as `check.ask` takes it.
+        are all in one warehouse the query runs there, unless it cannot be written for it.
         """
         _require_engine(engine)
         chosen = limits or self._limits
@@ -132,7 +130,6 @@ class Executor:
             sql,
             dialect=dialect or engine,
             limits=chosen,
-            adapt=adapt,
             find_joins=find_joins,
             cancelled=cancelled,
         )

@@ -15,7 +15,7 @@ sqlglot has no class for.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlglot
@@ -129,9 +129,6 @@ _FOLDING = ("snowflake", "oracle")
 # How a table may be given besides by name and alias: not sampled, pivoted, versioned or hinted at.
 _TABLE_PARTS = {"this", "db", "catalog", "alias", "joins"}
 
-# A step between understanding a query and writing it out again; it may change the tree.
-Adapt = Callable[[exp.Expr, Sequence[Relation]], exp.Expr]
-
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
@@ -153,11 +150,10 @@ def guard(
     *,
     dialect: str = "duckdb",
     engine: str = "duckdb",
-    adapt: Adapt | None = None,
 ) -> Guarded:
     """Let a query through that is written in `dialect`, for `engine` to run."""
     tree, tables = understand(sql, relations, dialect)
-    return write_out(tree, relations, tables, engine=engine, adapt=adapt)
+    return write_out(tree, relations, tables, engine=engine)
 
 
 def understand(
@@ -189,12 +185,9 @@ def write_out(
     tables: tuple[TableId, ...],
     *,
     engine: str = "duckdb",
-    adapt: Adapt | None = None,
 ) -> Guarded:
     """The text that runs, made from a tree that was understood; the tree is used up."""
     try:
-        if adapt is not None:
-            tree = adapt(tree, relations)
         private = rename(tree, relations, as_written=engine in _FOLDING)
         writer = sqlglot.Dialect.get_or_raise(engine)
         text = writer.generate(tree, copy=False, comments=False)

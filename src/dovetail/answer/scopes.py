@@ -9,7 +9,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from dovetail.answer.relations import Joined, Relation, fold
-from dovetail.domain import Table, TableId
+from dovetail.domain import TableId
 
 _ROW_NAMES = {"rowid", "oid", "_rowid_"}
 
@@ -63,25 +63,6 @@ def without_quoted_texts(tree: exp.Expr) -> exp.Expr:
         return exp.null() if isinstance(name, exp.Identifier) and name.quoted else node
 
     return tree.transform(without)
-
-
-def typed_columns(tree: exp.Expr, relations: Sequence[Relation]) -> list[tuple[exp.Column, str]]:
-    """The columns that are read from tables of the set, with their types."""
-    return [(column, table.column(name).type) for column, table, name in _read(tree, relations)]
-
-
-def read_columns(tree: exp.Expr, relations: Sequence[Relation]) -> set[tuple[TableId, str]]:
-    """The columns that a query reads from tables of the set, each with its table."""
-    return {(table.id, name) for _, table, name in _read(tree, relations)}
-
-
-def _read(tree: exp.Expr, relations: Sequence[Relation]) -> Iterator[tuple[exp.Column, Table, str]]:
-    """Each column of a query that is of a table of the set, with that table and its spelling."""
-    for scope in _scopes(tree):
-        for column in _own_columns(scope):
-            relation = _home(column, scope, relations)[1]
-            if relation is not None:
-                yield column, relation.table, _spelled(column, relation)
 
 
 def _scopes(tree: exp.Expr) -> list[Scope]:
