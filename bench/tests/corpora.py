@@ -84,24 +84,6 @@ class Named(Words):
         return super().retrieve(f"{question} {self._word}")
 
 
-class Given(Words):
-    """Adds the sub-questions that it is given to the words of a question."""
-
-    def __init__(
-        self,
-        catalog: dovetail.Catalog,
-        *,
-        k: int,
-        settings: Any,
-        subquestions: dict[str, tuple[str, ...]] | None = None,
-    ) -> None:
-        super().__init__(catalog, k=k, settings=settings)
-        self._given = subquestions or {}
-
-    def retrieve(self, question: str) -> TableSet:
-        return super().retrieve(" ".join([question, *self._given.get(question, ())]))
-
-
 class Unpaid(Words):
     """Cannot be opened."""
 
@@ -115,7 +97,6 @@ RETRIEVERS = {
     "slow": "corpora:SlowWords",
     "halves": "corpora:Halves",
     "named": "corpora:Named",
-    "given": "corpora:Given",
     "unpaid": "corpora:Unpaid",
 }
 

@@ -201,15 +201,13 @@ def test_rear_refines_with_a_cross_encoder_where_it_has_one(shop: Searcher) -> N
         open_retriever("rear:some/model", shop.catalog, settings=Settings())
 
 
-GIVEN = {"q": ["customer city", "supplier country"]}
-
-
 def test_jar_connects_what_covers_the_subquestions(shop: Searcher) -> None:
-    retriever = JarRetriever(shop, k=5, subquestions=GIVEN, scoring="foreign_key")
-    found = retriever.retrieve("q")
+    with playing(['{"concepts": ["customer city", "supplier country"]}']) as endpoint:
+        retriever = JarRetriever(shop, k=5, llm=endpoint.llm, scoring="foreign_key")
+        found = retriever.retrieve("q")
     assert {"customers", "suppliers"} <= set(names(found))
     decompose, optimise = found.trace
-    assert decompose["by"] == "given"
+    assert decompose["subquestions"] == ["customer city", "supplier country"]
     assert (optimise["status"], optimise["fallback"]) == ("optimal", 0)
     assert len(found.tables) == 5
 

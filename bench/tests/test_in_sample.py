@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dovetail_bench.in_sample import CHOSEN, FITTED, MARKS, NOTES, in_sample, mark_of
-from dovetail_bench.programs.pages import PAGES, read_chapters, unmarked
+from dovetail_bench.programs.results import PAGES, read_chapters, unmarked
 from dovetail_bench.reporting.report import make_report, marked
 from dovetail_bench.reporting.tabular import Column, Row, Table, cells
 from dovetail_bench.reporting.writing import write_report

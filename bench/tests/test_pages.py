@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dovetail_bench.programs.pages import (
+from dovetail_bench.programs.results import (
     HEADLINES,
     PAGES,
     TABLES,
@@ -29,7 +29,7 @@ SMALL = """Measured somewhere.
 
 def test_the_headline_page_has_the_figures_of_the_complete_tables() -> None:
     text = HEADLINES.read_text("utf-8")
-    assert text == with_headlines(text, PAGES), "run: dovetail bench run pages"
+    assert text == with_headlines(text, PAGES), "run: dovetail bench run results --headlines"
     assert len(text.splitlines()) <= 150
 
 

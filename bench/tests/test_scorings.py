@@ -75,7 +75,7 @@ def test_headers_are_embedded_in_one_call_and_weigh_half_of_the_name(tmp_path: P
     assert plain.score == 0.5 * (2 / 4)
     assert plain.evidence["lexical_only"] == 1.0
     embedder = Initials()
-    (edge,) = score_joins(catalog, "paper", embedder=embedder)
+    (edge,) = score_joins(catalog, "paper", embed=embedder.embed_documents)
     assert embedder.asked == [["city city id", "shop town no", "shop size"]]
     # "city city id" and "shop town no" share no initial, so nothing is added.
     assert (edge.evidence["semantic"], edge.score) == (0.0, 0.25)
@@ -84,12 +84,12 @@ def test_headers_are_embedded_in_one_call_and_weigh_half_of_the_name(tmp_path: P
     catalog = update(
         [str(tmp_path)], into=tmp_path / ".catalog", settings=Settings(embedder="none")
     ).catalog
-    (edge,) = score_joins(catalog, "paper", embedder=embedder)
+    (edge,) = score_joins(catalog, "paper", embed=embedder.embed_documents)
     # (2, 0, 1) and (1, 1, 1) of the letters c, s and i.
     cosine = 3 / np.sqrt(5 * 3)
     assert edge.evidence["semantic"] == pytest.approx(cosine, abs=1e-6)
     assert edge.score == pytest.approx(0.5 * (2 / 4) + 0.5 * (0 + cosine) / 2, abs=1e-6)
-    assert score_joins(catalog, "jar", embedder=embedder)[0].evidence["semantic"] > 0.7
+    assert score_joins(catalog, "jar", embed=embedder.embed_documents)[0].evidence["semantic"] > 0.7
 
 
 def test_jar_compares_columns_of_one_type_alone(tmp_path: Path) -> None:

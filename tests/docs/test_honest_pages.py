@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dovetail_bench.in_sample import FITTED, MARKS, mark_of
-from dovetail_bench.programs.pages import HEADLINES, PAGES, read_chapters, unmarked
+from dovetail_bench.programs.results import HEADLINES, PAGES, read_chapters, unmarked
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from dovetail.errors import DatasetError, UsageError
 from dovetail.ports import Json
+from dovetail_bench.datasets import read_json
 
 # Columns that a question of a dataset has under another name.
 _RENAMED = ("id", "tables", "alternatives")
@@ -60,13 +61,7 @@ def _csv(path: Path) -> Iterator[Json]:
 
 
 def _json(path: Path) -> Iterator[Json]:
-    try:
-        rows = json.loads(path.read_text("utf-8"))
-    except json.JSONDecodeError as error:
-        raise DatasetError(f"{path} is no JSON: {error}") from None
-    if not isinstance(rows, list):
-        raise DatasetError(f"{path} is not a list of objects")
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(read_json(path), start=1):
         yield _checked(row, f"{path}, entry {number},")
 
 

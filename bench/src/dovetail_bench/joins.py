@@ -5,48 +5,21 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, replace
 from typing import Any
 
-from dovetail.arrays import Vectors
 from dovetail.domain import JoinEdge
 from dovetail.joins.columns import ColumnArrays, Thresholds
 from dovetail.joins.declared import with_declared
 from dovetail.models.vectors import VectorStore
 from dovetail.offline.summary import ProgressCallback
 from dovetail.plugins import open_embedder
-from dovetail.ports import Embedder
 from dovetail.search.embeddings import FOLDER as VECTORS
 from dovetail_bench.datasets import Dataset, database_of
 from dovetail_bench.measures import Pair, joinability
 from dovetail_bench.scorings import FOREIGN_KEY, score_joins
 
 ColumnPairs = frozenset[frozenset[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class CachedEmbedder:
-    """An embedder whose vectors of documents are cached in a folder."""
-
-    embedder: Embedder
-    folder: Path
-
-    @property
-    def model_id(self) -> str:
-        return self.embedder.model_id
-
-    @property
-    def dimension(self) -> int:
-        return self.embedder.dimension
-
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """One vector per text; texts never seen before are embedded and stored."""
-        return VectorStore(self.folder, self.embedder).documents(texts)
-
-    def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """One vector per text; none of them is stored."""
-        return self.embedder.embed_queries(texts)
 
 
 def bench_joins(
@@ -66,8 +39,8 @@ def bench_joins(
     told = replace(dataset, declared=True)
     catalog = told.catalog(None, on_progress, search=False)
     started = time.perf_counter()
-    embeds = model and CachedEmbedder(model, catalog.folder / VECTORS)
-    edges = score_joins(catalog, name, embedder=embeds)
+    embed = VectorStore(catalog.folder / VECTORS, model).documents if model else None
+    edges = score_joins(catalog, name, embed=embed)
     seconds = time.perf_counter() - started
     arrays = ColumnArrays.of(catalog)
     gold = declared(dataset, arrays)

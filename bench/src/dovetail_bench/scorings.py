@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.arrays import Encoded, Floats, Ints, firsts, spans
+from dovetail.arrays import Encoded, Floats, Ints, Vectors, firsts, spans
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import JoinEdge, TableId
 from dovetail.errors import UsageError
@@ -33,17 +33,18 @@ from dovetail.joins.edges import cardinality, in_order
 from dovetail.joins.evidence import work_out
 from dovetail.joins.graph import JoinGraph
 from dovetail.names.words import spelled, words
-from dovetail.ports import Embedder
 from dovetail.search.searcher import Searcher
 
 FOREIGN_KEY = "foreign_key"
+# Makes a vector of each text.
+Embed = Callable[[Sequence[str]], Vectors]
 
 
 def score_joins(
     catalog: CatalogReader,
     scoring: str = FOREIGN_KEY,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
-    embedder: Embedder | None = None,
+    embed: Embed | None = None,
 ) -> list[JoinEdge]:
     """The joins of a catalog by a scoring, the surest first; `foreign_key` is dovetail's own."""
     if scoring == FOREIGN_KEY:
@@ -51,7 +52,7 @@ def score_joins(
     if scoring not in _SCORINGS:
         there = ", ".join((FOREIGN_KEY, *_SCORINGS))
         raise UsageError(f"scoring {scoring!r} is not known; there are: {there}")
-    columns = Columns(ColumnArrays.of(catalog, thresholds), embedder)
+    columns = Columns(ColumnArrays.of(catalog, thresholds), embed)
     return in_order(list(columns.edges(_SCORINGS[scoring](columns))))
 
 
@@ -65,7 +66,8 @@ def joins_by(searcher: Searcher, scoring: str) -> JoinGraph:
         embedder.model_id if embedder else "",
     )
     if key not in _SCORED:
-        _SCORED[key] = score_joins(catalog, scoring, embedder=embedder)
+        embed = embedder.embed_documents if embedder else None
+        _SCORED[key] = score_joins(catalog, scoring, embed=embed)
     return searcher.graph_of(_SCORED[key])
 
 
@@ -80,9 +82,9 @@ Pairs = tuple[Ints, Ints, Ints, Floats]
 class Columns:
     """The columns of a catalog, with what two of them have in common."""
 
-    def __init__(self, arrays: ColumnArrays, embedder: Embedder | None = None) -> None:
+    def __init__(self, arrays: ColumnArrays, embed: Embed | None = None) -> None:
         self.arrays = arrays
-        self._embedder = embedder
+        self._embed = embed
         names = [words(table.name) for table in arrays.ids]
         headers = [
             sorted({*names[table], *words(name)})
@@ -111,12 +113,12 @@ class Columns:
     @cached_property
     def cosine(self) -> Callable[[Ints, Ints], Floats] | None:
         """The cosine of the headers of two columns, no less than 0; None without an embedder."""
-        if self._embedder is None or not len(self.arrays):
+        if self._embed is None or not len(self.arrays):
             return None
         tables = [self.arrays.ids[table].name for table in self.arrays.table.tolist()]
         names = zip(tables, self.arrays.name, strict=True)
         texts = Encoded.of([f"{spelled(table)} {spelled(name)}" for table, name in names])
-        vectors = self._embedder.embed_documents(texts.dictionary)
+        vectors = self._embed(texts.dictionary)
 
         def cosine(left: Ints, right: Ints) -> Floats:
             one, other = vectors[texts.codes[left]], vectors[texts.codes[right]]

@@ -44,15 +44,15 @@ def sign_flip(
     return (1 + as_extreme) / (1 + draws)
 
 
-def mcnemar(one: Sequence[bool], other: Sequence[bool]) -> float:
+def mcnemar(one: Sequence[float], other: Sequence[float]) -> float:
     """The exact two-sided p-value that of the pairs that differ, each side wins half.
 
     >>> mcnemar([True] * 5, [False] * 5)
     0.0625
     """
     pairs = list(zip(one, other, strict=True))
-    wins = sum(mine and not theirs for mine, theirs in pairs)
-    losses = sum(theirs and not mine for mine, theirs in pairs)
+    wins = sum(mine > theirs for mine, theirs in pairs)
+    losses = sum(mine < theirs for mine, theirs in pairs)
     total = wins + losses
     tail = sum(math.comb(total, count) for count in range(min(wins, losses) + 1))
     return min(1.0, 2 * tail / (1 << total))

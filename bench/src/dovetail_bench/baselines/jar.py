@@ -9,13 +9,13 @@ Where this differs. The authors know every table's database and score joins insi
 all tables are one corpus. Compatibility is their formula with its embedding half, over columns of
 one type; for two tables it is silent on (one has no rows, say), it is what the formula leaves with
 no value and no word in common: a quarter of the headers' cosine. So nearly every set is connected,
-as in the publication. Without a language model and without given sub-questions the question itself
-is the only one, and the trace says so.
+as in the publication. Without a language model the question itself is the only sub-question, and
+the trace says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations, permutations
 
@@ -109,7 +109,7 @@ class Compatibility:
 
 
 class JarRetriever:
-    """Exactly `k` connected tables; `subquestions` are given ones, by question."""
+    """Exactly `k` connected tables."""
 
     def __init__(
         self,
@@ -117,7 +117,6 @@ class JarRetriever:
         *,
         k: int = 5,
         llm: LLM | None = None,
-        subquestions: Mapping[str, Sequence[str]] | None = None,
         candidates: int = 20,
         weights: Weights | None = None,
         scoring: str = "jar",
@@ -127,7 +126,6 @@ class JarRetriever:
         self._searcher = searcher
         self._k = k
         self._llm = llm
-        self._given = subquestions or {}
         self._candidates = candidates
         self._weights = weights or Weights()
         self._compatibility = Compatibility(searcher, scoring)
@@ -155,10 +153,6 @@ class JarRetriever:
         return table_set(question, self._searcher.joins, chosen, [decompose, optimise])
 
     def _decomposed(self, question: str, stage: Stage) -> list[str]:
-        given = self._given.get(question)
-        if given:
-            stage.facts["by"] = "given"
-            return list(given)[:_MOST_SUBQUESTIONS]
         if self._llm is None or not question.strip():
             stage.facts["by"] = "the question itself"
             return [question]

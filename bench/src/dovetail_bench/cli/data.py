@@ -114,6 +114,6 @@ def report(
 
     made = make_report(runs, Options(tuple(numbers(k)), against, quantile))
     files = write_report(made, into)
-    tables = sum(len(chapter.filled) for chapter in made.chapters)
-    told = f"{files[0]}: {tables} tables over {len(made.chapters)} datasets"
+    tables = sum(len(chapter.filled) for chapter in made)
+    told = f"{files[0]}: {tables} tables over {len(made)} datasets"
     console().print(told, highlight=False, markup=False, soft_wrap=True)

@@ -1,19 +1,21 @@
 """Piles of tables as companies have them, with the truth of what is a copy or slice of what.
 
-`KINDS` has more than thirty ways in which one logical table comes to be many, and the look-alikes
-that are none; `pile(seed)` plays all of them through for entities of several industries. Names,
-columns and contents are made up here and nowhere else.
+`KINDS` has the ways in which one logical table comes to be many, and look-alikes that are none;
+`pile(seed)` plays all of them through for entities of several industries. Names, columns and
+contents are made up here and nowhere else.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from itertools import combinations
+from typing import Any
 
 Row = tuple[object, ...]
-Rows = list[Row]
+TableKey = tuple[str, str]
 
 # Entities of several industries: a name, its key, and words for its texts.
 ENTITIES = {
@@ -30,33 +32,139 @@ ENTITIES = {
 }
 
 
+def _slices(name: str, begins: dict[Any, str], days: int) -> str:
+    """Slices by time, without a table that holds them all; the last one stands for them.
+
+    `#` in the name is what each slice is called, by the day it begins with.
+    """
+    slices = (
+        f"partition {name.replace('#', str(part))}, {first}+{days}"
+        for part, first in reversed(begins.items())
+    )
+    return "; ".join(slices)
+
+
+def _years(name: str, *years: int) -> str:
+    return _slices(name, {year: f"{year}-01-01" for year in years}, 364)
+
+
+_MONTHS = {number: f"2023-0{number}-01" for number in (1, 2, 3, 4)}
+_DAYS = {number: f"2023-03-0{number}" for number in range(1, 6)}
+# A kind is its tables. Each has a role (`-`: it belongs to none of the others), a name in which {}
+# is the entity's, and what is odd about it. The first is the canonical table; without more said, a
+# table has all rows of the entity:
+#   40-90           those rows of it alone        ~2021     those of its rows that are of 2021
+#   2021-01-01+364  60 rows of such days          new 80    so many rows that no other table has
+#   #5001           numbered from there           same 50   the first rows of the table before
+#   +by on          more columns                  <4        only the first four columns
+#   =id label       other columns altogether      *3        each row three times, with its times
+#   @staging.       in another schema             @@old_    in another source
+KINDS = {
+    "backup": "table {}; copy {}_bak",
+    "backup with a date": "table {}; copy {}_backup_20220103, 0-63",
+    "old": "table {}; copy {}_old, 0-72",
+    "staging": "table {}; copy stg_{}",
+    "staging schema": "table {}; copy {}, 40-90, @staging.",
+    "temporary": "table {}; copy tmp_{}, 0-36",
+    "copy": "table {}; copy {}_copy",
+    "copy of": "table {}; copy Copy of {}",
+    "copy of, in German": "table {}; copy Kopie von {} (2)",
+    "numbered download": "table {}; copy {} (3)",
+    "hash suffix": "table {}; copy {}_3f9c1ab2",
+    "tool's backup": "table {}; copy {}__dbt_backup, 0-54",
+    "before a migration": "table {}; copy {}_premig_old",
+    "rejects": "table {}; copy {}_rejected, 0-27",
+    "restored": "table {}; copy restore_{}_1",
+    "newer version": "table {}_v2, +checked_by; copy {}, 0-60",
+    "final versions": "table {}_final_v2; copy {}_final, 0-60",
+    "snapshots": "table {}_20220331; copy {}_20220131, 0-70; copy {}_20220228, 0-80",
+    "archive": "table {}, 2022-01-01+600, #5001; partition {}_archive, 2015-01-01+900",
+    "many copies": "table {}; copy {}_bak; copy {}_bak_2020, 1-90; copy tmp_{}, 2-90; "
+    "copy {}_old, 3-90; copy stg_{}, 4-90; copy {}_20210101_copy, 5-90",
+    "years": _years("{}_#", 2019, 2020, 2021, 2022, 2023),
+    "years in front": _years("#_{}", 2020, 2021, 2022),
+    "fiscal years": _slices("{}_fy#", {year: f"20{year}-01-01" for year in (20, 21, 22)}, 364),
+    "months": _slices("{}_20230#", _MONTHS, 27),
+    "month names": _slices(
+        "{}_#_2023", dict(zip(("jan", "feb", "mar", "apr"), _MONTHS.values(), strict=True)), 27
+    ),
+    "days": _slices("{}_2023030#", _DAYS, 1),
+    "days with dashes": _slices("{} 2023-03-0#", _DAYS, 1),
+    "quarters": _slices(
+        "{}_2022_q#", {n: f"2022-{3 * n - 2:02}-01" for n in (1, 2, 3, 4)}, 80
+    ),
+    "weeks": _slices("{}_2022w#", {10: "2022-03-07", 11: "2022-03-14", 12: "2022-03-21"}, 6),
+    "ranges of years": _slices(
+        "{}_#9", {f"{n}0_{n}": f"{n}0-01-01" for n in (199, 200, 201)}, 3600
+    ),
+    "short years": _slices(
+        "{}#", {"98": "1998-01-01", "99": "1999-01-01", "00": "2000-01-01", "01": "2001-01-01"}, 364
+    ),
+    "dated folders": _slices("in/2023/0#/{}", _MONTHS, 27),
+    "shards": "; ".join(f"partition {{}}_shard_0{n}, new 60" for n in (3, 2, 1, 0)),
+    "regions": "partition {}_se, new 70, #70000; partition {}_no, new 90, #90000; "
+    "partition {}_dk, new 60, #60000; partition {}_fi, new 50, #50000",
+    "table and its years": "table {}; partition {}_2019, ~2019; partition {}_2020, ~2020; "
+    "partition {}_2021, ~2021; partition {}_2022, ~2022; partition {}_2023, ~2023",
+    "slice and its copy": _years("{}_#", 2019, 2020, 2021, 2022) + "; copy {}_2019_bak, same 50",
+    "history": "table {}; history {}_hist, *3",
+    "history of few columns": "table {}_rates, =code rate; history {}_rates_hist, =code rate, *3",
+    "audit": "table {}; history {}_audit, 0-70, +action by_whom, *2",
+    "view": "table {}; view vw_{}, 0-70, <4",
+    "another name": "table {}; copy zwischenablage_kh",
+    "another source": "table {}; copy {}, 0-80, @@laptop_",
+    "empty staging": "table {}; copy stg_{}, 0-0",
+    "tiny": "table {}, 0-4; copy {}_bak, 0-4",
+    "test rows": "table {}; copy {}_test, new 30, #900001",
+    "grown columns": "partition {}_2022, 2022-01-01+364, +channel flag; "
+    + _years("{}_#", 2020, 2021),
+    "fewer columns": "table {}; copy {}_export_2022-05-01, <5",
+    "look-alike: two things": "- vendors, new 80; - debtors, new 80",
+    "look-alike: subset": "- {}; - disputed_{}, 20-50",
+    "look-alike: twins": "- {}; twin {}, new 90, @@acquired_",
+    "look-alike: levels": "- {}_level_1, new 40; - {}_level_2, new 40; - {}_level_3, new 40",
+    "look-alike: lookups": "- ref_colour, =id colour active; - ref_currency, =id currency active; "
+    "- ref_status, =id status active; - ref_unit, =id unit active; - ref_country, =id country on",
+    "look-alike: lines": "- {}; - {}_lines, =line_no item price",
+    "look-alike: other columns": "- results; - test_results, =sample assay value verdict",
+    "look-alike: sheets": "- sheet1, =a b c; - sheet2, =region target; - sheet3, =x y z note",
+    "look-alike: plan and actual": _years("{}_plan_#", 2021, 2022, 2023)
+    + " | " + _years("{}_actual_#", 2021, 2022, 2023),
+    "look-alike: grain": "- {}_daily, new 80; - {}_monthly, new 80",
+    "look-alike: in and out": "- {}_in, new 80; - {}_out, new 80",
+    "look-alike: namesakes": "- {}; - {}_2, new 80, @@other_",
+}  # fmt: skip
+
+
 @dataclass
 class Pile:
     """Tables by source and name (columns and rows), and which of them belong together."""
 
-    tables: dict[tuple[str, str], tuple[list[str], Rows]] = field(default_factory=dict)
-    families: list[dict[tuple[str, str], str]] = field(default_factory=list)
-    canonical: list[tuple[str, str]] = field(default_factory=list)
-    twins: list[frozenset[tuple[str, str]]] = field(default_factory=list)
-    kind_of: dict[tuple[str, str], str] = field(default_factory=dict)
+    tables: dict[TableKey, tuple[list[str], list[Row]]] = field(default_factory=dict)
+    families: list[dict[TableKey, str]] = field(default_factory=list)
+    canonical: list[TableKey] = field(default_factory=list)
+    twins: list[frozenset[TableKey]] = field(default_factory=list)
+    kind_of: dict[TableKey, str] = field(default_factory=dict)
 
 
 class Unit:
-    """One play of a kind: an entity of an industry, in a source of its own schema."""
+    """One play of a kind: an entity of an industry, in a schema whose name says nothing."""
 
     def __init__(self, pile: Pile, kind: str, industry: str, draw: random.Random) -> None:
         self.pile, self.kind, self.draw = pile, kind, draw
-        self.entity, self.key, words = ENTITIES[industry]
+        self.entity, key, words = ENTITIES[industry]
         self.words = words.split()
-        # A schema that says nothing: no two plays of an entity meet by name.
         self.source = f"{industry}_db"
+        # No two plays of an entity meet by the name of their schema.
         self.schema = "".join(draw.choice("bcdfghjklmnp") + draw.choice("aeou") for _ in range(4))
-        self.columns = [self.key, *self.words, "booked_on", "amount"]
+        self.columns = [key, *self.words, "booked_on", "amount"]
         self.mark = f"{industry[:3]}{draw.randrange(10**6)}"
+        self.own = sorted(self.rows(90), key=lambda row: str(row[-2]))
+        self.last = self.own
 
     def rows(
-        self, count: int = 90, first: int = 1, begins: str = "2019-01-01", days: int = 1800
-    ) -> Rows:
+        self, count: int, first: int = 1, begins: str = "2019-01-01", days: int = 1800
+    ) -> list[Row]:
         """Rows whose texts nobody else has; dates are spread over some days."""
         start = date.fromisoformat(begins)
         return [
@@ -69,392 +177,86 @@ class Unit:
             for n in range(count)
         ]
 
-    def put(
-        self,
-        name: str,
-        rows: Rows,
-        columns: Sequence[str] = (),
-        *,
-        schema: str | None = None,
-        source: str = "",
-    ) -> tuple[str, str]:
+    def play(self, text: str) -> None:
+        """Add the tables of a family to the pile, and the truth about them."""
+        tables = [(role, self._table(name, odd)) for role, name, odd in _members(text)]
+        (role, canonical), *others = tables
+        roles = {table: role for role, table in others if role not in ("-", "twin")}
+        if role != "-":
+            self.pile.families.append({canonical: role, **roles})
+            self.pile.canonical.append(canonical)
+        twins = [frozenset((canonical, table)) for role, table in others if role == "twin"]
+        self.pile.twins += twins
+
+    def _table(self, name: str, odd: Sequence[str]) -> TableKey:
         """Add a table to the pile; returns its source and name."""
-        where = self.schema if schema is None else schema
-        table = (source or self.source, f"{where}.{name}" if where else name)
-        self.pile.tables[table] = (list(columns or self.columns), rows)
+        source, schema = self.source, f"{self.schema}."
+        columns, rows = self._drawn(odd)
+        for part in odd:
+            sign, rest = part[0], part[1:]
+            if part.startswith("@@"):
+                source, schema = f"{rest[1:]}{source}", ""
+            elif sign == "@":
+                schema = f"{rest}{schema}"
+            elif sign == "<":
+                columns, rows = columns[: int(rest)], [row[: int(rest)] for row in rows]
+            elif sign == "*":
+                columns = [*columns, "valid_from", "valid_to"]
+                times = [(f"20{18 + n}-01-01", f"20{19 + n}-01-01") for n in range(int(rest))]
+                rows = [(*row, *each) for each in times for row in rows]
+            elif sign == "+":
+                columns = [*columns, *rest.split()]
+                rows = [(*row, *("x" for _ in rest.split())) for row in rows]
+        self.last = rows
+        table = (source, schema + name.format(self.entity))
+        self.pile.tables[table] = (columns, rows)
         self.pile.kind_of[table] = self.kind
         return table
 
-    def family(self, canonical: tuple[str, str], **members: Sequence[tuple[str, str]]) -> None:
-        """Tell the truth: the canonical table, and the others by role."""
-        roles = {table: role for role, tables in members.items() for table in tables}
-        self.pile.families.append({canonical: roles.pop(canonical, "table"), **roles})
-        self.pile.canonical.append(canonical)
-
-
-def _copies(name: str, share: float = 1.0, **more: str) -> Callable[[Unit], None]:
-    """A table and a copy of some of its rows under another name; `{}` is the table's own."""
-
-    def play(unit: Unit) -> None:
-        rows = unit.rows()
-        base = unit.put(unit.entity, rows)
-        copy = unit.put(name.format(unit.entity), rows[: int(share * len(rows))], **more)
-        unit.family(base, copy=[copy])
-
-    return play
-
-
-def _slices(names: Sequence[str], begins: Sequence[str], days: int) -> Callable[[Unit], None]:
-    """Slices by time, without a table that holds them all; the last one stands for them."""
-
-    def play(unit: Unit) -> None:
-        tables = [
-            unit.put(name.format(unit.entity), unit.rows(60, 1, first, days))
-            for name, first in zip(names, begins, strict=True)
-        ]
-        unit.family(tables[-1], partition=tables)
-
-    return play
-
-
-def _years(unit: Unit, first: int = 2019, last: int = 2023) -> list[tuple[str, str]]:
-    return [
-        unit.put(f"{unit.entity}_{year}", unit.rows(60, 1, f"{year}-01-01", 364))
-        for year in range(first, last + 1)
-    ]
-
-
-def _base_and_years(unit: Unit) -> None:
-    slices = {
-        year: unit.rows(60, 1 + 60 * (year - 2019), f"{year}-01-01", 364)
-        for year in range(2019, 2023)
-    }
-    base = unit.put(unit.entity, [row for rows in slices.values() for row in rows])
-    unit.family(base, partition=[unit.put(f"{unit.entity}_{y}", r) for y, r in slices.items()])
-
-
-def _slice_and_its_copy(unit: Unit) -> None:
-    tables = _years(unit)
-    copy = unit.put(f"{unit.entity}_2021_bak", unit.pile.tables[tables[2]][1][:50])
-    unit.family(tables[-1], partition=tables, copy=[copy])
-
-
-def _newer_version(unit: Unit) -> None:
-    rows = unit.rows(80, 1, "2018-01-01", 700)
-    old = unit.put(unit.entity, rows)
-    grown = [(*row, "x") for row in [*rows, *unit.rows(40, 81, "2021-01-01", 900)]]
-    new = unit.put(f"{unit.entity}_v2", grown, [*unit.columns, "checked_by"])
-    unit.family(new, copy=[old])
-
-
-def _final_versions(unit: Unit) -> None:
-    rows = unit.rows()
-    one = unit.put(f"{unit.entity}_final", rows[:60])
-    two = unit.put(f"{unit.entity}_final_v2", rows)
-    unit.family(two, copy=[one])
-
-
-def _snapshots(unit: Unit) -> None:
-    rows = unit.rows(100, 1, "2018-01-01", 300)
-    days = ("20220131", "20220228", "20220331")
-    taken = [unit.put(f"{unit.entity}_{day}", rows[: 80 + 10 * n]) for n, day in enumerate(days)]
-    unit.family(taken[-1], copy=taken[:-1])
-
-
-def _archive(unit: Unit) -> None:
-    base = unit.put(unit.entity, unit.rows(90, 5001, "2022-01-01", 600))
-    away = unit.put(f"{unit.entity}_archive", unit.rows(90, 1, "2015-01-01", 900))
-    unit.family(base, partition=[away])
-
-
-def _shards(unit: Unit) -> None:
-    shards = [unit.put(f"{unit.entity}_shard_{n:02}", unit.rows(60)) for n in range(4)]
-    unit.family(shards[-1], partition=shards)
-
-
-def _regions(unit: Unit) -> None:
-    sizes = {"no": 90, "se": 70, "dk": 60, "fi": 50}
-    tables = [
-        unit.put(f"{unit.entity}_{code}", unit.rows(n, 1000 * n)) for code, n in sizes.items()
-    ]
-    unit.family(max(tables), partition=tables)
-
-
-def _history(unit: Unit) -> None:
-    rows = unit.rows()
-    states = [(*row, f"20{18 + n}-01-01", f"20{19 + n}-01-01") for n in range(3) for row in rows]
-    base = unit.put(unit.entity, rows)
-    states_table = unit.put(
-        f"{unit.entity}_hist", states, [*unit.columns, "valid_from", "valid_to"]
-    )
-    unit.family(base, history=[states_table])
-
-
-def _narrow_history(unit: Unit) -> None:
-    """The history of a table of two columns has as many again."""
-    rows: Rows = [(f"{unit.mark}{n}", round(unit.draw.uniform(1, 1e5), 2)) for n in range(40)]
-    states = [(*row, f"20{18 + n}-01-01", f"20{19 + n}-01-01") for n in range(3) for row in rows]
-    base = unit.put(f"{unit.entity}_rates", rows, [unit.key, "rate"])
-    told = unit.put(
-        f"{unit.entity}_rates_hist", states, [unit.key, "rate", "valid_from", "valid_to"]
-    )
-    unit.family(base, history=[told])
-
-
-def _audit(unit: Unit) -> None:
-    rows = unit.rows()
-    told = [(*row, action, "admin") for action in ("I", "U") for row in rows[:70]]
-    base = unit.put(unit.entity, rows)
-    audit = unit.put(f"{unit.entity}_audit", told, [*unit.columns, "action", "by_whom"])
-    unit.family(base, history=[audit])
-
-
-def _view(unit: Unit) -> None:
-    rows = unit.rows()
-    base = unit.put(unit.entity, rows)
-    view = unit.put(f"vw_{unit.entity}", [row[:4] for row in rows[:70]], unit.columns[:4])
-    unit.family(base, view=[view])
-
-
-def _equal_contents(unit: Unit) -> None:
-    rows = unit.rows()
-    base = unit.put(unit.entity, rows)
-    unit.family(base, copy=[unit.put("zwischenablage_kh", rows)])
-
-
-def _other_source(unit: Unit) -> None:
-    rows = unit.rows()
-    base = unit.put(unit.entity, rows)
-    copy = unit.put(unit.entity, rows[:80], schema="", source=f"laptop_{unit.source}")
-    unit.family(base, copy=[copy])
-
-
-def _staging_schema(unit: Unit) -> None:
-    rows = unit.rows()
-    base = unit.put(unit.entity, rows)
-    copy = unit.put(unit.entity, rows[40:], schema=f"staging.{unit.schema}")
-    unit.family(base, copy=[copy])
-
-
-def _empty_staging(unit: Unit) -> None:
-    base = unit.put(unit.entity, unit.rows())
-    unit.family(base, copy=[unit.put(f"stg_{unit.entity}", [])])
-
-
-def _tiny(unit: Unit) -> None:
-    rows = unit.rows(4)
-    unit.family(unit.put(unit.entity, rows), copy=[unit.put(f"{unit.entity}_bak", rows)])
-
-
-def _test_rows(unit: Unit) -> None:
-    base = unit.put(unit.entity, unit.rows())
-    unit.family(base, copy=[unit.put(f"{unit.entity}_test", unit.rows(30, 900001))])
-
-
-def _grown_columns(unit: Unit) -> None:
-    old = [
-        unit.put(f"{unit.entity}_{y}", unit.rows(60, 1, f"{y}-01-01", 364)) for y in (2020, 2021)
-    ]
-    rows = [(*row, "web", 1) for row in unit.rows(60, 1, "2022-01-01", 364)]
-    new = unit.put(f"{unit.entity}_2022", rows, [*unit.columns, "channel", "flag"])
-    unit.family(new, partition=[*old, new])
-
-
-def _fewer_columns(unit: Unit) -> None:
-    rows = unit.rows()
-    base = unit.put(unit.entity, rows)
-    copy = unit.put(
-        f"{unit.entity}_export_2022-05-01", [row[:-1] for row in rows], unit.columns[:-1]
-    )
-    unit.family(base, copy=[copy])
-
-
-def _several(unit: Unit) -> None:
-    rows = unit.rows()
-    base = unit.put(unit.entity, rows)
-    names = ("{}_bak", "{}_bak_2020", "tmp_{}", "{}_old", "stg_{}", "{}_20210101_copy")
-    copies = [unit.put(name.format(unit.entity), rows[n:]) for n, name in enumerate(names)]
-    unit.family(base, copy=copies)
-
-
-# Look-alikes: what has the same columns or nearly the same name, and is something else.
-
-
-def _two_things(unit: Unit) -> None:
-    for name in ("vendors", "debtors"):
-        unit.put(name, unit.rows(80))
-
-
-def _subset(unit: Unit) -> None:
-    rows = unit.rows()
-    unit.put(unit.entity, rows)
-    unit.put(f"disputed_{unit.entity}", rows[::3])
-
-
-def _twins(unit: Unit) -> None:
-    one = unit.put(unit.entity, unit.rows())
-    unit.mark += "b"
-    other = unit.put(unit.entity, unit.rows(), schema="", source=f"acquired_{unit.source}")
-    unit.pile.twins.append(frozenset((one, other)))
-
-
-def _levels(unit: Unit) -> None:
-    for level in (1, 2, 3):
-        unit.put(f"{unit.entity}_level_{level}", unit.rows(40))
-
-
-def _lookups(unit: Unit) -> None:
-    for name in ("colour", "currency", "status", "unit", "country"):
-        rows: Rows = [(n, f"{name} {unit.mark} {n}", n % 2) for n in range(40)]
-        unit.put(f"ref_{name}", rows, ["id", "label", "active"])
-
-
-def _header_and_lines(unit: Unit) -> None:
-    unit.put(unit.entity, unit.rows())
-    lines: Rows = [(n // 3 + 1, n % 3, f"item {n}", n / 7) for n in range(200)]
-    unit.put(f"{unit.entity}_lines", lines, [unit.key, "line_no", "item", "price"])
-
-
-def _other_columns(unit: Unit) -> None:
-    unit.put("results", unit.rows())
-    rows: Rows = [(n, f"assay {unit.mark} {n}", n / 3, "ok") for n in range(80)]
-    unit.put("test_results", rows, ["sample", "assay", "value", "verdict"])
-
-
-def _sheets(unit: Unit) -> None:
-    for n, columns in enumerate((["a", "b", "c"], ["region", "target"], ["x", "y", "z", "note"])):
-        unit.put(
-            f"sheet{n + 1}",
-            [tuple(f"{unit.mark} {c}{r}" for c in columns) for r in range(40)],
-            columns,
-        )
-
-
-def _plan_and_actual(unit: Unit) -> None:
-    for what in ("plan", "actual"):
-        tables = [
-            unit.put(f"{unit.entity}_{what}_{y}", unit.rows(60, 1, f"{y}-01-01", 364))
-            for y in (2021, 2022, 2023)
-        ]
-        unit.family(tables[-1], partition=tables)
-
-
-def _grain(unit: Unit) -> None:
-    for grain in ("daily", "monthly"):
-        unit.put(f"{unit.entity}_{grain}", unit.rows(80))
-
-
-def _in_and_out(unit: Unit) -> None:
-    for way in ("in", "out"):
-        unit.put(f"{unit.entity}_{way}", unit.rows(80))
-
-
-def _namesakes(unit: Unit) -> None:
-    unit.put(f"{unit.entity}", unit.rows(80))
-    unit.mark += "n"
-    unit.put(f"{unit.entity}_2", unit.rows(80), schema="", source=f"other_{unit.source}")
-
-
-_MONTHS = ("2023-01-01", "2023-02-01", "2023-03-01", "2023-04-01")
-KINDS: dict[str, Callable[[Unit], None]] = {
-    "backup": _copies("{}_bak"),
-    "backup with a date": _copies("{}_backup_20220103", 0.7),
-    "old": _copies("{}_old", 0.8),
-    "staging": _copies("stg_{}"),
-    "staging schema": _staging_schema,
-    "temporary": _copies("tmp_{}", 0.4),
-    "copy": _copies("{}_copy"),
-    "copy of": _copies("Copy of {}"),
-    "copy of, in German": _copies("Kopie von {} (2)"),
-    "numbered download": _copies("{} (3)"),
-    "hash suffix": _copies("{}_3f9c1ab2"),
-    "tool's backup": _copies("{}__dbt_backup", 0.6),
-    "before a migration": _copies("{}_premig_old"),
-    "rejects": _copies("{}_rejected", 0.3),
-    "restored": _copies("restore_{}_1"),
-    "newer version": _newer_version,
-    "final versions": _final_versions,
-    "snapshots": _snapshots,
-    "archive": _archive,
-    "many copies": _several,
-    "years": lambda unit: unit.family((t := _years(unit))[-1], partition=t),
-    "years in front": _slices(
-        [f"{y}_{{}}" for y in (2020, 2021, 2022)], [f"{y}-01-01" for y in (2020, 2021, 2022)], 364
-    ),
-    "fiscal years": _slices(
-        [f"{{}}_fy{y}" for y in (20, 21, 22)], [f"20{y}-01-01" for y in (20, 21, 22)], 364
-    ),
-    "months": _slices([f"{{}}_20230{n}" for n in (1, 2, 3, 4)], _MONTHS, 27),
-    "month names": _slices(
-        ["{}_jan_2023", "{}_feb_2023", "{}_mar_2023", "{}_apr_2023"], _MONTHS, 27
-    ),
-    "days": _slices(
-        [f"{{}}_2023030{n}" for n in range(1, 6)], [f"2023-03-0{n}" for n in range(1, 6)], 1
-    ),
-    "days with dashes": _slices(
-        [f"{{}} 2023-03-0{n}" for n in range(1, 4)], [f"2023-03-0{n}" for n in range(1, 4)], 1
-    ),
-    "quarters": _slices(
-        [f"{{}}_2022_q{n}" for n in (1, 2, 3, 4)],
-        ["2022-01-01", "2022-04-01", "2022-07-01", "2022-10-01"],
-        80,
-    ),
-    "weeks": _slices(
-        [f"{{}}_2022w{n}" for n in (10, 11, 12)], ["2022-03-07", "2022-03-14", "2022-03-21"], 6
-    ),
-    "ranges of years": _slices(
-        ["{}_1990_1999", "{}_2000_2009", "{}_2010_2019"],
-        ["1990-01-01", "2000-01-01", "2010-01-01"],
-        3600,
-    ),
-    "short years": _slices(
-        [f"{{}}{y}" for y in ("98", "99", "00", "01")],
-        [f"{y}-01-01" for y in (1998, 1999, 2000, 2001)],
-        364,
-    ),
-    "dated folders": _slices([f"in/2023/0{n}/{{}}" for n in (1, 2, 3, 4)], _MONTHS, 27),
-    "shards": _shards,
-    "regions": _regions,
-    "table and its years": _base_and_years,
-    "slice and its copy": _slice_and_its_copy,
-    "history": _history,
-    "history of few columns": _narrow_history,
-    "audit": _audit,
-    "view": _view,
-    "another name": _equal_contents,
-    "another source": _other_source,
-    "empty staging": _empty_staging,
-    "tiny": _tiny,
-    "test rows": _test_rows,
-    "grown columns": _grown_columns,
-    "fewer columns": _fewer_columns,
-    "look-alike: two things": _two_things,
-    "look-alike: subset": _subset,
-    "look-alike: twins": _twins,
-    "look-alike: levels": _levels,
-    "look-alike: lookups": _lookups,
-    "look-alike: lines": _header_and_lines,
-    "look-alike: other columns": _other_columns,
-    "look-alike: sheets": _sheets,
-    "look-alike: plan and actual": _plan_and_actual,
-    "look-alike: grain": _grain,
-    "look-alike: in and out": _in_and_out,
-    "look-alike: namesakes": _namesakes,
-}
+    def _drawn(self, odd: Sequence[str]) -> tuple[list[str], list[Row]]:
+        """The columns and rows that a table begins with: all of the entity, or what is said."""
+        first = next((int(part[1:]) for part in odd if part[0] == "#"), 1)
+        for part in odd:
+            word, _, count = part.partition(" ")
+            begins, _, days = part.partition("+")
+            if part[0] == "=":
+                columns = part[1:].split()
+                texts = [tuple(f"{each} {self.mark} {n}" for each in columns) for n in range(40)]
+                return columns, list(texts)
+            if part[0] == "~":
+                return self.columns, [row for row in self.own if str(row[-2])[:4] == part[1:]]
+            if word == "new":
+                return self.columns, self.rows(int(count), first)
+            if word == "same":
+                return self.columns, self.last[: int(count)]
+            if begins and days:
+                return self.columns, self.rows(60, first, begins, int(days))
+            if part[0].isdecimal():
+                begin, _, end = part.partition("-")
+                return self.columns, self.own[int(begin) : int(end)]
+        return self.columns, self.own
+
+
+def _members(text: str) -> Iterator[tuple[str, str, list[str]]]:
+    """The tables of a family as `KINDS` writes them: role, name, and what is odd about each."""
+    for member in text.split("; "):
+        named, *odd = member.split(", ")
+        role, _, name = named.partition(" ")
+        yield role, name, odd
 
 
 def pile(seed: int, each: int = 2) -> Pile:
     """Every kind, played for several industries."""
     draw = random.Random(seed)
     made = Pile()
-    for kind, play in KINDS.items():
+    for kind, families in KINDS.items():
         for industry in draw.sample(sorted(ENTITIES), each):
-            play(Unit(made, kind, industry, draw))
+            unit = Unit(made, kind, industry, draw)
+            for family in families.split(" | "):
+                unit.play(family)
     return made
 
 
-def pairs(group: Sequence[tuple[str, str]]) -> Iterator[frozenset[tuple[str, str]]]:
+def pairs(group: Sequence[TableKey]) -> Iterator[frozenset[TableKey]]:
     """Every two of some tables."""
-    for place, one in enumerate(group):
-        for other in group[place + 1 :]:
-            yield frozenset((one, other))
+    return map(frozenset, combinations(group, 2))

@@ -4,9 +4,9 @@
 
 DATA are corpora: `sample`, or folders in the layout of evaluation.md; by default the sample and
 whatever lies in .bench/data. `--only` names retrievers and scorings of joins. What is on disk
-already is not asked again. The chapter of each corpus
-that was measured is written anew on its page in docs/lab/results; results.md takes its figures from
-there.
+already is not asked again. The page of each corpus that was measured, docs/lab/results/CORPUS.md,
+is written anew; the tables of the headline page results.md are copied out of those pages, so its
+figures cannot differ. With --headlines nothing is measured and only that is done.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ import argparse
 import json
 import os
 import platform
+import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from importlib.metadata import version
@@ -27,10 +29,10 @@ from dovetail.ports import Json
 from dovetail.settings import Settings
 from dovetail_bench.datasets import SAMPLE, Dataset, open_dataset
 from dovetail_bench.joins import bench_joins
-from dovetail_bench.programs.pages import PAGES, write_chapters, write_headlines
 from dovetail_bench.questions import QuestionFilter
-from dovetail_bench.reporting.report import Chapter, make_report
-from dovetail_bench.reporting.writing import table_markdown, write_report
+from dovetail_bench.reporting.report import make_report
+from dovetail_bench.reporting.tabular import NONE
+from dovetail_bench.reporting.writing import chapter_markdown, write_report
 from dovetail_bench.retrieval import bench_retrieval
 from dovetail_bench.retrievers import retriever_names
 from dovetail_bench.run import RunConfig
@@ -100,19 +102,149 @@ def environment() -> str:
     )
 
 
-def chapter_text(chapter: Chapter, shown: Collection[str] = SHOWN) -> str:
-    """A chapter of the page: when and where it was measured, the tables, the commands."""
-    if unknown := set(shown) - {table.name for table in chapter.tables}:
-        raise ValueError(f"no report has a table {', '.join(sorted(unknown))}")
-    tables = [table for table in chapter.filled if table.name in shown]
-    commands = [f"{origin.number}. `{origin.command}`" for origin in chapter.origins]
-    parts = [
-        environment() + "\n",
-        *map(table_markdown, tables),
-        "### Runs\n",
-        "\n".join(commands) + "\n",
-    ]
-    return "\n".join(parts)
+DOCS = Path(__file__).resolve().parents[4] / "docs" / "lab"
+HEADLINES, PAGES = DOCS / "results.md", DOCS / "results"
+INTRO = """# Results on {corpus}: every table
+
+Written by `make bench`; the summary over all corpora is on the page
+[results](../results.md), what the measures are on [evaluation](../evaluation.md).
+
+Rows marked as published are the paper's, with the models named in the last column: other embedders,
+its own copies of the corpora, and for its selectors a language model. Best in bold and second best
+underlined are among our rows. All rows are the same in every run, times aside.
+"""
+
+Row = dict[str, str]
+Tables = Mapping[str, list[Row]]
+
+
+def write_chapters(folder: Path, chapters: Mapping[str, str]) -> None:
+    """Write the page of each corpus."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in chapters.items():
+        page = f"{INTRO.format(corpus=name)}\n## {name}\n\n{text.strip()}\n"
+        (folder / f"{name}.md").write_text(page, encoding="utf-8")
+
+
+def _split(text: str, level: str = "##") -> dict[str, str]:
+    parts = re.split(rf"^{level} (.+)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def read_chapters(folder: Path) -> dict[str, Tables]:
+    """By chapter and title the rows of every table, as cells without emphasis by column."""
+    return {
+        name: {title: list(_rows(body)) for title, body in _split(text, "###").items()}
+        for page in sorted(folder.glob("*.md"))
+        for name, text in _split(page.read_text("utf-8")).items()
+    }
+
+
+def _rows(body: str) -> Iterator[Row]:
+    plain = re.sub(r"\*\*|</?ins>|\\(?=[^|])", "", body)
+    lines = [line for line in plain.splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    for values in cells[2:]:
+        yield dict(zip(cells[0], values, strict=True))
+
+
+def unmarked(cell: str) -> tuple[str, str]:
+    """The text of a cell and the mark above it.
+
+    >>> unmarked("graph@5<sup>x</sup>")
+    ('graph@5', 'x')
+    """
+    text, _, mark = cell.partition("<sup>")
+    return text, mark.removesuffix("</sup>")
+
+
+CORPORA = {
+    "Spider": "spider_dev", "Bird": "bird_dev", "MMQA": "mmqa", "Beaver": "beaver",
+    "sample": "sample",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A headline table: from which complete table, which lines, and what a cell shows.
+
+    A line is found by what its row has in the columns `names`, and by the models of a published
+    one.
+    """
+
+    name: str
+    source: str
+    shown: str
+    names: tuple[str, ...]
+    lines: Mapping[str, tuple[str, ...]]
+
+    def markdown(self, chapters: Mapping[str, Tables]) -> str:
+        """The table, filled from the complete ones."""
+        lines = [["", *CORPORA], ["---", *["---:"] * len(CORPORA)]]
+        lines += [
+            [shown, *(self._cell(key, chapters.get(name, {})) for name in CORPORA.values())]
+            for shown, key in self.lines.items()
+        ]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def _cell(self, key: tuple[str, ...], tables: Tables) -> str:
+        for row in tables.get(self.source, ()):
+            plain = {column: unmarked(value)[0] for column, value in row.items()}
+            _, published, models = row["run"].partition("published: ")
+            if key == (*(plain[name] for name in self.names), *[models] * bool(published)):
+                return self.shown.format(**plain) + unmarked(row[self.names[0]])[1]
+        return NONE
+
+
+_QWEN = "UAE-Large-V1, Qwen-2.5-7B-Instruct"
+TABLES = (
+    Headline(
+        "search-recall", "Rankings at several k", "{PR}", ("system",),
+        {
+            "`dense`, top 5": ("dense@5",),
+            "`search`, top 5": ("search@5",),
+            "`dense`, top 10": ("dense@10",),
+            "`search`, top 10": ("search@10",),
+            "DR@10, UAE-Large-V1, published": ("DR@10", "UAE-Large-V1"),
+        },
+    ),
+    Headline(
+        "sets", "Table-selection performance", "{F1} @ {PR}", ("system",),
+        {
+            "`search`, top 5": ("search@5",),
+            "`graph`, k = 5": ("graph@5",),
+            "`graph`, k = 10": ("graph@10",),
+            "CORE-T, 7B model, published": ("CORE-T", _QWEN),
+            "ReAct, 7B model, published": ("ReAct", _QWEN),
+            "REAR, published": ("REAR", _QWEN),
+        },
+    ),
+    Headline(
+        "joins", "Joinability", "{F1} ({P} / {R})", ("scoring", "pairs"),
+        {
+            "inside databases": ("foreign_key", "inside databases"),
+            "all pairs": ("foreign_key", "all pairs"),
+        },
+    ),
+)  # fmt: skip
+
+
+def with_headlines(text: str, folder: Path) -> str:
+    """The headline page with its tables as the complete pages have them.
+
+    A table that the page has no place for is left out.
+    """
+    chapters = read_chapters(folder)
+    for table in TABLES:
+        begin, end = f"<!-- {table.name} -->", f"<!-- end of {table.name} -->"
+        before, found, rest = text.partition(f"{begin}\n")
+        _, closed, after = rest.partition(end)
+        if not found:
+            continue
+        if not closed:
+            raise ValueError(f"the headline page has {begin} without {end}")
+        text = f"{before}{begin}\n{table.markdown(chapters)}\n{end}{after}"
+    return text
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -122,7 +254,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=Path, default=Path(".bench"))
     parser.add_argument("--report", type=Path, default=Path("report"))
     parser.add_argument("--pages", type=Path, default=PAGES, help="a folder")
+    parser.add_argument("--headlines", action="store_true", help="measure nothing")
     given = parser.parse_args(arguments)
+    if not given.headlines:
+        measure_all(given)
+    if given.pages == PAGES:
+        text = with_headlines(HEADLINES.read_text("utf-8"), PAGES)
+        HEADLINES.write_text(text, encoding="utf-8")
+
+
+def measure_all(given: argparse.Namespace) -> None:
+    """Measure corpora, and write their pages and a report of all."""
     found = sorted(str(file.parent) for file in Path(".bench/data").glob("*/questions.json"))
     if not given.data and not found:
         print("no corpora in .bench/data (make bench-data unpacks them): the sample alone")
@@ -130,12 +272,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     files: list[Path] = []
     for data in given.data or [SAMPLE, *found]:
         made = measure(data, given.runs, Settings(), given.only.split(","))
-        (chapter,) = make_report(made).chapters
-        chapters[chapter.dataset] = chapter_text(chapter)
+        (chapter,) = make_report(made)
+        chapters[chapter.dataset] = f"{environment()}\n\n{chapter_markdown(chapter, SHOWN)}"
         files += made
         write_chapters(given.pages, chapters)
-    if given.pages == PAGES:
-        write_headlines()
     print(write_report(make_report(files), given.report)[0])
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from dovetail.errors import NotFoundError
 from dovetail_bench.questions import Question
 from dovetail_bench.reporting.published import published_rows
-from dovetail_bench.reporting.scored_run import ScoredRun, shared
+from dovetail_bench.reporting.scored_run import ScoredRun
 from dovetail_bench.reporting.tabular import HIGH, Cell, Column, Row, Table, cells, empty
 from dovetail_bench.stats import bootstrap, holm, sign_flip
 
@@ -26,22 +26,29 @@ def reference(measured: Sequence[ScoredRun], label: str = "") -> ScoredRun:
     raise NotFoundError(f"there is no run {label!r} of {measured[0].dataset}; there are: {known}")
 
 
+# What is told of two runs over the questions that both have.
+PAIRED = (
+    Column("pair"), Column("questions"), Column("ΔF1"), Column("low"), Column("high"),
+    Column("won"), Column("lost"), Column("p", digits=4), Column("winner"),
+)  # fmt: skip
+Values = tuple[ScoredRun, Mapping[str, float]]
+
+
 def paired_f1(measured: Sequence[ScoredRun], against: ScoredRun) -> Table:
     """The difference in F1 between the reference and every other run, and its chance."""
     name, title = "paired", f"Paired F1: {against.label} against the others"
-    others = [one for one in measured if one is not against and shared(against, one)]
-    if not others:
+    best, *others = (
+        (one, {question: score.f1 for question, score in one.scores.items()})
+        for one in (against, *(one for one in measured if one is not against))
+    )
+    rows = [row for other in others if (row := paired_row(best, other, sign_flip))]
+    if not rows:
         return empty(name, title, "It needs two runs on the same questions.")
-    columns = (
-        Column("pair"), Column("questions"), Column("ΔF1"), Column("low"), Column("high"),
-        Column("won"), Column("lost"), Column("p", digits=4), Column("winner"),
-    )  # fmt: skip
-    rows = [_paired_row(against, one) for one in others]
-    taken = published_rows("paired", against.dataset, columns)
+    taken = published_rows("paired", against.dataset, PAIRED)
     return Table(
         name,
         title,
-        columns,
+        PAIRED,
         (*rows, *taken),
         note="low and high bound the 95% bootstrap interval of ΔF1. p is of the two-sided "
         "sign-flip test (10,000 seeded draws; one of 0.0001 is the smallest there is). Published "
@@ -49,20 +56,26 @@ def paired_f1(measured: Sequence[ScoredRun], against: ScoredRun) -> Table:
     )
 
 
-def _paired_row(one: ScoredRun, other: ScoredRun) -> Row:
-    names = shared(one, other)
-    mine, theirs = ([run.scores[name].f1 for name in names] for run in (one, other))
+def paired_row(
+    best: Values, other: Values, test: Callable[[Sequence[float], Sequence[float]], float]
+) -> Row | None:
+    """Two runs by a value of each question, with the p-value of a test; None without a question."""
+    (left, ours), (right, all_theirs) = best, other
+    names = [name for name in ours if name in all_theirs]
+    if not names:
+        return None
+    mine, theirs = [ours[name] for name in names], [all_theirs[name] for name in names]
     gaps = [a - b for a, b in zip(mine, theirs, strict=True)]
     interval = bootstrap(gaps)
-    value = sign_flip(mine, theirs)
-    leader = one.label if interval.mean > 0 else other.label
+    value = test(mine, theirs)
+    leader = left.label if interval.mean > 0 else right.label
     return Row(
         cells(
-            f"{one.label}, {other.label}", len(names), 100 * interval.mean, 100 * interval.low,
+            f"{left.label}, {right.label}", len(names), 100 * interval.mean, 100 * interval.low,
             100 * interval.high, sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps),
             value, leader if value < LEVEL else "tie",
         ),
-        runs=(one.number, other.number),
+        runs=(left.number, right.number),
     )  # fmt: skip
 
 

@@ -66,15 +66,11 @@ class Chapter:
         return [table for table in self.tables if not table.rows]
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The chapters of all datasets, in order of their names."""
+def make_report(paths: Sequence[Path], options: Options | None = None) -> list[Chapter]:
+    """Read runs and joinability documents, in files or folders, and work out every analysis.
 
-    chapters: tuple[Chapter, ...]
-
-
-def make_report(paths: Sequence[Path], options: Options | None = None) -> Report:
-    """Read runs and joinability documents, in files or folders, and work out every analysis."""
+    There is a chapter for each dataset, in order of their names.
+    """
     chosen = options or Options()
     files, documents = find_files(paths)
     measured = read_scored_runs(files, chosen.ks)
@@ -82,9 +78,7 @@ def make_report(paths: Sequence[Path], options: Options | None = None) -> Report
     join_results = read_join_results(documents, last + 1)
     grouped = by_dataset(measured)
     datasets = sorted({*grouped, *(one.dataset for one in join_results)})
-    return Report(
-        tuple(_chapter(name, grouped.get(name, []), join_results, chosen) for name in datasets)
-    )
+    return [_chapter(name, grouped.get(name, []), join_results, chosen) for name in datasets]
 
 
 def _chapter(

@@ -190,10 +190,9 @@ def lacking(retriever: str, settings: Json, *, purposes: bool) -> list[str]:
     []
     """
     system, _, argument = retriever.partition(":")
-    told = bool(settings.get("llm") or settings.get("subquestions"))
     paper = "paper" in argument.split("+")
     found = {
-        "no sub-questions": system == "jar" and not told,
+        "no sub-questions": system == "jar" and not settings.get("llm"),
         "no cross-encoder": system == "rear" and not argument,
         "no purposes": (system in ("rear", "react") or paper) and not purposes,
         "no embedder": system in _BY_VECTORS and settings.get("embedder") == "none",

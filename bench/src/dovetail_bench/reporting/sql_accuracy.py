@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
+from statistics import mean
 
 from dovetail_bench.measures import execution
-from dovetail_bench.reporting.comparison import LEVEL, reference
+from dovetail_bench.reporting.comparison import PAIRED, paired_row
 from dovetail_bench.reporting.published import published_rows
-from dovetail_bench.reporting.scored_run import ScoredRun, shared
+from dovetail_bench.reporting.scored_run import ScoredRun
 from dovetail_bench.reporting.tabular import HIGH, Column, Row, Table, cells, empty
+from dovetail_bench.run_key import ORACLE
+from dovetail_bench.sql_answer import NO_GOLD
 from dovetail_bench.stats import mcnemar
 
 _NEEDED = "It needs runs with SQL: records whose `written` says what came of it."
-# Hands over the gold tables: an upper bound, never the reference.
-_ORACLE = "oracle"
-# The class of questions whose gold SQL does not run: nothing can be held against it.
-_NO_GOLD = "gold"
 
 
 def answers(one: ScoredRun) -> dict[str, str]:
@@ -25,15 +23,8 @@ def answers(one: ScoredRun) -> dict[str, str]:
 
     Questions without a gold result are left out.
     """
-    found: dict[str, str] = {}
-    for line in one.run.path.read_bytes().splitlines()[1:]:
-        row = json.loads(line) if line.endswith(b"}") else {}
-        written = row.get("written")
-        if written is None or written["error"] == _NO_GOLD:
-            continue
-        if str(row["question"]) in one.scores:
-            found[str(row["question"])] = str(written["error"])
-    return found
+    written = {name: record.written for name, record in one.records.items()}
+    return {name: each.error for name, each in written.items() if each and each.error != NO_GOLD}
 
 
 def answered(measured: Sequence[ScoredRun]) -> list[tuple[ScoredRun, dict[str, str]]]:
@@ -79,45 +70,24 @@ def execution_accuracy(measured: Sequence[ScoredRun]) -> Table:
     )
 
 
-def paired_execution(measured: Sequence[ScoredRun], label: str = "") -> Table:
-    """The difference in EX between the reference and every other run, by exact McNemar."""
+def paired_execution(measured: Sequence[ScoredRun]) -> Table:
+    """The difference in EX between the best run and every other, by exact McNemar.
+
+    The gold tables themselves are an upper bound, and no run to compare with.
+    """
     name, title = "paired-execution", "Paired execution accuracy"
-    runs = [(one, found) for one, found in answered(measured) if one.retriever != _ORACLE]
-    if len(runs) < 2:
+    right = [
+        (one, {question: float(not error) for question, error in found.items()})
+        for one, found in answered(measured)
+        if one.retriever != ORACLE
+    ]
+    if len(right) < 2:
         return empty(name, title, f"{_NEEDED} At least two, without the oracle.")
-    known = {one.number: found for one, found in runs}
-    if label:
-        best = reference([one for one, _ in runs], label)
-    else:
-        best, _ = max(
-            runs, key=lambda run: sum(not error for error in run[1].values()) / len(run[1])
-        )
-    columns = (
-        Column("pair"), Column("questions"), Column("ΔEX"), Column("won"), Column("lost"),
-        Column("p", digits=4), Column("winner"),
-    )  # fmt: skip
-    rows: list[Row] = []
-    for other, found in runs:
-        both = found.keys() & known[best.number].keys()
-        names = [each for each in shared(best, other) if each in both]
-        if other is best or not names:
-            continue
-        mine = [not known[best.number][each] for each in names]
-        theirs = [not found[each] for each in names]
-        won = sum(a and not b for a, b in zip(mine, theirs, strict=True))
-        lost = sum(b and not a for a, b in zip(mine, theirs, strict=True))
-        value = mcnemar(mine, theirs)
-        leader = best.label if won > lost else other.label
-        rows.append(
-            Row(
-                cells(
-                    f"{best.label}, {other.label}", len(names), 100 * (won - lost) / len(names),
-                    won, lost, value, leader if value < LEVEL else "tie",
-                ),
-                runs=(best.number, other.number),
-            )
-        )  # fmt: skip
-    return Table(name, title, columns, tuple(rows), note="p is of the exact McNemar test.")
+    best = max(right, key=lambda run: mean(run[1].values()))
+    rows = [paired_row(best, other, mcnemar) for other in right if other is not best]
+    columns = (*PAIRED[:2], Column("ΔEX"), *PAIRED[3:])
+    note = "p is of the exact McNemar test."
+    return Table(name, title, columns, tuple(row for row in rows if row), note=note)
 
 
 def answer_errors(measured: Sequence[ScoredRun]) -> Table:

@@ -43,8 +43,8 @@ class Row:
 class Table:
     """A table with a name for files and links; `missing` says what it lacks, where it has no rows.
 
-    `timed`: its figures differ from run to run. Best and second best are found among rows that were
-    measured here: published ones have other models, and sometimes other copies of the data.
+    Best and second best are found among rows that were measured here: published ones have other
+    models, and sometimes other copies of the data.
     """
 
     name: str
@@ -53,7 +53,6 @@ class Table:
     rows: tuple[Row, ...]
     note: str = ""
     missing: str = ""
-    timed: bool = False
 
     @cached_property
     def ranks(self) -> dict[tuple[int, int], str]:

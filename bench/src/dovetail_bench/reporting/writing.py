@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from dovetail.ports import Json
 from dovetail_bench.in_sample import KINDS
-from dovetail_bench.reporting.report import Chapter, Report
+from dovetail_bench.reporting.report import Chapter
 from dovetail_bench.reporting.tabular import BEST, SECOND, Cell, Column, Row, Table, text_of
 
 TEXT, FIGURES = "report.md", "figures.json"
 
 
-def write_report(report: Report, folder: Path) -> list[Path]:
+def write_report(chapters: Sequence[Chapter], folder: Path) -> list[Path]:
     """Write a report and its figures; returns the files."""
     written = {
         folder / TEXT: "\n".join(
-            f"## {chapter.dataset}\n\n{chapter_markdown(chapter)}" for chapter in report.chapters
+            f"## {chapter.dataset}\n\n{chapter_markdown(chapter)}" for chapter in chapters
         ),
-        folder / FIGURES: json.dumps(figures(report), ensure_ascii=False, indent=1) + "\n",
+        folder / FIGURES: json.dumps(figures(chapters), ensure_ascii=False, indent=1) + "\n",
     }
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in written.items():
@@ -28,9 +28,9 @@ def write_report(report: Report, folder: Path) -> list[Path]:
     return list(written)
 
 
-def figures(report: Report) -> Json:
-    """Every measured value by dataset and table; times are left out, so two runs give the same."""
-    return {chapter.dataset: _measured(chapter) for chapter in report.chapters}
+def figures(chapters: Sequence[Chapter]) -> Json:
+    """Every measured value by dataset and table; without times, so that two runs give the same."""
+    return {chapter.dataset: _measured(chapter) for chapter in chapters}
 
 
 def _measured(chapter: Chapter) -> Json:
@@ -51,7 +51,6 @@ def _measured(chapter: Chapter) -> Json:
             if not row.published
         ]
         for table in chapter.filled
-        if not table.timed
     }
 
 
@@ -74,20 +73,19 @@ def table_markdown(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def chapter_markdown(chapter: Chapter, tables: Iterable[Table] | None = None) -> str:
-    """The tables of a dataset, or some of them, and the runs that they stand on."""
-    shown = list(chapter.filled if tables is None else tables)
-    parts = [table_markdown(table) for table in shown]
-    cited = {number for table in shown for row in table.rows for number in row.runs}
-    origins = [origin for origin in chapter.origins if origin.number in cited]
-    lines = [
-        "### Runs", "", "| run | file | command |", "|---|---|---|",
-        *(f"| {o.number} | `{o.path.name}` | `{_code(o.command)}` |" for o in origins),
-    ]  # fmt: skip
-    if tables is None and chapter.lacking:
+def chapter_markdown(chapter: Chapter, shown: Collection[str] | None = None) -> str:
+    """The tables of a dataset, or those of some names, and the runs that they stand on."""
+    tables = [table for table in chapter.filled if shown is None or table.name in shown]
+    cited = {number for table in tables for row in table.rows for number in row.runs}
+    lines = ["### Runs", ""]
+    for origin in chapter.origins:
+        if origin.number in cited:
+            made = f"{origin.path.name}: {origin.command}".replace("`", "'")
+            lines.append(f"{origin.number}. `{made}`")
+    if shown is None and chapter.lacking:
         lines += ["", "Not here yet:", ""]
         lines += [f"- {_escape(each.title)}: {_escape(each.missing)}" for each in chapter.lacking]
-    return "\n".join([*parts, "\n".join(lines) + "\n"])
+    return "\n".join([*map(table_markdown, tables), *lines, ""])
 
 
 def _cell(cell: Cell, column: Column, rank: str) -> str:
@@ -111,10 +109,6 @@ def _numeric(table: Table, place: int) -> bool:
 
 def _line(parts: Iterable[str]) -> str:
     return f"| {' | '.join(parts)} |"
-
-
-def _code(text: str) -> str:
-    return text.replace("`", "'").replace("|", "\\|")
 
 
 def _escape(text: str) -> str:
