@@ -167,16 +167,16 @@ def scan(
     *,
     untyped: bool = False,
     described: Columns = (),
-    database: duckdb.DuckDBPyConnection | None = None,
+    connection: duckdb.DuckDBPyConnection | None = None,
 ) -> Scan:
     """Stream a relation (a quoted table or a table function) in Arrow batches.
 
     Types that Arrow or a hash would spell differently from one source to the next are brought
     to one spelling on the way: decimals and floats to doubles, the rest to text; the parts of a
     record are columns. Where starting the relation is dear, `described` saves doing it once more
-    to learn the types.
+    to learn the types. A `connection` that is given stays open.
     """
-    reading = cursor(database)
+    reading = connection or cursor()
     with explain():
         found = described
         if not found:
@@ -189,7 +189,7 @@ def scan(
     columns = tuple(
         ScannedColumn(field.name, field.type, untyped or field.written_number) for field in fields
     )
-    return Scan(columns, _batches(reader, reading, explain))
+    return Scan(columns, _batches(reader, None if connection else reading, explain))
 
 
 def scan_arrow(schema: pa.Schema, batches: Iterator[pa.RecordBatch], explain: Explain) -> Scan:
@@ -228,7 +228,7 @@ def _batch_rows(columns: int) -> int:
 
 
 def _batches(
-    reader: Any, owner: duckdb.DuckDBPyConnection, explain: Explain
+    reader: Any, owner: duckdb.DuckDBPyConnection | None, explain: Explain
 ) -> Iterator[pa.RecordBatch]:
     try:
         with explain():
@@ -237,7 +237,8 @@ def _batches(
             except (OSError, pa.ArrowException) as error:
                 raise _as_raised(str(error)) from None
     finally:
-        owner.close()
+        if owner is not None:
+            owner.close()
 
 
 def _as_raised(message: str) -> duckdb.Error:

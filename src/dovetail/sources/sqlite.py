@@ -18,20 +18,19 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
+import duckdb
 import pyarrow as pa
 
 from dovetail.errors import RescanError, SourceError
 from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
 from dovetail.sources.declarations import Row, declarations, listing, place_of
-from dovetail.sources.duckdb_file import Attached
-from dovetail.sources.sqlite_small import NOT_AS_DECLARED, SmallTables
 from dovetail.sources.walk import fingerprint_files, first_bytes
 
 MAGIC = b"SQLite format 3\x00"
@@ -50,6 +49,22 @@ UNION ALL
 SELECT 'main', t.name, 'f', k.id, k.seq, k."from", NULL, k."table", k."to", NULL
 FROM sqlite_master t, pragma_foreign_key_list(t.name) k WHERE t.type = 'table' AND t.rootpage > 0
 """
+# Whether a column of a stored table has no declared type.
+_UNDECLARED = """
+SELECT t.name, max(c.type = '') FROM sqlite_master t, pragma_table_xinfo(t.name) c
+WHERE t.type = 'table' AND t.rootpage > 0 GROUP BY t.name
+"""
+# How many tables are read in one transaction.
+_TABLES_AT_ONCE = 64
+# What DuckDB says of a value that does not fit, and Python of a message that quotes its bytes: the
+# table is then read as text.
+_NOT_AS_DECLARED = (
+    duckdb.TypeMismatchException,
+    duckdb.ConversionException,
+    duckdb.InvalidInputException,
+    duckdb.NotImplementedException,
+    UnicodeDecodeError,
+)
 # SQLite's number for the setting that file names may be URIs.
 _CONFIG_URI = 17
 # Where a SQLite file says how it is written, and the word for a write-ahead log.
@@ -61,21 +76,27 @@ _State = tuple[tuple[int, int] | None, ...]
 
 
 class SqliteSource:
-    """One SQLite file. A table with values that do not fit their column is read as text."""
+    """One SQLite file. A table with values that do not fit their column is read as text.
+
+    DuckDB opens SQLite anew for every transaction, which parses the definitions of all tables:
+    with thousands of them that takes longer than reading one. So tables that are to be read one
+    after the other share a transaction; as it locks writers out, it is ended every few tables.
+    """
 
     def __init__(self, spec: SourceSpec) -> None:
         self._path = spec.location
         self._views = spec.views
-        # A query reads few tables, within bounds of memory that are measured for DuckDB.
-        self._in_query = spec.seconds is not None
         self._as_text: set[str] = set()
+        self._expected: set[str] = set()
+        self._transaction: duckdb.DuckDBPyConnection | None = None
+        self._read = 0
         _refuse_damaged(spec.location)
-        self._attached: list[tuple[ReadOnlyFile, Attached]] = []
-        self._small: SmallTables | None = None
+        self._attached: list[tuple[ReadOnlyFile, str]] = []
         self._attach()
 
     def _attach(self) -> None:
         """Once more, where the file was written since and was not to be."""
+        self._end_transaction()
         file = ReadOnlyFile(self._path)
         if file.logged and not _load():
             raise SourceError(
@@ -84,8 +105,7 @@ class SqliteSource:
             )
         with duck.explained(remedy=_REMEDY):
             alias = duck.attach(file.uri if _load() else self._path, "TYPE sqlite")
-        self._attached.append((file, Attached(alias, default_schema="main", views=self._views)))
-        self._close_small()
+        self._attached.append((file, alias))
 
     def tables(self) -> Sequence[Listing]:
         """List tables by asking SQLite itself: in DuckDB one broken view hides all other tables."""
@@ -98,6 +118,15 @@ class SqliteSource:
         weight = os.stat(self._path).st_size // max(len(names), 1)
         return [listing(name, "main", name, weight) for (name,) in names]
 
+    def expect(self, tables: Sequence[Listing], tokens: Mapping[str, str], *, rows: bool) -> None:
+        """Prepare to be asked for tables: those whose rows are read next share a transaction.
+
+        Where others have the log open, each table is read by itself.
+        """
+        del tokens
+        shared = self._attached[-1][0].shared
+        self._expected = {table.name for table in tables} if rows and not shared else set()
+
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
         """SQLite cannot say which table changed, so every table carries the file's state."""
         del table
@@ -106,72 +135,88 @@ class SqliteSource:
     def scan(self, table: Listing) -> Scan:
         if not self._attached[-1][0].consistent():
             self._attach()
-        file, attached = self._attached[-1]
+        file, alias = self._attached[-1]
         name = place_of(table)[1]
-        as_text = table.name in self._as_text
-        scanned = None
-        if not self._in_query:
-            scanned = self._small_tables().scan(name, as_text=as_text)
-            self._let_write()
-        if scanned is None:
-            as_text = as_text or self._undeclared(name)
-            duck.set_option("sqlite_all_varchar", value=as_text)
-            scanned = attached.scan(table, partial(self._explained, table.name), untyped=as_text)
-        return Scan(scanned.columns, _of_one_moment(scanned.batches, file))
+        as_text = table.name in self._as_text or self._undeclared(name)
+        duck.set_option("sqlite_all_varchar", value=as_text)
+        scan = duck.scan(
+            f"{alias}.main.{duck.identifier(name)}",
+            partial(self._explained, table.name),
+            untyped=as_text,
+            connection=self._begun() if table.name in self._expected else None,
+        )
+        return Scan(scan.columns, self._of_one_moment(scan.batches, file, table.name))
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         rows = self._ask(_DECLARED, remedy=_REMEDY)
         return declarations(tables, _as_named(tables, map(Row.of, rows)))
 
     def close(self) -> None:
-        self._close_small()
-        for file, attached in self._attached:
-            attached.detach()
+        self._end_transaction()
+        for file, alias in self._attached:
+            duck.detach(alias)
             file.close()
+
+    def _begun(self) -> duckdb.DuckDBPyConnection:
+        """The connection of the transaction that tables share."""
+        if self._transaction is None:
+            self._transaction = duck.cursor()
+            duck.run("BEGIN", self._transaction)
+        return self._transaction
+
+    def _end_transaction(self) -> None:
+        """Let others write."""
+        if self._transaction is not None:
+            self._transaction.close()
+            self._transaction = None
+
+    def _of_one_moment(
+        self, batches: Iterator[pa.RecordBatch], file: ReadOnlyFile, table: str
+    ) -> Iterator[pa.RecordBatch]:
+        yield from batches
+        self._expected.discard(table)
+        self._read += 1
+        if not self._expected or self._read % _TABLES_AT_ONCE == 0:
+            self._end_transaction()
+        if not file.consistent():
+            raise RescanError("was written while it was read")
 
     def _undeclared(self, table: str) -> bool:
         """Whether a column has no declared type, so that its values may be anything."""
+        if table in self._stored:
+            return self._stored[table]
         rows = self._ask("SELECT type FROM pragma_table_xinfo(?)", table)
         return any(not declared for (declared,) in rows)
 
-    def _small_tables(self) -> SmallTables:
-        if self._small is None:
-            self._small = SmallTables(self._attached[-1][0].uri)
-        return self._small
-
-    def _close_small(self) -> None:
-        if self._small is not None:
-            self._small.close()
-            self._small = None
-
-    def _let_write(self) -> None:
-        """Close the connection where somebody has the log open, who may be in this process.
-
-        One process maps the index of a log once: as long as we only read it, nobody can write.
-        """
-        if self._attached[-1][0].shared:
-            self._close_small()
+    @cached_property
+    def _stored(self) -> dict[str, bool]:
+        """Of the tables that are stored in the file, whether a column has no declared type."""
+        return {name: bool(undeclared) for name, undeclared in self._ask(_UNDECLARED)}
 
     def _ask(self, sql: str, *values: str, remedy: str = "") -> list[tuple[str, ...]]:
+        """The rows of a query about the file.
+
+        The connection is closed at once: one process maps the index of a log once, and as long as
+        we only read it, nobody in this process can write.
+        """
         try:
-            return self._small_tables().ask(sql, *values)
+            with closing(sqlite3.connect(self._attached[-1][0].uri, uri=True)) as connection:
+                return connection.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             raise SourceError(f"{error}; {remedy}" if remedy else str(error)) from None
-        finally:
-            self._let_write()
 
     @contextmanager
     def _explained(self, table: str) -> Iterator[None]:
         try:
             yield
-        except NOT_AS_DECLARED as error:
+        except duck.ENGINE_ERRORS as error:
+            self._end_transaction()
             reason = duck.one_line(str(error))
-            if table in self._as_text:  # then it is not about the types
+            # Where it was read as text already, it is not about the types.
+            if table in self._as_text or not isinstance(error, _NOT_AS_DECLARED):
                 raise SourceError(reason) from None
             self._as_text.add(table)
             raise RescanError(reason) from None
-        except duck.ENGINE_ERRORS as error:
-            raise SourceError(duck.one_line(str(error))) from None
 
 
 def _as_named(tables: Sequence[Listing], rows: Iterable[Row]) -> Iterator[Row]:
@@ -193,14 +238,6 @@ def _load() -> bool:
     status = library.sqlite3_config(_CONFIG_URI, 1)
     duck.load_extension("sqlite_scanner")
     return bool(status == 0)
-
-
-def _of_one_moment(
-    batches: Iterator[pa.RecordBatch], file: ReadOnlyFile
-) -> Iterator[pa.RecordBatch]:
-    yield from batches
-    if not file.consistent():
-        raise RescanError("was written while it was read")
 
 
 def _refuse_damaged(path: str) -> None:

@@ -1,8 +1,10 @@
-"""Small SQLite tables are read past DuckDB: with the same types and values as by it."""
+"""SQLite tables that share a transaction have the types and values that each has by itself."""
 
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,8 @@ from hypothesis import strategies as st
 
 from dovetail.errors import DovetailError, RescanError
 from dovetail.ports import Listing, ScannedColumn, SourceSpec
+from dovetail.sources import duck
 from dovetail.sources.sqlite import SqliteSource
-from dovetail.sources.sqlite_small import SmallTables
 from tests.support.files import put_sqlite
 
 DECLARED = [
@@ -59,12 +61,13 @@ def scanned(source: SqliteSource, table: Listing) -> Outcome:
 
 
 def both_ways(file: Path) -> list[tuple[Outcome, Outcome]]:
-    """Every table as it is read for a catalog, and as DuckDB reads it for a query."""
+    """Every table as it is read with others, and as it is read by itself."""
     spec = SourceSpec("s", "sqlite", str(file), "s")
-    quick = SqliteSource(spec)
-    slow = SqliteSource(SourceSpec("s", "sqlite", str(file), "s", seconds=60.0))
-    with closing(quick), closing(slow):
-        return [(scanned(quick, table), scanned(slow, table)) for table in quick.tables()]
+    together, alone = SqliteSource(spec), SqliteSource(spec)
+    with closing(together), closing(alone):
+        tables = together.tables()
+        together.expect(tables, {}, rows=True)
+        return [(scanned(together, table), scanned(alone, table)) for table in tables]
 
 
 @st.composite
@@ -125,8 +128,8 @@ def test_both_ways_agree(
         for table in found:
             fill(connection, *table)
     before = file.read_bytes()
-    for quick, slow in both_ways(file):
-        assert quick == slow
+    for together, alone in both_ways(file):
+        assert together == alone
     assert [path.name for path in file.parent.iterdir()] == ["odd.db"]
     assert file.read_bytes() == before
 
@@ -154,55 +157,40 @@ def test_both_ways_agree(
 def test_odd_tables_agree(statements: list[str], tmp_path: Path) -> None:
     outcomes = both_ways(put_sqlite(tmp_path / "odd.db", *statements))
     assert outcomes
-    for quick, slow in outcomes:
-        assert quick == slow
+    for together, alone in outcomes:
+        assert together == alone
 
 
-def test_only_small_tables_are_read_here(tmp_path: Path) -> None:
-    file = put_sqlite(
-        tmp_path / "s.db",
-        "CREATE TABLE few (a INTEGER, b REAL, c TEXT)",
-        "INSERT INTO few VALUES (1, 2, 'x'), (NULL, NULL, NULL)",
-        "CREATE TABLE many (a INTEGER)",
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) "
-        "INSERT INTO many SELECT i FROM n",
-        "CREATE TABLE long (a BLOB)",
-        "INSERT INTO long VALUES (zeroblob(5000000))",
-        "CREATE VIEW seen AS SELECT * FROM few",
-    )
-    with closing(SmallTables(f"file:{file}?mode=ro")) as small:
-        scan = small.scan("few", as_text=False)
-        assert scan is not None
-        assert scan.columns == (
-            ScannedColumn("a", "BIGINT"),
-            ScannedColumn("b", "DOUBLE"),
-            ScannedColumn("c", "VARCHAR"),
-        )
-        (batch,) = scan.batches
-        assert batch.to_pydict() == {"0": [1, None], "1": [2.0, None], "2": ["x", None]}
-        for name in ("many", "long", "seen", "not there"):
-            assert small.scan(name, as_text=False) is None
-
-
-def test_a_type_is_asked_for_once_and_the_schema_is_parsed_once(
+def test_many_tables_are_read_in_few_transactions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = put_sqlite(
         tmp_path / "s.db",
-        *(f"CREATE TABLE t{n} (a INTEGER, b REAL, c TEXT)" for n in range(20)),
-        *(f"INSERT INTO t{n} VALUES ({n}, 1, 'x')" for n in range(20)),
+        *(f"CREATE TABLE t{n} (a INTEGER, b REAL, c TEXT)" for n in range(100)),
+        *(f"INSERT INTO t{n} VALUES ({n}, 1, 'x')" for n in range(100)),
     )
-    connect = sqlite3.connect
-    opened: list[str] = []
+    statements: list[str] = []
+    run = duck.run
 
-    def counting(name: str, *rest: Any, **options: Any) -> sqlite3.Connection:
-        opened.append(str(name))
-        connection: sqlite3.Connection = connect(name, *rest, **options)
-        return connection
+    def counting(sql: str, *rest: Any) -> Any:
+        statements.append(sql)
+        return run(sql, *rest)
 
-    monkeypatch.setattr(sqlite3, "connect", counting)
+    monkeypatch.setattr(duck, "run", counting)
     source = SqliteSource(SourceSpec("s", "sqlite", str(file), "s"))
     with closing(source):
-        for table in source.tables():
+        tables = source.tables()
+        source.expect(tables, {}, rows=True)
+        for table in tables:
             assert sum(batch.num_rows for batch in source.scan(table).batches) == 1
-    assert sum("s.db" in name for name in opened) == 1
+        assert statements.count("BEGIN") == 2
+        write_elsewhere(file)  # which no transaction keeps from it any more
+        assert sum(batch.num_rows for batch in source.scan(tables[0]).batches) == 2
+
+
+def write_elsewhere(file: Path) -> None:
+    code = (
+        "import sqlite3, sys; connection = sqlite3.connect(sys.argv[1], timeout=0);"
+        "connection.execute(\"INSERT INTO t0 VALUES (0, 0, '')\"); connection.commit()"
+    )
+    subprocess.run([sys.executable, "-c", code, str(file)], check=True)
