@@ -16,8 +16,8 @@ from dovetail.sample import write_company
 def drawn(hash_seed: str, seed: int) -> bytes:
     """All tables, as another process draws them."""
     code = (
-        "from dovetail.sample.brewery import draw_brewery;"
-        "from dovetail.sample.company import draw_neighbours;"
+        "from dovetail.sample.company import draw_brewery;"
+        "from dovetail.sample.neighbours import draw_neighbours;"
         f"print(repr((draw_brewery(seed={seed}), draw_neighbours(seed={seed}))))"
     )
     env = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONIOENCODING": "utf-8"}

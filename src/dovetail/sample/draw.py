@@ -16,12 +16,6 @@ COUNTIES: dict[str, tuple[str, ...]] = {
 
 CITIES: tuple[str, ...] = tuple(city for cities in COUNTIES.values() for city in cities)
 
-STREETS: tuple[str, ...] = (
-    "Mill Lane", "Harbour Road", "Station Street", "Orchard Way", "Bridge Street", "Kiln Row",
-    "Chapel Hill", "Willow Avenue", "Market Square", "Lantern Court", "Foundry Road", "Heath Drive",
-    "Saddler's Walk", "Beacon Street", "Weir Lane", "Juniper Close", "Tannery Yard", "Long Acre",
-)  # fmt: skip
-
 GIVEN_NAMES: tuple[str, ...] = (
     "Adela", "Anselm", "Beatrix", "Bram", "Calla", "Casimir", "Delphine", "Dorian", "Edda", "Emrys",
     "Fenna", "Florian", "Greta", "Gideon", "Hadley", "Henrik", "Imogen", "Ivo", "Jorun", "Jasper",
@@ -52,11 +46,6 @@ def full_names(rng: Random, count: int) -> list[str]:
     """Distinct invented names, given name first."""
     every = [f"{given} {family}" for given in GIVEN_NAMES for family in FAMILY_NAMES]
     return rng.sample(every, count)
-
-
-def address(rng: Random) -> str:
-    """A street with a house number."""
-    return f"{rng.randint(1, 180)} {rng.choice(STREETS)}"
 
 
 def day(rng: Random, first: date, last: date) -> date:

@@ -1,20 +1,89 @@
-"""Write sample tables in the formats the sources read: SQLite, DuckDB, CSV, Parquet, JSON lines."""
+"""Tables of the sample, and how they are written in the formats that sources read."""
 
 import csv
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from dovetail.domain.sql import identifier
-from dovetail.sample.table import Kind, SampleTable
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped,unused-ignore]
+
+Row = tuple[Any, ...]
+Arguments = ParamSpec("Arguments")
+
+
+class Kind(StrEnum):
+    """What a column holds; each file format has its own type for it."""
+
+    TEXT = "text"
+    INT = "int"
+    REAL = "real"
+    MONEY = "money"
+    BOOL = "bool"
+    DATE = "date"
+    TIME = "time"
+    BLOB = "blob"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTable:
+    """A named table: column names with their kinds, and the rows in order."""
+
+    name: str
+    columns: dict[str, Kind]
+    rows: tuple[Row, ...]
+
+    def column(self, name: str) -> list[Any]:
+        """The values of one column, in row order."""
+        position = list(self.columns).index(name)
+        return [row[position] for row in self.rows]
+
+    def mapping(self, key: str, value: str) -> dict[Any, Any]:
+        """Column `key` to column `value`; of equal keys the last row counts."""
+        return dict(zip(self.column(key), self.column(value), strict=True))
+
+
+Tables = dict[str, SampleTable]
+
+
+def table(name: str, columns: str, rows: Iterable[Row] = ()) -> SampleTable:
+    """A table whose columns are written `name kind | name kind`; a name may hold blanks."""
+    split = (column.rsplit(" ", 1) for column in columns.split(" | "))
+    return SampleTable(name, {column: Kind(kind) for column, kind in split}, tuple(rows))
+
+
+def rows_of(
+    name: str, columns: str
+) -> Callable[[Callable[Arguments, Iterable[Row]]], Callable[Arguments, SampleTable]]:
+    """Make a function that draws rows one that draws the table with these columns."""
+
+    def drawing(
+        draw_rows: Callable[Arguments, Iterable[Row]],
+    ) -> Callable[Arguments, SampleTable]:
+        @wraps(draw_rows)
+        def draw(*args: Arguments.args, **options: Arguments.kwargs) -> SampleTable:
+            return table(name, columns, draw_rows(*args, **options))
+
+        return draw
+
+    return drawing
+
+
+def by_name(*tables: SampleTable) -> Tables:
+    """The tables of one domain, found by their names."""
+    return {each.name: each for each in tables}
+
 
 _SQL_TYPES = {
     Kind.TEXT: "VARCHAR",

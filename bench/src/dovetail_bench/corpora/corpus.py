@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from dovetail.sample import render
-from dovetail.sample.company import draw_neighbours
 from dovetail.sample.draw import generator
-from dovetail.sample.table import SampleTable, Tables
+from dovetail.sample.neighbours import draw_neighbours
+from dovetail.sample.render import SampleTable, Tables
 from dovetail_bench.corpora.estate import estate_tables
 from dovetail_bench.corpora.hospital import hospital_tables
 from dovetail_bench.corpora.library import library_tables

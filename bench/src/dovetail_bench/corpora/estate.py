@@ -4,9 +4,14 @@ from collections import Counter
 from datetime import date, timedelta
 from random import Random
 
-from dovetail.sample.draw import COUNTIES, address, day, full_names, money, near, pairs, skewed
-from dovetail.sample.table import Row, SampleTable, Tables, by_name, table
+from dovetail.sample.draw import COUNTIES, day, full_names, money, near, pairs, skewed
+from dovetail.sample.render import Row, SampleTable, Tables, by_name, table
 
+STREETS: tuple[str, ...] = (
+    "Mill Lane", "Harbour Road", "Station Street", "Orchard Way", "Bridge Street", "Kiln Row",
+    "Chapel Hill", "Willow Avenue", "Market Square", "Lantern Court", "Foundry Road", "Heath Drive",
+    "Saddler's Walk", "Beacon Street", "Weir Lane", "Juniper Close", "Tannery Yard", "Long Acre",
+)  # fmt: skip
 _HOUSES = ("Court", "House", "Lofts", "Terrace", "Gardens", "Yard")
 _NAMES = (
     "Alder", "Bellflower", "Cornerstone", "Dovecote", "Elder", "Falcon", "Gable", "Hopfield",
@@ -14,6 +19,11 @@ _NAMES = (
     "Rosewood", "Spindle", "Tulip",
 )  # fmt: skip
 _TOPICS = ("roof repair", "heating", "budget", "house rules", "bicycle room", "façade")
+
+
+def address(rng: Random) -> str:
+    """A street with a house number."""
+    return f"{rng.randint(1, 180)} {rng.choice(STREETS)}"
 
 
 def estate_tables(rng: Random) -> Tables:

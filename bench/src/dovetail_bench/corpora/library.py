@@ -3,8 +3,9 @@
 from datetime import date, timedelta
 from random import Random
 
-from dovetail.sample.draw import CITIES, STREETS, day, full_names, money, pairs, skewed
-from dovetail.sample.table import SampleTable, Tables, by_name, table
+from dovetail.sample.draw import CITIES, day, full_names, money, pairs, skewed
+from dovetail.sample.render import SampleTable, Tables, by_name, table
+from dovetail_bench.corpora.estate import STREETS
 
 _ADJECTIVES = (
     "Amber", "Broken", "Crooked", "Distant", "Drowned", "Empty", "Gilded", "Hidden", "Hollow",

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 from random import Random
 
 from dovetail.sample.draw import CITIES, day, full_names, moment, money
-from dovetail.sample.table import SampleTable, Tables, by_name, table
+from dovetail.sample.render import SampleTable, Tables, by_name, table
 
 _SECOND_STATIONS = {
     "RIH": ("Riverside Harbour", "Riverside"),

@@ -4,7 +4,7 @@ from datetime import date
 from random import Random
 
 from dovetail.sample.draw import CITIES, day, full_names, money, near, pairs, skewed
-from dovetail.sample.table import Row, SampleTable, Tables, by_name, table
+from dovetail.sample.render import Row, SampleTable, Tables, by_name, table
 
 _DEPARTMENTS = {
     "BIO": ("Biology", "Sciences", ("Genetics", "Ecology", "Cell Biology", "Botany")),

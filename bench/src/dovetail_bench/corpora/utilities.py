@@ -4,8 +4,9 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from random import Random
 
-from dovetail.sample.draw import CITIES, address, day, full_names, moment, near, skewed
-from dovetail.sample.table import Row, SampleTable, Tables, by_name, table
+from dovetail.sample.draw import CITIES, day, full_names, moment, near, skewed
+from dovetail.sample.render import Row, SampleTable, Tables, by_name, table
+from dovetail_bench.corpora.estate import address
 
 LOSS_STATEMENT = (
     "regulatory_compliance_annual_statement_of_network_losses_by_feeder_and_voltage_level_revised"
