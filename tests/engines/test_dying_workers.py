@@ -54,7 +54,7 @@ def test_a_table_that_kills_its_worker_is_the_only_one_lost(
         put(lake / f"t{number}.csv", GOOD)
     put(lake / "t_bad.csv", GOOD)
     monkeypatch.setattr(
-        "dovetail.offline.profile_tables.TASK", "tests.engines.test_dying_workers:die_at_bad"
+        "dovetail.offline.update.TASK", "tests.engines.test_dying_workers:die_at_bad"
     )
     if workers is None:  # so much that workers pay off at first, too little for what is left
         monkeypatch.setattr("dovetail.engines.local._WORTH_A_WORKER", 200)

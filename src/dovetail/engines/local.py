@@ -11,7 +11,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 from uuid import uuid4
@@ -66,34 +65,25 @@ def _here(task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> Replies:
         yield Reply(number, function(job, folder, tick))
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """What a worker's thread tells the caller: a tick, a reply, or that it is through."""
-
-    tick: Json | None = None
-    reply: Reply | None = None
-    error: Exception | None = None
-    through: bool = False
-
-
 class _WorkerPool:
-    """The worker processes of one `map`, each served by a thread of ours."""
+    """The worker processes of one `map`, each served by a thread of ours.
+
+    A thread tells of ticks, of replies, of what went wrong, and with None that it is through.
+    """
 
     def __init__(self, task: str, jobs: Sequence[Json], into: Path, tick: Tick) -> None:
         self._task = task
         self._jobs = jobs
         self._into = into
         self._tick = tick
-        self._todo: queue.SimpleQueue[int] = queue.SimpleQueue()
-        self._news: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+        self._todo = iter(range(len(jobs)))
+        self._news: queue.SimpleQueue[Json | Reply | Exception | None] = queue.SimpleQueue()
         # Every worker with what it writes to standard error.
         self._processes: dict[subprocess.Popen[str], IO[bytes]] = {}
-        self._starting = threading.Lock()
+        self._lock = threading.Lock()
         self._stopping = False
 
     def run(self, workers: int) -> Replies:
-        for number in range(len(self._jobs)):
-            self._todo.put(number)
         threads = [threading.Thread(target=self._serve, daemon=True) for _ in range(workers)]
         for thread in threads:
             thread.start()
@@ -101,15 +91,16 @@ class _WorkerPool:
         try:
             while left:
                 news = self._news.get()
-                if news.tick is not None:
-                    self._tick(news.tick)
-                if news.error is not None:
-                    raise news.error
-                if news.reply is not None:
-                    yield news.reply
-                left -= news.through
+                if news is None:
+                    left -= 1
+                elif isinstance(news, Exception):
+                    raise news
+                elif isinstance(news, Reply):
+                    yield news
+                else:
+                    self._tick(news)
         finally:
-            with self._starting:
+            with self._lock:
                 self._stopping = True
                 _call_off(list(self._processes))
             for thread in threads:
@@ -119,36 +110,36 @@ class _WorkerPool:
         """Keep one worker busy until there is nothing left to do."""
         process = None
         try:
-            while not self._stopping:
-                try:
-                    number = self._todo.get_nowait()
-                except queue.Empty:
-                    break
-                process, answer = self._do(process, number)
-                self._deliver(number, answer)
+            while (number := self._next()) is not None:
+                process, outcome = self._do(process, number)
+                self._news.put(outcome)
         except Exception as error:  # noqa: BLE001 - raised again in the caller's thread
-            self._news.put(_Event(error=error))
+            self._news.put(error)
         finally:
             if process is not None:
                 self._end(process)
-            self._news.put(_Event(through=True))
+            self._news.put(None)
+
+    def _next(self) -> int | None:
+        with self._lock:
+            return None if self._stopping else next(self._todo, None)
 
     def _do(
         self, process: subprocess.Popen[str] | None, number: int
-    ) -> tuple[subprocess.Popen[str] | None, Json]:
+    ) -> tuple[subprocess.Popen[str] | None, Reply | Exception]:
         """Have a job done by this worker, or by another when it dies over it."""
         status = ""
         for _ in range(_ATTEMPTS):
             process = process or self._start()
             answer = self._ask(process, number)
             if answer is not None:
-                return process, answer
+                return process, _outcome(number, answer)
             status = self._end(process)
             process = None
-        return None, {"lost": f"its worker died ({status})"}
+        return None, Reply(number, {}, lost=f"its worker died ({status})")
 
     def _start(self) -> subprocess.Popen[str]:
-        with self._starting:
+        with self._lock:
             if self._stopping:
                 raise EngineError("the work was called off")
             complaints = tempfile.TemporaryFile()  # noqa: SIM115 - `_end` closes it
@@ -181,11 +172,8 @@ class _WorkerPool:
         """Have a worker do a job, and return its answer; None when it died over it."""
         assert process.stdin is not None  # noqa: S101
         assert process.stdout is not None  # noqa: S101
-        request = {
-            "task": self._task,
-            "job": self._jobs[number],
-            "folder": str(self._into / str(number)),
-        }
+        folder = str(self._into / str(number))
+        request = {"task": self._task, "job": self._jobs[number], "folder": folder}
         try:
             process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
@@ -197,18 +185,8 @@ class _WorkerPool:
             message: Json = json.loads(line)
             if "tick" not in message:
                 return message
-            self._news.put(_Event(tick=message["tick"]))
+            self._news.put(message["tick"])
         return None
-
-    def _deliver(self, number: int, answer: Json) -> None:
-        if "result" in answer:
-            self._news.put(_Event(reply=Reply(number, answer["result"])))
-        elif "lost" in answer:
-            self._news.put(_Event(reply=Reply(number, {}, lost=answer["lost"])))
-        elif "errno" in answer:
-            self._news.put(_Event(error=OSError(answer["errno"], answer["error"])))
-        elif "error" in answer:
-            self._news.put(_Event(error=EngineError(f"a worker failed: {answer['error']}")))
 
     def _end(self, process: subprocess.Popen[str]) -> str:
         """Let a worker finish, and say how it did; ended once, there is nothing more to say."""
@@ -228,6 +206,15 @@ class _WorkerPool:
         if status < 0:
             return f"signal {-status}"
         return f"exit code {status}" + (f": {lines[-1]}" if lines else "")
+
+
+def _outcome(number: int, answer: Json) -> Reply | Exception:
+    """What a worker answers a job with: its result, or what went wrong."""
+    if "errno" in answer:
+        return OSError(answer["errno"], answer["error"])
+    if "error" in answer:
+        return EngineError(f"a worker failed: {answer['error']}")
+    return Reply(number, answer["result"])
 
 
 def _call_off(processes: Sequence[subprocess.Popen[str]]) -> None:

@@ -20,11 +20,10 @@ from dovetail.catalog.writer import writing
 from dovetail.engines.passes import Workers, connected
 from dovetail.errors import CatalogError
 from dovetail.offline.plan import ChangeLogs, UpdateRequest, plan_update
-from dovetail.offline.profile_tables import profile_tables
 from dovetail.offline.purpose import Prices, write_purposes
 from dovetail.offline.stages import family_stage, join_stage, search_stage
 from dovetail.offline.summary import Progress, ProgressCallback, StageClock, UpdateSummary
-from dovetail.offline.update import merged, summary_of
+from dovetail.offline.update import merged, profile_tables, summary_of
 from dovetail.offline.written import with_what_people_wrote
 from dovetail.plugins import open_engine
 from dovetail.ports import LLM, Engine

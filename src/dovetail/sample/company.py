@@ -188,8 +188,7 @@ def _deliveries(rng: Random, placed: SampleTable, year: int, drivers: list[int])
 
 @rows_of(
     "invoices",
-    "invoice_no int | order_no int | customer_no int | issued_on date | due_on date"
-    " | amount money",
+    "invoice_no int | order_no int | customer_no int | issued_on date | due_on date | amount money",
 )
 def _invoices(rng: Random, placed: SampleTable) -> Iterable[Row]:
     for number, (order, customer, ordered, _, total) in enumerate(placed.rows, 1):

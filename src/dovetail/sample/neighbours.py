@@ -151,8 +151,7 @@ def _buildings(rng: Random, ids: list[int]) -> Iterable[Row]:
 
 @rows_of(
     "test_scores",
-    "school_id int | school_year int | subject text | takers int | avg_score real"
-    " | pass_rate real",
+    "school_id int | school_year int | subject text | takers int | avg_score real | pass_rate real",
 )
 def _test_scores(rng: Random, ids: list[int]) -> Iterable[Row]:
     for school_id in ids:

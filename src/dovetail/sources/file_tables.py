@@ -94,6 +94,12 @@ class FileTable:
         kind, root, parts, trouble, sheet = json.loads(place)
         return cls("", kind, root, tuple(parts), trouble, sheet)
 
+    def readable(self) -> FileTable:
+        """The table itself; an error where its parts cannot be told, or there are none."""
+        if self.trouble or not self.parts:
+            raise SourceError(self.trouble or "holds no file of its format")
+        return self
+
     def files(self) -> list[str]:
         """The paths of the files that a change of the table shows in."""
         if self.format in LAKES and self.is_one_file:
@@ -113,16 +119,12 @@ def file_tables(location: str) -> list[FileTable]:
     """The tables in the files of a path, folder or glob, each under a name of its own."""
     files = [file for file in walk(location) if file.is_table and not is_descriptions(file.path)]
     wild = is_wild(location)
+    tables: list[FileTable] = []
+    apart = files
     if wild or (os.path.isdir(location) and not table_suffix(location)):
         top = os.path.basename(os.path.abspath(anchor(location) if wild else location))
-        together, apart = grouped([file for file in files if not file.lake])
+        tables, apart = grouped([file for file in files if not file.lake], top or "files")
         apart += [file for file in files if file.lake]
-        tables = [
-            FileTable(each.name or top or "files", each.format, each.root, each.parts)
-            for each in together
-        ]
-    else:
-        tables, apart = [], files
     tables += [table for file in apart for table in _alone(file)]
     return sorted(_named_apart(tables), key=lambda table: table.name)
 
@@ -140,9 +142,8 @@ def remote_tables(
     folder that is a table by its log; `look` tells the columns of a file.
     """
     folders, files = _suffixed_folders([file for file in entries if not file.lake])
-    together, apart = grouped(files, look)
-    tables = [FileTable(each.name or top, each.format, each.root, each.parts) for each in together]
-    tables += [table for file in apart for table in _remote(file, fetch)]
+    tables, apart = grouped(files, top, look)
+    tables += [table for file in apart for table in _alone(file, fetch)]
     for lake in (file for file in entries if file.lake):
         log = log_among(inside[lake.path], lake.path, lake.lake)
         parts = tuple(file.removeprefix(f"{lake.path}/") for file in log)
@@ -173,17 +174,6 @@ def _suffixed_folders(entries: list[Found]) -> tuple[list[FileTable], list[Found
     return tables, others
 
 
-def _remote(file: Found, fetch: Callable[[str], str]) -> list[FileTable]:
-    """A file that is a table, or the sheets of a workbook."""
-    table = FileTable(stem_of(file.below), table_format(file.path), file.path)
-    if table.format != "excel":
-        return [table]
-    try:
-        return _sheets(table, fetch(file.path))
-    except SourceError as error:
-        return [replace(table, trouble=str(error))]
-
-
 def _named_apart(tables: list[FileTable]) -> Iterator[FileTable]:
     """Tables that share a name, with their suffix, or with the format of their parts."""
     times = Counter(table.name for table in tables)
@@ -194,7 +184,7 @@ def _named_apart(tables: list[FileTable]) -> Iterator[FileTable]:
         yield table if unique else replace(table, name=table.name + (suffix or f".{table.format}"))
 
 
-def _alone(file: Found) -> list[FileTable]:
+def _alone(file: Found, fetch: Callable[[str], str] = str) -> list[FileTable]:
     """A file that is a table, the sheets of a workbook, or a folder with a table's suffix."""
     if file.lake:
         return [FileTable(file.below, file.lake, file.path)]
@@ -204,7 +194,7 @@ def _alone(file: Found) -> list[FileTable]:
             inside = parts_within(file.path)
             parts = tuple(os.path.relpath(part.path, file.path) for part in inside)
             return [replace(table, parts=parts)]
-        return _sheets(table, table.root) if table.format == "excel" else [table]
+        return _sheets(table, fetch(table.root)) if table.format == "excel" else [table]
     except SourceError as error:
         return [replace(table, trouble=str(error))]
     except OSError as error:
@@ -220,16 +210,6 @@ def _sheets(book: FileTable, here: str) -> list[FileTable]:
         replace(book, name=book.name if len(names) == 1 else f"{book.name}/{sheet}", sheet=sheet)
         for sheet in names
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Files that are one table; the name is '' where only the folder we started from has one."""
-
-    name: str
-    format: str
-    root: str
-    parts: tuple[str, ...]
 
 
 def is_partition(folder: str) -> bool:
@@ -275,16 +255,17 @@ def part_of(stem: str) -> str | None:
 
 
 def grouped(
-    files_found: Sequence[Found], look: Look | None = None
-) -> tuple[list[Group], list[Found]]:
-    """The groups of files that are one table each, and the files that are tables by themselves.
+    files: Sequence[Found], top: str, look: Look | None = None
+) -> tuple[list[FileTable], list[Found]]:
+    """The tables of several files each, and the files that are tables by themselves.
 
-    `look` tells the columns of a file that is not on this machine, which is asked of few.
+    `top` is the name of the folder that they are below. `look` tells the columns of a file that is
+    not on this machine, which is asked of few.
     """
     partitioned: dict[tuple[str, str, str], list[Found]] = {}
     numbered: dict[tuple[str, str, str], list[Found]] = {}
     apart: list[Found] = []
-    for file in files_found:
+    for file in files:
         kind = table_format(file.path)
         depth = _partition_depth(file.below)
         prefix = part_of(stem_of(os.path.basename(file.below)))
@@ -296,18 +277,19 @@ def grouped(
             numbered.setdefault(key, []).append(file)
         else:
             apart.append(file)
-    groups = [group for key, files in partitioned.items() for group in _hive(*key, files, look)]
-    for (root, name, kind), files in numbered.items():
-        parts, others = _alike(root, kind, files)
+    tables = [table for key, own in partitioned.items() for table in _hive(*key, own, top, look)]
+    for (root, name, kind), own in numbered.items():
+        parts, others = _alike(root, kind, own)
         apart += others
         if parts:
-            groups.append(Group(name, kind, root, _below(root, parts)))
-    return groups, apart
+            below = _relative(root, [file.path for file in parts])
+            tables.append(FileTable(name or top, kind, root, below))
+    return tables, apart
 
 
 def _hive(
-    root: str, name: str, kind: str, files: Sequence[Found], look: Look | None
-) -> list[Group]:
+    root: str, name: str, kind: str, files: Sequence[Found], top: str, look: Look | None
+) -> list[FileTable]:
     """The tables of a folder of partitions: one, unless each partition holds several by name."""
     by_stem: dict[str, list[str]] = {}
     for file in files:
@@ -317,12 +299,12 @@ def _hive(
         ]
     if len(by_stem) > 1 and (_tell(by_stem, kind) if look is None else _tell_far(by_stem, look)):
         return [
-            Group(_joined(name, stem), kind, root, _relative(root, paths))
+            FileTable(_joined(name, stem) or top, kind, root, _relative(root, paths))
             for stem, paths in by_stem.items()
         ]
     paths = [path for group in by_stem.values() for path in group]
     only = next(iter(by_stem)) if len(by_stem) == 1 else ""
-    return [Group(name or only, kind, root, _relative(root, paths))] if paths else []
+    return [FileTable(name or only or top, kind, root, _relative(root, paths))] if paths else []
 
 
 def _table_by_name(file: Found) -> str:
@@ -390,10 +372,6 @@ def _above(path: str, names: int) -> str:
 
 def _joined(folder: str, name: str) -> str:
     return f"{folder}/{name}" if folder and name else folder or name
-
-
-def _below(root: str, files: Iterable[Found]) -> tuple[str, ...]:
-    return _relative(root, [file.path for file in files])
 
 
 def _relative(root: str, paths: Iterable[str]) -> tuple[str, ...]:

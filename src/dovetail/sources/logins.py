@@ -34,17 +34,21 @@ _LOGIN = re.compile(
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
 HIDDEN = "***"
-# Where the clients of a server look for a login that the URL leaves out.
+# Where the clients of a server look for a login that the URL leaves out; of a bucket's by the words
+# that DuckDB has for them.
 LOGIN_VARIABLES: Mapping[str, Mapping[str, str]] = {
     "postgresql": {"user": "PGUSER", "password": "PGPASSWORD"},
     "mysql": {"user": "MYSQL_USER", "password": "MYSQL_PWD"},
     "s3": {
-        "key": "AWS_ACCESS_KEY_ID",
-        "secret": "AWS_SECRET_ACCESS_KEY",
-        "token": "AWS_SESSION_TOKEN",
+        "KEY_ID": "AWS_ACCESS_KEY_ID",
+        "SECRET": "AWS_SECRET_ACCESS_KEY",
+        "SESSION_TOKEN": "AWS_SESSION_TOKEN",
     },
-    "gs": {"key": "GCS_ACCESS_KEY_ID", "secret": "GCS_SECRET_ACCESS_KEY"},
-    "az": {"login": "AZURE_STORAGE_CONNECTION_STRING", "account": "AZURE_STORAGE_ACCOUNT"},
+    "gs": {"KEY_ID": "GCS_ACCESS_KEY_ID", "SECRET": "GCS_SECRET_ACCESS_KEY"},
+    "az": {
+        "CONNECTION_STRING": "AZURE_STORAGE_CONNECTION_STRING",
+        "ACCOUNT_NAME": "AZURE_STORAGE_ACCOUNT",
+    },
     **{kind: dialect.login for kind, dialect in DIALECTS.items()},
 }
 _LIST = "DOVETAIL_TRUST"

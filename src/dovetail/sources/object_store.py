@@ -20,8 +20,9 @@ from urllib.parse import unquote
 from dovetail.errors import SourceError
 from dovetail.ports import Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
-from dovetail.sources.file_formats import UNTYPED, FileReader
+from dovetail.sources.file_formats import FileReader
 from dovetail.sources.file_tables import FileTable, remote_tables
+from dovetail.sources.files import scan_files
 from dovetail.sources.lake_tables import (
     LAKES,
     checked_relation,
@@ -30,7 +31,6 @@ from dovetail.sources.lake_tables import (
     load_lake,
     require_inside,
 )
-from dovetail.sources.parts import PartsScan
 from dovetail.sources.server import expand_variables
 from dovetail.sources.store import (
     STORES,
@@ -84,23 +84,16 @@ class ObjectStoreSource:
         return Fingerprint(token, unchanged=bool(token) and token == previous)
 
     def scan(self, table: Listing) -> Scan:
-        _, found = _listed(table)
-        if found.trouble:
-            raise SourceError(found.trouble)
-        if found.format not in LAKES and not found.is_one_file:
-            if table.weight <= _SMALL * len(found.parts):
-                self._copies.fetch_many(found.files())
-            broken = self._broken.setdefault(table.name, {})
-            return PartsScan(table.name, found, self._reader, broken).scan()
-        explain = partial(self._reader.explained, table.name)
-        with explain():
-            if found.format in LAKES:
-                relation = self._lake(found)
-            else:
-                relation = self._reader.relation(
-                    table.name, found.format, [found.root], sheet=found.sheet
-                )
-        return duck.scan(relation, explain, untyped=found.format in UNTYPED)
+        files = _listed(table)[1].readable()
+        if files.format in LAKES:
+            explain = partial(self._reader.explained, table.name)
+            with explain():
+                relation = self._lake(files)
+            return duck.scan(relation, explain)
+        if not files.is_one_file and table.weight <= _SMALL * len(files.parts):
+            self._copies.fetch_many(files.files())
+        broken = self._broken.setdefault(table.name, {})
+        return scan_files(table.name, files, self._reader, broken)
 
     def close(self) -> None:
         self._reader.close()

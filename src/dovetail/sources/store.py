@@ -22,7 +22,7 @@ from dovetail.errors import SourceError
 from dovetail.ports import SourceSpec
 from dovetail.sources import duck
 from dovetail.sources.lake_tables import lake_around, lakes_below
-from dovetail.sources.logins import HIDDEN
+from dovetail.sources.logins import HIDDEN, LOGIN_VARIABLES
 from dovetail.sources.walk import WILD, Found, fits, is_hidden, table_suffix
 
 # The size of an object, and the second of its last change.
@@ -82,32 +82,23 @@ class Store:
     @property
     def variables(self) -> str:
         """The variables of a login, as advice names them."""
-        return " and ".join(list(self.login.values())[:2])
+        both = " and " if "SECRET" in self.login else ", or "
+        return both.join(list(self.login.values())[:2])
 
 
 STORES = {
     "s3": Store(
         "httpfs",
         "s3",
-        {
-            "KEY_ID": "AWS_ACCESS_KEY_ID",
-            "SECRET": "AWS_SECRET_ACCESS_KEY",
-            "SESSION_TOKEN": "AWS_SESSION_TOKEN",
-        },
+        LOGIN_VARIABLES["s3"],
         ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
         ("s3", "s3a", "s3n"),
     ),
-    "gs": Store(
-        "httpfs",
-        "gcs",
-        {"KEY_ID": "GCS_ACCESS_KEY_ID", "SECRET": "GCS_SECRET_ACCESS_KEY"},
-        ("GCS_ENDPOINT_URL",),
-        ("gs", "gcs"),
-    ),
+    "gs": Store("httpfs", "gcs", LOGIN_VARIABLES["gs"], ("GCS_ENDPOINT_URL",), ("gs", "gcs")),
     "az": Store(
         "azure",
         "azure",
-        {"CONNECTION_STRING": "AZURE_STORAGE_CONNECTION_STRING"},
+        LOGIN_VARIABLES["az"],
         schemes=("az", "azure"),
         listed=False,
         kernel=False,
@@ -123,16 +114,17 @@ def bucket_of(location: str) -> str:
 
 def make_secret(spec: SourceSpec, store: Store) -> str:
     """Tell DuckDB the login of the environment, for this bucket alone."""
-    parts = [
-        f"{key} {duck.literal(os.environ[name])}"
-        for key, name in store.login.items()
-        if os.environ.get(name)
-    ]
-    if store.secret == "azure":  # noqa: S105 - the word for a kind of store
-        parts = parts or _azure_account()
-    else:
+    login = {key: os.environ[name] for key, name in store.login.items() if os.environ.get(name)}
+    if "CONNECTION_STRING" in login:
+        login.pop("ACCOUNT_NAME", None)
+    parts = [f"{key} {duck.literal(text)}" for key, text in login.items()]
+    if store.secret != "azure":  # noqa: S105 - the word for a kind of store
         region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
         parts.append(f"REGION {duck.literal(region)}")
+    elif not login:
+        raise SourceError(f"names a container without its account; set {store.variables}")
+    elif "ACCOUNT_NAME" in login:  # logged in to as Azure's own programs are, or open to everybody
+        parts.append("PROVIDER credential_chain")
     endpoint = next((os.environ[name] for name in store.endpoint if os.environ.get(name)), "")
     if endpoint:
         address = urlsplit(endpoint)
@@ -149,17 +141,6 @@ def make_secret(spec: SourceSpec, store: Store) -> str:
     with duck.explained():
         duck.run(f"CREATE SECRET {name} (TYPE {store.secret}, {', '.join(parts)}, SCOPE {scope})")
     return name
-
-
-def _azure_account() -> list[str]:
-    """An account by name, logged in to as Azure's own programs are, or open to everybody."""
-    account = os.environ.get("AZURE_STORAGE_ACCOUNT")
-    if not account:
-        raise SourceError(
-            "names a container without its account; set AZURE_STORAGE_CONNECTION_STRING, or "
-            "AZURE_STORAGE_ACCOUNT"
-        )
-    return ["PROVIDER credential_chain", f"ACCOUNT_NAME {duck.literal(account)}"]
 
 
 class Objects:
