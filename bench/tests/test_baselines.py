@@ -20,7 +20,6 @@ from dovetail.models.cache import needed_model
 from dovetail.offline.pipeline import update
 from dovetail.ports import LLM, Json, Message, Retriever
 from dovetail.retrieve.trace import Stage
-from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail.testing import check_retriever
@@ -71,9 +70,7 @@ def test_contract(name: str, tmp_path: Path) -> None:
     with playing(sometimes_helpful) as endpoint:
 
         def make(catalog: CatalogReader, k: int) -> Retriever:
-            return baseline(
-                name, search_over(catalog, IndexInputs(HashEmbedder())), k=k, llm=endpoint.llm
-            )
+            return baseline(name, search_over(catalog, HashEmbedder()), k=k, llm=endpoint.llm)
 
         check_retriever(make, tmp_path)
     assert bool(endpoint.asked) == (name in ("react", "jar", "arm"))
@@ -96,7 +93,7 @@ def test_contract_finds_what_breaks_it(wrong: str, told: str, tmp_path: Path) ->
             nonlocal made
             made += 1
             self._searcher, self._k, self._turn = (
-                search_over(catalog, IndexInputs(HashEmbedder())),
+                search_over(catalog, HashEmbedder()),
                 k,
                 made,
             )
@@ -255,7 +252,7 @@ def test_jar_falls_back_to_the_ranking_where_nothing_joins(tmp_path: Path) -> No
     catalog = update(
         [str(tmp_path / "apart.sqlite")], into=tmp_path / "c", settings=Settings(embedder="none")
     ).catalog
-    apart = search_over(catalog, IndexInputs(HashEmbedder(dimension=1 << 16)))
+    apart = search_over(catalog, HashEmbedder(dimension=1 << 16))
     found = JarRetriever(apart, k=2).retrieve("aaa and mno")
     assert found.ids == tuple(c.id for c in apart.dense("aaa and mno", 2))
     assert (found.trace[1]["status"], found.trace[1]["fallback"]) == ("infeasible", 1)

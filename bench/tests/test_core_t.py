@@ -25,7 +25,6 @@ from dovetail.joins.graph import JoinGraph
 from dovetail.models.endpoint import Patience
 from dovetail.models.openai import OpenAILLM
 from dovetail.ports import LLM, Completion, Json, Retriever
-from dovetail.search.index import IndexInputs
 from dovetail.search.query import Query
 from dovetail.settings import Settings
 from dovetail.testing import check_retriever
@@ -302,7 +301,7 @@ def test_seeds_stay_and_only_candidates_come(
 def test_contract(tmp_path: Path) -> None:
     def make(server: Endpoint) -> Callable[[CatalogReader, int], Retriever]:
         return lambda catalog, k: CoreTRetriever(
-            search_over(catalog, IndexInputs(HashEmbedder())), model(server), CoreTOptions(k)
+            search_over(catalog, HashEmbedder()), model(server), CoreTOptions(k)
         )
 
     def first_two(body: Json) -> Play:

@@ -23,7 +23,6 @@ import dovetail
 from dovetail.models.chat import estimate_tokens
 from dovetail.ports import Completion, Json, Message
 from dovetail.retrieve.prompt import PromptInput, joined_pairs
-from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail_bench.core_t.retriever import CoreTOptions, CoreTRetriever
 from dovetail_bench.core_t.select import Selection, parse_selection, render_full
@@ -237,7 +236,7 @@ def test_hostile_names_and_cells_stay_inside_their_fence(tmp_path: Path) -> None
             connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", [(1, HOSTILE), (2, "b")])
     catalog = dovetail.build(str(tmp_path / "bad.sqlite"), into=tmp_path / "catalog")
     purposes = dict.fromkeys(catalog.ids, HOSTILE)
-    searcher = search_over(catalog.reader, IndexInputs(None, purposes))
+    searcher = search_over(catalog.reader, None, purposes)
     shown, pairs = render_full(prompt_input(searcher, "x", k=2), 5_000)
     assert shown.count == 2
     for text in (shown.text, pairs):

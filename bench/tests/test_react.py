@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import urllib.error
-from copy import copy
 
 import pytest
-from tests.support.scripted import Said, Script, playing
+from tests.support.scripted import HashEmbedder, Said, Script, playing
+from tests.support.searchers import search_over
 
 from dovetail.domain import TableSet
 from dovetail.ports import Json
@@ -177,9 +177,8 @@ def test_an_endpoint_that_fails_is_no_fallback(shop: Searcher) -> None:
 
 
 def test_an_observation_shows_the_purpose(shop: Searcher) -> None:
-    told = copy(shop)
     supplier = next(table for table in shop.catalog.ids if table.name == "suppliers")
-    told.purposes = {supplier: "Firms that deliver goods."}
+    told = search_over(shop.catalog, HashEmbedder(), {supplier: "Firms that deliver goods."})
     _, asked = converse(told, [search("supplier company"), FINAL])
     (line,) = (
         line

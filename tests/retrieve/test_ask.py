@@ -18,7 +18,6 @@ from dovetail.ports import Retriever
 from dovetail.retrieve.ask import GraphRetriever, open_retriever, pick
 from dovetail.retrieve.doubt import expected_f1
 from dovetail.retrieve.features import BIAS, FEATURES, WEIGHTS, predict
-from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail.testing import check_retriever
@@ -86,14 +85,14 @@ def test_a_larger_breadth_drops_nothing(
 
 def test_contract(tmp_path: Path) -> None:
     def make(catalog: CatalogReader, k: int) -> Retriever:
-        return GraphRetriever(search_over(catalog, IndexInputs(HashEmbedder())), k=k)
+        return GraphRetriever(search_over(catalog, HashEmbedder()), k=k)
 
     check_retriever(make, tmp_path)
 
 
 def test_it_works_without_an_embedder(tmp_path: Path) -> None:
     def make(catalog: CatalogReader, k: int) -> Retriever:
-        return GraphRetriever(search_over(catalog, IndexInputs(None)), k=k)
+        return GraphRetriever(search_over(catalog, None), k=k)
 
     check_retriever(make, tmp_path)
 

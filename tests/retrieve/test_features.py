@@ -14,7 +14,6 @@ from dovetail.arrays import Float32s
 from dovetail.retrieve.features import FEATURES, features, newly_covered
 from dovetail.retrieve.groups import Belonging
 from dovetail.retrieve.match import QueryMatch, QueryMatcher
-from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from tests.support.scripted import HashEmbedder, write_shop
@@ -190,16 +189,16 @@ def test_joins_among_candidates_are_those_of_the_index(shop: Searcher) -> None:
     assert len(pairs) >= 4
 
 
-def test_a_purpose_speaks_of_its_table(tmp_path: Path) -> None:
+def test_a_description_speaks_of_its_table(tmp_path: Path) -> None:
     source = str(write_shop(tmp_path / "s.sqlite"))
     catalog = dovetail.update(
         [source], into=tmp_path / "catalog", settings=Settings(embedder="none")
     ).catalog
-    purposes = {table: "Dwellings of buyers." for table in catalog.ids if table.name == "customers"}
-    _, known = matched(
-        search_over(catalog.reader, IndexInputs(HashEmbedder(), purposes)), "dwellings"
-    )
-    assert sorted(known.words[0].tolist())[-2:] == pytest.approx([0, 2 / 3])
+    described = {
+        table: "Dwellings of buyers." for table in catalog.ids if table.name == "customers"
+    }
+    _, known = matched(search_over(catalog.reader, HashEmbedder(), described), "dwellings")
+    assert sorted(known.words[0].tolist())[-2:] == pytest.approx([0, 1 / 2])
 
 
 def test_schemas_in_names_say_little_of_a_table_and_much_of_two(tmp_path: Path) -> None:
@@ -214,7 +213,7 @@ def test_schemas_in_names_say_little_of_a_table_and_much_of_two(tmp_path: Path) 
     catalog = dovetail.update(
         [source], into=tmp_path / "catalog", settings=Settings(embedder="none")
     ).catalog
-    searcher = search_over(catalog.reader, IndexInputs(HashEmbedder(), {}))
+    searcher = search_over(catalog.reader, HashEmbedder(), {})
     names, known = matched(searcher, "sales orders placed town")
     rows = (dict(zip(names, row, strict=True)) for row in known.words)
     sales, orders, placed, town = rows

@@ -21,7 +21,6 @@ from dovetail.models.endpoint import Patience
 from dovetail.models.openai import OpenAILLM
 from dovetail.ports import Completion, Json, Message, Retriever
 from dovetail.retrieve.llm import LLMRetriever
-from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.testing import check_retriever
 from tests.support.endpoint import Endpoint, Play, endpoint, says
@@ -258,7 +257,7 @@ def test_a_structured_reply_is_asked_for_and_the_constant_part_comes_first(
 def test_contract(tmp_path: Path) -> None:
     def make(server: Endpoint) -> Callable[[CatalogReader, int], Retriever]:
         return lambda catalog, k: LLMRetriever(
-            search_over(catalog, IndexInputs(HashEmbedder())), model(server), k=k
+            search_over(catalog, HashEmbedder()), model(server), k=k
         )
 
     def first_two(body: Json) -> Play:

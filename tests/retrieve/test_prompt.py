@@ -29,7 +29,6 @@ from dovetail.retrieve.prompt import (
     render,
     worth_showing,
 )
-from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from tests.support.searchers import search_over
@@ -60,7 +59,7 @@ def schemas(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
                 connection.execute(f"CREATE TABLE {table} ({columns})")
     files = [str(folder / f"{name}.sqlite") for name in ("clinic", "depot")]
     catalog = dovetail.build(*files, into=folder / "catalog", settings=WORDS)
-    return search_over(catalog.reader, IndexInputs(None))
+    return search_over(catalog.reader, None)
 
 
 def given(
@@ -163,7 +162,7 @@ def test_a_wide_pile_stays_within_the_tokens(tmp_path: Path) -> None:
             heard.append("\n".join(message.content for message in messages))
             return Completion('{"tables": [1]}', 1, 1, 0.0)
 
-    LLMRetriever(search_over(catalog.reader, IndexInputs(None)), Model()).retrieve("price lists")
+    LLMRetriever(search_over(catalog.reader, None), Model()).retrieve("price lists")
     assert estimate_tokens(heard[0]) <= TOKENS
     assert heard[0].count("price_list_") >= FEWEST
 
@@ -221,10 +220,8 @@ def test_hostile_names_and_cells_stay_inside_their_fence(tmp_path: Path) -> None
             connection.execute(f"CREATE TABLE {name} (id INTEGER, {quoted} TEXT)")
             connection.executemany(f"INSERT INTO {name} VALUES (?, ?)", [(1, HOSTILE), (2, "b")])
     catalog = dovetail.build(str(tmp_path / "bad.sqlite"), into=tmp_path / "catalog")
-    purposes = dict.fromkeys(catalog.ids, HOSTILE)
-    shown = render(
-        given(search_over(catalog.reader, IndexInputs(None, purposes)), question="x"), 5_000
-    )
+    described = dict.fromkeys(catalog.ids, HOSTILE)
+    shown = render(given(search_over(catalog.reader, None, described), question="x"), 5_000)
     assert shown.count == 2
     outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", shown.text, flags=re.DOTALL | re.MULTILINE)
     assert not re.search(r"system|INST|Say|im_end", outside), outside

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import dovetail
-from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from tests.support.scripted import HashEmbedder
 from tests.support.searchers import search_over
@@ -14,4 +13,4 @@ from tests.support.searchers import search_over
 @pytest.fixture(scope="session")
 def searcher(sample: dovetail.Catalog) -> Searcher:
     """The sample corpus, indexed with hashed words for embeddings."""
-    return search_over(sample.reader, IndexInputs(HashEmbedder()))
+    return search_over(sample.reader, HashEmbedder())

@@ -12,7 +12,6 @@ import pytest
 import dovetail
 from dovetail.arrays import Float32s
 from dovetail.search.fusion import DEFAULT, SAMPLES, alike, weights_for
-from dovetail.search.index import IndexInputs
 from dovetail.settings import Settings
 from tests.support.scripted import HashEmbedder
 from tests.support.searchers import search_over
@@ -68,9 +67,7 @@ def test_most_tables_of_a_large_catalog_must_be_samples(
 
 
 def test_a_table_among_its_like_goes_before_one_alone(tmp_path: Path) -> None:
-    searcher = search_over(
-        lake(tmp_path / "lake.sqlite", 100, 5).reader, IndexInputs(HashEmbedder())
-    )
+    searcher = search_over(lake(tmp_path / "lake.sqlite", 100, 5).reader, HashEmbedder())
     question = "Which code has the harbour part 7?"
     found = searcher.search(question, 10)
     assert found == searcher.search(question, 30)[:10]

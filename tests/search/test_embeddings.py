@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dovetail import plugins
-from dovetail.domain import TableId
 from dovetail.engines.passes import Workers
 from dovetail.errors import ModelError
 from dovetail.models.vectors import VectorStore
@@ -16,7 +16,6 @@ from dovetail.offline.pipeline import update
 from dovetail.ports import Embedder
 from dovetail.search.dense import HeaderVectors
 from dovetail.search.embeddings import FOLDER, DistributedEmbedder, embed_catalog, like_tables
-from dovetail.search.index import IndexInputs
 from dovetail.settings import Settings
 from tests.models.test_vectors import Counting, expected, numbered
 from tests.search.test_lexical import table
@@ -80,7 +79,7 @@ def embedded(folder: Path, into: Path, embedder: Counting) -> list[str]:
     """The texts that an update has embedded anew."""
     catalog = update([str(folder)], into=into, settings=Settings(embedder="none")).catalog
     before = len(embedder.seen)
-    embeddings = embed_catalog(catalog, IndexInputs(embedder))
+    embeddings = embed_catalog(catalog, embedder)
     assert embeddings is not None
     assert len(embeddings.tables) == len(catalog)
     assert len(embeddings.headers) == len(catalog.records.columns)
@@ -121,7 +120,7 @@ def test_a_column_has_the_vector_of_its_header_after_its_table_or_one_like_it(
     catalog = update(
         [str(folder)], into=tmp_path / "catalog", settings=Settings(embedder="none")
     ).catalog
-    embeddings = embed_catalog(catalog, IndexInputs(embedder))
+    embeddings = embed_catalog(catalog, embedder)
     assert embeddings is not None
     line, headers = "sales 2020: amount, id", ["sales 2020 id", "sales 2020 amount"]
     assert embeddings.tables.tobytes() == expected([line, line]).tobytes()
@@ -129,7 +128,7 @@ def test_a_column_has_the_vector_of_its_header_after_its_table_or_one_like_it(
     assert (embeddings.headers.of(slice(None)) == own.astype(np.float16)).all()
 
 
-def test_tables_are_alike_by_names_without_digits_columns_in_any_order_and_purpose() -> None:
+def test_tables_are_alike_by_names_without_digits_columns_in_any_order_and_comment() -> None:
     tables = [
         table(0, "gsod1929", "stn", "temp"),
         table(1, "gsod1930", "temp", "stn"),
@@ -137,9 +136,9 @@ def test_tables_are_alike_by_names_without_digits_columns_in_any_order_and_purpo
         table(3, "gsod", "stn", "temp"),
         table(4, "gsod7", "stn", "temp"),
     ]
-    purposes: dict[TableId, str] = {tables[4].id: "another"}
-    assert like_tables(tables, purposes) == [1, 1, 2, 3, 4]
-    assert like_tables(tables, {}) == [4, 4, 2, 3, 4]
+    assert like_tables(tables) == [4, 4, 2, 3, 4]
+    tables[4] = replace(tables[4], comment="another")
+    assert like_tables(tables) == [1, 1, 2, 3, 4]
 
 
 def test_columns_of_one_header_share_its_vector(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 import dovetail
 from dovetail.retrieve.ask import GraphRetriever
 from dovetail.search import word_forms
-from dovetail.search.index import IndexInputs
 from dovetail.search.languages import language_of, language_of_names, languages
 from dovetail.search.searcher import Searcher
 from dovetail.search.word_forms import LINKS, WordForms, split
@@ -75,7 +74,7 @@ def pile(folder: Path, tables: Mapping[str, str]) -> Searcher:
             connection.execute(f"CREATE TABLE {name} ({columns})")
     file = str(folder / "pile.sqlite")
     catalog = dovetail.build(file, into=folder / "catalog", settings=Settings(embedder="none"))
-    return search_over(catalog.reader, IndexInputs(None))
+    return search_over(catalog.reader, None)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -33,16 +32,10 @@ def table(number: int, name: str, *columns: str) -> Table:
     )
 
 
-def slow(
-    tables: list[Table], purposes: Mapping[TableId, str], word: str
-) -> tuple[float, dict[int, tuple[float, float]]]:
+def slow(tables: list[Table], word: str) -> tuple[float, dict[int, tuple[float, float]]]:
     """The weight of a word, and by table how well it fits and which part of the name it is."""
     names = [stems(one.name) for one in tables]
-    rest = [
-        [stem for column in one.columns for stem in stems(column.name)]
-        + stems(purposes.get(one.id, ""))
-        for one in tables
-    ]
+    rest = [[stem for column in one.columns for stem in stems(column.name)] for one in tables]
     count = len(tables)
     mean = sum(len(a) + len(b) for a, b in zip(names, rest, strict=True)) / count
 
@@ -76,16 +69,14 @@ names = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map("_".join)
 @given(
     st.lists(st.tuples(names, st.lists(names, max_size=4)), min_size=1, max_size=8),
     st.sampled_from([*WORDS, "departing", "unknown", "to"]),
-    st.booleans(),
 )
 def test_a_term_is_what_a_plain_count_says(
-    given_tables: list[tuple[str, list[str]]], said: str, described: bool
+    given_tables: list[tuple[str, list[str]]], said: str
 ) -> None:
     tables = [table(n, name, *columns) for n, (name, columns) in enumerate(given_tables)]
-    purposes = {tables[0].id: "a town and its department"} if described else {}
     (word,) = stems(said)
-    term = Lexical.build(tables, purposes).term(word)
-    weight, found = slow(tables, purposes, word)
+    term = Lexical.build(tables).term(word)
+    weight, found = slow(tables, word)
     assert term.weight == pytest.approx(weight, abs=1e-5)
     assert term.tables.tolist() == sorted(found)
     assert term.match.tolist() == pytest.approx([found[n][0] for n in sorted(found)], abs=1e-5)
@@ -97,7 +88,7 @@ def test_a_term_is_what_a_plain_count_says(
 
 def test_rare_words_weigh_more_and_a_name_counts_more_than_a_column() -> None:
     tables = [table(0, "orders", "town"), table(1, "town", "id"), table(2, "shelf", "id")]
-    lexical = Lexical.build(tables, {})
+    lexical = Lexical.build(tables)
     town, shelf, unknown = (lexical.term(word) for word in ("town", "shelf", "xylophone"))
     assert shelf.weight > town.weight
     assert (unknown.weight, unknown.tables.tolist()) == (1.0, [])
@@ -107,7 +98,7 @@ def test_rare_words_weigh_more_and_a_name_counts_more_than_a_column() -> None:
 
 
 def test_what_is_kept_says_the_same(tmp_path: Path) -> None:
-    lexical = Lexical.build([table(0, "größe_街", "a b"), table(1, "depts")], {})
+    lexical = Lexical.build([table(0, "größe_街", "a b"), table(1, "depts")])
     lexical.save(tmp_path)
     again = Lexical.load(part_of(tmp_path))
     for word in ("größ", "街", "dept", "department", "nothing"):
@@ -117,7 +108,7 @@ def test_what_is_kept_says_the_same(tmp_path: Path) -> None:
 
 
 def test_no_tables() -> None:
-    term = Lexical.build([], {}).term("town")
+    term = Lexical.build([]).term("town")
     assert (term.weight, term.tables.tolist()) == (1.0, [])
 
 

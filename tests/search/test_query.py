@@ -17,7 +17,6 @@ from dovetail.retrieve.llm import LLMRetriever
 from dovetail.retrieve.match import QueryMatcher
 from dovetail.search import searcher as searching
 from dovetail.search import word_forms
-from dovetail.search.index import IndexInputs
 from dovetail.search.query import query_words, spans
 from dovetail.search.searcher import Searcher
 from tests.support.scripted import HashEmbedder, playing, shop_searcher
@@ -45,7 +44,7 @@ class CountingEmbedder:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Searcher:
-    return search_over(shop_searcher(tmp_path).catalog, IndexInputs(CountingEmbedder()))
+    return search_over(shop_searcher(tmp_path).catalog, CountingEmbedder())
 
 
 @pytest.mark.parametrize("name", ["graph", "llm"])
@@ -119,4 +118,4 @@ def test_no_question_is_a_blank_query(shop: Searcher, question: str) -> None:
 
 
 def test_without_an_embedder_a_query_has_no_vector(shop: Searcher) -> None:
-    assert search_over(shop.catalog, IndexInputs(None)).analyse(QUESTION).vector is None
+    assert search_over(shop.catalog, None).analyse(QUESTION).vector is None

@@ -17,7 +17,6 @@ import pytest
 
 import dovetail
 from dovetail.offline.pipeline import update
-from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from dovetail_bench.corpora.questions import questions
@@ -90,7 +89,7 @@ def test_what_names_and_cells_say_is_data(tmp_path: Path) -> None:
     catalog = update(
         [str(file)], into=tmp_path / "catalog", settings=Settings(embedder="none")
     ).catalog
-    searcher = search_over(catalog, IndexInputs(HashEmbedder()))
+    searcher = search_over(catalog, HashEmbedder())
     assert searcher.search("customers and their orders", 2)[0].id.name in ("customers", "orders")
     assert searcher.search(f"where is {INJECTION}", 1)[0].id.name in (hostile, ORDER)
     assert searcher.search("weather", 1)[0].id.name == "weather"
@@ -103,7 +102,7 @@ def test_lone_surrogates(tmp_path: Path) -> None:
     catalog = update(
         [str(file)], into=tmp_path / "catalog", settings=Settings(embedder="none")
     ).catalog
-    found = search_over(catalog, IndexInputs(None)).search("orders \ud800 of \udfff customers", 2)
+    found = search_over(catalog, None).search("orders \ud800 of \udfff customers", 2)
     assert {one.id.name for one in found} == {"customers", "orders"}
 
 
@@ -135,7 +134,7 @@ def test_the_same_in_every_process(tmp_path: Path) -> None:
     )
     code = (
         "import sys; from dovetail import Catalog; from tests.search.test_search import *;"
-        "searcher = search_over(Catalog.open(sys.argv[1]).reader, IndexInputs(HashEmbedder()));"
+        "searcher = search_over(Catalog.open(sys.argv[1]).reader, HashEmbedder());"
         "print([searcher.search(q, 5) for q in ('orders of 7001', 'Oslo customers', 'rain')])"
     )
     said = {

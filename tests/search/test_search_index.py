@@ -15,7 +15,7 @@ from dovetail.domain import TableId
 from dovetail.errors import DamagedError, ModelError
 from dovetail.offline.pipeline import update
 from dovetail.search import index
-from dovetail.search.index import IndexInputs, open_index
+from dovetail.search.index import open_index
 from dovetail.search.searcher import Searcher, open_searcher
 from dovetail.settings import Settings
 from tests.support.scripted import HashEmbedder, write_shop
@@ -59,9 +59,9 @@ class Refusing(HashEmbedder):
 
 
 def test_what_is_kept_gives_the_same_and_is_not_embedded_again(shop: CatalogReader) -> None:
-    first = results(search_over(shop, IndexInputs(HashEmbedder())))
+    first = results(search_over(shop, HashEmbedder()))
     assert [found[0][0].name for found in first[:2]] == ["customers", "weather"]
-    assert results(search_over(shop, IndexInputs(Refusing()))) == first
+    assert results(search_over(shop, Refusing())) == first
 
 
 @pytest.mark.parametrize("file", ["words.txt", "table.npy", "joined.npy"])
@@ -109,14 +109,14 @@ def test_an_update_gives_what_a_rebuild_gives(tmp_path: Path) -> None:
             drawn.choice(sorted(folder.iterdir())).unlink()
         catalog = build(folder, tmp_path / "updated")
         fresh = build(folder, tmp_path / f"fresh{step}")
-        updated = results(search_over(catalog, IndexInputs(HashEmbedder())))
-        assert updated == results(search_over(fresh, IndexInputs(HashEmbedder())))
+        updated = results(search_over(catalog, HashEmbedder()))
+        assert updated == results(search_over(fresh, HashEmbedder()))
         assert any(updated)
         assert len(list(catalog.folder.glob("generations/*/search"))) == 1
 
 
 def test_without_an_embedder_words_values_and_joins_remain(shop: CatalogReader) -> None:
-    searcher = search_over(shop, IndexInputs(None))
+    searcher = search_over(shop, None)
     found = searcher.search("customers in 'Oslo' and what they ordered", 3)
     assert [one.id.name for one in found][:2] == ["customers", "orders"]
     assert all(one.signals["dense"] == one.signals["column"] == 0 for one in found)
@@ -146,12 +146,12 @@ def test_another_embedder_is_refused_with_the_remedy(
     shop: CatalogReader, first: HashEmbedder | None, then: HashEmbedder, told: str
 ) -> None:
     with pytest.raises(ModelError, match=told) as raised:
-        open_index(indexed(shop, IndexInputs(first)), then)
+        open_index(indexed(shop, first), then)
     assert "the setting embedder" in str(raised.value)
 
 
 def test_going_without_vectors_is_allowed(shop: CatalogReader) -> None:
-    without = Searcher(open_index(indexed(shop, IndexInputs(HashEmbedder())), None))
+    without = Searcher(open_index(indexed(shop, HashEmbedder()), None))
     assert without.search("orders", 1)[0].signals["dense"] == 0
 
 
@@ -178,22 +178,22 @@ def test_without_weights_search_goes_by_words_and_says_so(
 def test_where_weights_went_missing_the_remedy_names_them(
     shop: CatalogReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = indexed(shop, IndexInputs(HashEmbedder()))
+    made = indexed(shop, HashEmbedder())
     monkeypatch.setattr(index, "open_embedder", _no_weights)
     with pytest.raises(ModelError, match=r"not with no embedder; .*pip install weights"):
         open_searcher(made, Settings())
 
 
-def test_purposes_are_searched(shop: CatalogReader) -> None:
-    purposes = {shop["weather"].id: "How much precipitation fell, by meteorological site."}
-    plain = search_over(shop, IndexInputs(None))
+def test_descriptions_are_searched(shop: CatalogReader) -> None:
+    described = {shop["weather"].id: "How much precipitation fell, by meteorological site."}
+    plain = search_over(shop, None)
     assert plain.search("meteorological precipitation", 3) == []
-    told = search_over(shop, IndexInputs(None, purposes))
+    told = search_over(shop, None, described)
     assert told.search("meteorological precipitation", 1)[0].id.name == "weather"
-    dense = search_over(shop, IndexInputs(HashEmbedder(), purposes))
+    dense = search_over(shop, HashEmbedder(), described)
     (before, after) = (
         one.dense("How much precipitation fell, by meteorological site.", 1)[0]
-        for one in (search_over(shop, IndexInputs(HashEmbedder())), dense)
+        for one in (search_over(shop, HashEmbedder()), dense)
     )
     assert after.id.name == "weather"
     assert after.relevance > before.relevance

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from dovetail.offline.pipeline import update
 from dovetail.ports import Completion, Json, Message
-from dovetail.search.index import IndexInputs
 from dovetail.search.searcher import Searcher
 from dovetail.settings import Settings
 from tests.support.searchers import search_over
@@ -66,7 +65,7 @@ def shop_searcher(folder: Path) -> Searcher:
     """The shop, indexed and searchable."""
     source = str(write_shop(folder / "shop.sqlite"))
     report = update([source], into=folder / "catalog", settings=Settings(embedder="none"))
-    return search_over(report.catalog, IndexInputs(HashEmbedder()))
+    return search_over(report.catalog, HashEmbedder())
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,15 +27,14 @@ from dovetail.errors import (
     VersionError,
 )
 from dovetail.models.cache import needed_model
+from dovetail.offline.describe import Prices
 from dovetail.offline.pipeline import update
-from dovetail.offline.purpose import Prices, write_purposes
 from dovetail.offline.summary import ProgressCallback, UpdateSummary
 from dovetail.ports import Json
-from dovetail.prompts import read_prompt
 from dovetail.settings import Settings
+from dovetail_bench.core_t.purposes import write_purposes
 from dovetail_bench.corpus_folder import ABOUT, FAMILIES, FOREIGN_KEYS, QUESTIONS
 from dovetail_bench.gold import DIALECTS
-from dovetail_bench.prompts import PROMPTS
 from dovetail_bench.questions import Question, QuestionSet, read_questions
 
 SAMPLE = "sample"
@@ -236,8 +235,6 @@ def database_of(table: TableId) -> str:
 
 
 _VARIANT = "-purposes"
-# Characters of a purpose that are kept.
-_LONGEST = 1_200
 
 
 def catalog_with_purposes(
@@ -250,8 +247,8 @@ def catalog_with_purposes(
     """The pooled catalog with a purpose for each table that the model could tell one of."""
     if not dataset.sources:
         raise UsageError(
-            f"{dataset.name} is over a catalog of its own: dovetail index --llm gives its tables "
-            "purposes, and they are always read"
+            f"{dataset.name} is over a catalog of its own: dovetail describe has its tables "
+            "described, and that is always read"
         )
     catalog = dataset.catalog(settings, on_progress, search=False, variant=_VARIANT)
     model = needed_model(catalog.folder, settings, "writing purposes")
@@ -261,8 +258,6 @@ def catalog_with_purposes(
         on_progress=on_progress,
         workers=settings.llm_workers,
         prices=Prices(settings.llm_price_in, settings.llm_price_out),
-        prompt=read_prompt("purpose_paragraph", PROMPTS),
-        longest=_LONGEST,
     )
     if written.pending:
         raise PendingError(

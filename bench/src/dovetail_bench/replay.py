@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dovetail.catalog.purposes import Journal
+from dovetail.catalog.descriptions import Journal
 from dovetail.errors import ModelError, PendingError, UsageError
 from dovetail.models.chat import read_completion, request_body, request_key
 from dovetail.ports import Completion, Json, Message

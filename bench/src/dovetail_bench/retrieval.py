@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from dovetail.catalog.purposes import purposes
+from dovetail.catalog.descriptions import laid_descriptions
 from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import DovetailError, PendingError, UsageError
 from dovetail.ports import Json
@@ -180,7 +180,7 @@ class Experiment:
         return {
             "command": self._command(bench, retriever, k, *more),
             "evidence": self.question_filter.evidence,
-            "purposes": any(purpose.text for purpose in purposes(self.catalog).values()),
+            "purposes": any(each.text for each in laid_descriptions(self.catalog).values()),
         }
 
     def _command(self, bench: str, retriever: str, k: int, *more: str) -> str:

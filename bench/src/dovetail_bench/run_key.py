@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 
 import dovetail
-from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader
 from dovetail.ports import Json
 from dovetail.settings import Settings
@@ -112,12 +111,11 @@ def digest(document: object) -> str:
 
 
 def _contents_of(catalog: CatalogReader) -> str:
-    """A digest of the tables and, where there are any, of their purposes, keys and comments."""
+    """A digest of the tables and, where there are any, of their keys, comments and purposes."""
     tables: list[object] = [(str(table.id), table.digest) for table in catalog]
     if catalog.records.keys_digest or catalog.records.comments_digest:
         tables.append([catalog.records.keys_digest, catalog.records.comments_digest])
-    told = sorted((str(table), purpose.text) for table, purpose in purposes(catalog).items())
-    return digest([tables, told] if told else tables)
+    return digest(tables)
 
 
 def _code(retriever: str) -> str:

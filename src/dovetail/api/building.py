@@ -34,7 +34,7 @@ def build(
     *sources: SourceArgument,
     into: str | Path | None = None,
     settings: Settings | None = None,
-    purposes: bool | None = None,
+    describe: bool | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> Catalog:
     """Bring the catalog at `into` up to date with sources, and open it.
@@ -50,9 +50,9 @@ def build(
     Without `into`, the settings say which folder; without `settings`, those of `dovetail.toml` in
     the current folder and of the environment hold.
 
-    As with `dovetail index`, a language model writes the purposes of tables if the settings name
-    one (`llm`), and none is asked otherwise; `purposes=False` leaves them out, and `purposes=True`
-    is an error where no model is set. `on_progress` is called with a `Progress` now and then.
+    As with `dovetail index`, a language model describes the tables if the settings name one
+    (`llm`), and none is asked otherwise; `describe=False` leaves that out, and `describe=True` is
+    an error where no model is set. `on_progress` is called with a `Progress` now and then.
 
     >>> import dovetail
     >>> import pyarrow as pa
@@ -62,7 +62,7 @@ def build(
     (1288, 'memory::rates')
     """
     return update(
-        sources, into=into, settings=settings, purposes=purposes, on_progress=on_progress
+        sources, into=into, settings=settings, describe=describe, on_progress=on_progress
     ).catalog
 
 
@@ -71,7 +71,7 @@ def update(
     *,
     into: str | Path | None = None,
     settings: Settings | None = None,
-    purposes: bool | None = None,
+    describe: bool | None = None,
     on_progress: ProgressCallback | None = None,
     **options: Unpack[UpdateOptions],
 ) -> UpdateSummary[Catalog]:
@@ -93,7 +93,7 @@ def update(
         list(_arguments(given or chosen.sources, folder)),
         into=folder,
         settings=chosen,
-        llm=_purpose_model(folder, chosen, purposes),
+        llm=_describing_model(folder, chosen, describe),
         on_progress=on_progress,
         **options,
     )
@@ -128,11 +128,11 @@ def _place(source: str | os.PathLike[str]) -> str:
     )
 
 
-def _purpose_model(folder: Path, settings: Settings, purposes: bool | None) -> LLM | None:
-    """The language model that is to write purposes, or None if none shall."""
-    if purposes is False:
+def _describing_model(folder: Path, settings: Settings, describe: bool | None) -> LLM | None:
+    """The language model that is to describe tables, or None if none shall."""
+    if describe is False:
         return None
     model = open_model(folder, settings)
-    if purposes and model is None:
-        raise MissingModelError("writing purposes")
+    if describe and model is None:
+        raise MissingModelError("describing tables")
     return model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -12,11 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dovetail import notebook
-from dovetail.catalog.generation import FILE, PURPOSES
+from dovetail.catalog.descriptions import descriptions
+from dovetail.catalog.generation import DESCRIPTIONS, FILE
 from dovetail.catalog.lookup import tables_of_sources
-from dovetail.catalog.purposes import purposes
 from dovetail.catalog.reader import CatalogReader, notes_file
-from dovetail.domain import Candidate, HasId, JoinEdge, Skipped, Table, TableId, TableSet
+from dovetail.domain import (
+    Candidate,
+    Description,
+    HasId,
+    JoinEdge,
+    Skipped,
+    Table,
+    TableId,
+    TableSet,
+)
 from dovetail.errors import MissingModelError, NotFoundError, UsageError
 from dovetail.families.family import Families, Family
 from dovetail.families.stored import read_families
@@ -36,7 +45,8 @@ if TYPE_CHECKING:
     from dovetail.answer.execute import Executor
     from dovetail.api.learning import LearnSummary
     from dovetail.catalog.usage import JoinUse
-    from dovetail.offline.summary import UpdateSummary
+    from dovetail.offline.describe import DescribePlan, SavedDescriptions, TablesToDescribe
+    from dovetail.offline.summary import DescribeSummary, ProgressCallback, UpdateSummary
     from dovetail.search.proposals import Proposal
 
 T = TypeVar("T")
@@ -87,6 +97,10 @@ class _State:
     def _plain_searcher(self) -> Searcher:
         return open_searcher(self.reader, self.settings, notes=NO_NOTES)
 
+    @cached_property
+    def descriptions(self) -> Mapping[TableId, Description]:
+        return descriptions(self.reader)
+
     @property
     def graph(self) -> JoinGraph:
         return self.by_notes("graph", self._noted_graph)
@@ -117,8 +131,8 @@ class _Narrowed(_State):
         self.whole, reader, allowed = whole, whole.reader, set(tables)
         rows = [row for row, table in enumerate(reader.ids) if table in allowed]
         segments = {name: reader.segment(name) for name in reader.manifest.segments}
-        # Of what is derived, only purposes are of one table each.
-        parts = {name: part for name, part in reader.parts.items() if name == PURPOSES}
+        # Of what is derived, only descriptions are of one table each.
+        parts = {name: part for name, part in reader.parts.items() if name == DESCRIPTIONS}
         records = reader.records.take(rows)
         narrow = CatalogReader(reader.folder, reader.manifest, records, segments, parts)
         super().__init__(narrow, whole.settings)
@@ -303,7 +317,7 @@ class Catalog:
     def refresh(self) -> UpdateSummary[Catalog]:
         """Bring the catalog up to date with its sources, in place, and say what changed.
 
-        As `build` does, it has purposes written if the settings name a language model.
+        As `build` does, it has tables described if the settings name a language model.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
@@ -577,18 +591,90 @@ class Catalog:
         ('shop.sqlite::orders', 600, 'order_no', None)
         """
         shown, reader = self[table], self.reader
-        purpose = purposes(reader).get(shown.id)
+        description = self.description(shown)
         in_dbt, use = reader.dbt.tables.get(shown.id), reader.usage.tables.get(shown.id)
         family = self.families().of(shown.id)
         return {
             **shown.to_dict(),
-            "purpose": purpose.text if purpose else None,
+            "description": description.to_dict() if description else None,
             "notes": [str(remark) for remark in self.notes.remarks_on(shown.id)],
             "dbt": in_dbt.to_dict() if in_dbt else None,
             "queries": use.queries if use else (0 if reader.usage else None),
             "last_queried": (use.last or None) if use else None,
             "family": family.to_dict(shown.id) if family else None,
         }
+
+    def description(self, table: HasId | TableId | str) -> Description | None:
+        """What is said of a table, and by whom; None where nothing is."""
+        return self._state.descriptions.get(self[table].id)
+
+    def describe(
+        self,
+        *,
+        llm: LLM | str | None = None,
+        on_progress: ProgressCallback | None = None,
+    ) -> DescribeSummary:
+        """Have a language model describe the tables that it has not described yet, in place.
+
+        Each logical table gets a sentence, and its cryptic columns glosses, which act as comments
+        wherever no person wrote one. What is finished is kept if this is interrupted.
+        """
+        from dovetail.offline import pipeline
+
+        model = _chosen_model(self.folder, self.settings, llm)
+        if model is None:
+            raise MissingModelError("describing tables")
+        described, summary = pipeline.update_descriptions(
+            self.reader, self.settings, model, on_progress
+        )
+        self._adopt(described)
+        return summary
+
+    def describe_plan(self, *, llm: LLM | str | None = None) -> DescribePlan:
+        """How many tables `describe` would ask about, and what that takes; nothing is asked."""
+        from dovetail.offline.describe import Describer, Prices
+
+        model = _chosen_model(self.folder, self.settings, llm)
+        prices = Prices(self.settings.llm_price_in, self.settings.llm_price_out)
+        return Describer(self.reader, model.model_id if model else None).plan(prices)
+
+    def tables_to_describe(self, limit: int = 10) -> TablesToDescribe:
+        """The next tables that nobody described yet, as a text that shows them.
+
+        Whoever reads it, a person or an agent, may describe them with `save_descriptions`.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="undescribed")
+        >>> batch = catalog.tables_to_describe(limit=2)
+        >>> [table.name for table in batch.tables], batch.missing
+        (['accounts', 'group'], 6)
+        """
+        from dovetail.offline.describe import tables_to_describe
+
+        return tables_to_describe(self.reader, limit)
+
+    def save_descriptions(
+        self, descriptions: Mapping[str, object], *, author: str
+    ) -> SavedDescriptions:
+        """Keep descriptions of tables and put them in force, in place.
+
+        Each is given under a table's name: `{"description": "…", "columns": {"COLUMN": "…"}}`. It
+        holds for all members of the table's family. Comments that persons wrote win over it.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="described")
+        >>> about = {"order_items": {"description": "A line of an order.", "columns": {}}}
+        >>> catalog.save_descriptions(about, author="me").saved
+        1
+        >>> catalog.description("order_items").text
+        'A line of an order.'
+        """
+        from dovetail.offline import pipeline
+        from dovetail.offline.describe import save_descriptions
+
+        result = save_descriptions(self.reader, descriptions, author)
+        self._adopt(pipeline.reindex(self.folder, self.settings))
+        return result
 
     def families(self) -> Families:
         """Which tables are one logical table: partitions, copies, histories, views; and twins.

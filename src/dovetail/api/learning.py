@@ -10,7 +10,7 @@ from dovetail.catalog.usage import LearntLog
 from dovetail.errors import NotFoundError, SourceError, UsageError
 from dovetail.learn.learning import learn_log, merged
 from dovetail.learn.logs import open_log
-from dovetail.offline.pipeline import apply_logs
+from dovetail.offline.pipeline import reindex
 from dovetail.offline.plan import ChangeLogs
 from dovetail.ports import Json
 from dovetail.settings import Settings
@@ -117,7 +117,7 @@ def forget_logs(
 
 def _applied(catalog: CatalogReader, settings: Settings, change: ChangeLogs) -> CatalogReader:
     """The generation with other logs than before; the catalog itself if they are the same."""
-    known = apply_logs(catalog.folder, settings, change)
+    known = reindex(catalog.folder, settings, change)
     if known.manifest.generation == catalog.manifest.generation:
         return catalog
     known.notes_file = catalog.notes_file

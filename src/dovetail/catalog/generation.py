@@ -34,7 +34,7 @@ FORMAT = "dovetail catalog"
 VERSION = 4
 # The parts of a generation; postings of values there are for every segment.
 RECORDS, JOINS, EVIDENCE, FAMILIES, SEARCH = "records", "joins", "evidence", "families", "search"
-DBT, QUERIES, PURPOSES, VALUES = "dbt", "queries", "purposes", "values-"
+DBT, QUERIES, DESCRIPTIONS, VALUES = "dbt", "queries", "descriptions", "values-"
 # What is known, and not to be used for now, is kept by this end of its name.
 UNUSED = "-unused"
 _PART_NAME = re.compile(r"[a-z]+(?:-unused|-[0-9a-f]{20})?")

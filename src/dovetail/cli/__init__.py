@@ -33,6 +33,7 @@ LABORATORY_MISSING = "dovetail bench is a package of its own: pip install doveta
 # Our commands in the order of the help page, each in the module that it is loaded from.
 _COMMANDS = {
     "index": "catalog",
+    "describe": "describe",
     "ask": "ask",
     "search": "search",
     "tables": "catalog",

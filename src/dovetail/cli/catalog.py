@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dovetail.cli.describe import describe_tables
 from dovetail.cli.output import (
     CatalogOption,
     EmbedderOption,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from dovetail.api.catalog import Catalog
     from dovetail.domain import Skipped, Table
-    from dovetail.offline.summary import PurposeSummary, UpdateSummary
+    from dovetail.offline.summary import UpdateSummary
 
 # So many tables of a source that were skipped for the same reason are one line.
 _MANY_SKIPPED = 5
@@ -101,9 +103,10 @@ def index(
 ) -> None:
     """Build a catalog, or bring it up to date.
 
-    Only what changed is read. With a language model, tables that have no purpose yet are given one.
+    Only what changed is read. With a language model, tables are then described (dovetail describe).
     """
     from dovetail.api.building import update
+    from dovetail.models.cache import open_model
 
     settings = settings_for(
         catalog,
@@ -119,6 +122,7 @@ def index(
         embedder=embedder,
         llm=llm,
     )
+    describing = open_model(Path(settings.catalog), settings) is not None
     with progress_bar(show=not (quiet or as_json)) as on_progress:
         summary = update(
             sources or settings.sources,
@@ -126,14 +130,16 @@ def index(
             settings=settings,
             forget=forget or (),
             check=check,
+            describe=False,
             on_progress=on_progress,
         )
+    if not (quiet or as_json):
+        _print_summary(summary)
+    if describing:
+        described = describe_tables(summary.catalog, show=not (quiet or as_json))
+        summary = replace(summary, descriptions=described)
     if as_json:
         print_json(_summary_json(summary))
-    elif not quiet:
-        _print_summary(summary)
-        if summary.purposes:
-            _print_purposes(summary.purposes)
     if any(not skip.table for skip in summary.skipped):
         raise typer.Exit(1)
 
@@ -258,18 +264,6 @@ def _skipped_lines(skipped: Sequence[Skipped]) -> Iterator[str]:
             yield f"{len(tables):,} tables of {skip.source} ({named}, …): {skip.reason}"
 
 
-def _print_purposes(summary: PurposeSummary) -> None:
-    counts = {"written": summary.written, "kept": summary.reused, "pending": summary.pending}
-    parts = [f"{count} {name}" for name, count in counts.items() if count]
-    parts += [f"{len(summary.failed)} failed"] if summary.failed else []
-    tokens = f"{summary.tokens_in:,} tokens in, {summary.tokens_out:,} out"
-    cost = f", cost {summary.cost:.4f}" if summary.cost else ""
-    line = f"Purposes by {summary.model}: {', '.join(parts)} ({tokens}{cost})."
-    print_line(line)
-    for skip in summary.failed:
-        print_line(f"No purpose for {skip}")
-
-
 def print_overview(summary: UpdateSummary[Catalog]) -> None:
     _print_summary(summary)
     tables = list(summary.catalog)
@@ -294,7 +288,6 @@ def print_overview(summary: UpdateSummary[Catalog]) -> None:
 
 
 def _summary_json(summary: UpdateSummary[Catalog]) -> dict[str, Any]:
-    purposes = summary.purposes
     return {
         "catalog": str(summary.catalog.folder),
         "tables": len(summary.catalog),
@@ -316,5 +309,5 @@ def _summary_json(summary: UpdateSummary[Catalog]) -> dict[str, Any]:
             }
             for stage in summary.stages
         ],
-        **({"purposes": asdict(purposes)} if purposes else {}),
+        **({"descriptions": asdict(summary.descriptions)} if summary.descriptions else {}),
     }

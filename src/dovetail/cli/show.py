@@ -17,9 +17,10 @@ from dovetail.cli.output import (
     printable,
     rich_table,
 )
+from dovetail.domain import PERSON
 
 if TYPE_CHECKING:
-    from dovetail.domain import Column, DeclaredKeys, Table
+    from dovetail.domain import Column, DeclaredKeys, Description, Table
 
 
 def show(
@@ -29,7 +30,7 @@ def show(
     catalog: CatalogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a table: purpose, columns with their profiles, a few rows."""
+    """Show a table: description, columns with their profiles, a few rows."""
     opened = open_catalog(catalog)
     shown = opened.show(table)
     if as_json:
@@ -42,7 +43,7 @@ def show(
         f"{found.id}  {found.rows:,} rows",
         _estimated(found),
         found.comment,
-        shown["purpose"] or "",
+        _described_by(opened.description(found)),
         *_wide_keys(found.keys),
         *(f"your note: {each}" for each in shown["notes"]),
         *(in_dbt.lines if in_dbt else ()),
@@ -136,6 +137,15 @@ def _wide_keys(keys: DeclaredKeys) -> list[str]:
 def _short(text: str | None) -> str:
     text = text or ""
     return text if len(text) <= 24 else text[:23] + "…"
+
+
+def _described_by(description: Description | None) -> str:
+    """Who wrote what is said of a table and its columns, where no person did."""
+    if description is None or (description.author == PERSON and not description.glosses):
+        return ""
+    by = "" if description.author == PERSON else f"described by {description.author}"
+    glossed = ", ".join(description.glosses)
+    return "; ".join(filter(None, (by, glossed and f"glosses, not comments: {glossed}")))
 
 
 def _estimated(table: Table) -> str:

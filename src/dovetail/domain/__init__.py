@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dovetail.domain.descriptions import DICTIONARY, PERSON, Description
 from dovetail.domain.joins import JoinEdge
 from dovetail.domain.results import (
     EXPLANATION,
@@ -28,10 +29,12 @@ from dovetail.domain.tables import (
 )
 
 __all__ = [
+    "DICTIONARY",
     "EXPLANATION",
     "NEAREST",
     "NOTHING_FITS",
     "NO_KEYS",
+    "PERSON",
     "UNCOVERED",
     "Alternative",
     "Candidate",
@@ -40,6 +43,7 @@ __all__ = [
     "ColumnProfile",
     "DeclaredForeignKey",
     "DeclaredKeys",
+    "Description",
     "Estimate",
     "HasId",
     "JoinEdge",

@@ -19,10 +19,16 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.writer import writing
 from dovetail.engines.passes import Workers, connected
 from dovetail.errors import CatalogError
+from dovetail.offline.describe import Prices, describe
 from dovetail.offline.plan import ChangeLogs, UpdateRequest, plan_update
-from dovetail.offline.purpose import Prices, write_purposes
 from dovetail.offline.stages import family_stage, join_stage, search_stage
-from dovetail.offline.summary import Progress, ProgressCallback, StageClock, UpdateSummary
+from dovetail.offline.summary import (
+    DescribeSummary,
+    Progress,
+    ProgressCallback,
+    StageClock,
+    UpdateSummary,
+)
 from dovetail.offline.update import merged, profile_tables, summary_of
 from dovetail.offline.written import with_what_people_wrote
 from dovetail.plugins import open_engine
@@ -45,8 +51,8 @@ def update(
 
     Without `sources`, those that the catalog has are brought up to date. `forget` drops sources by
     label; `check` reads every table again, whatever its source says. If an `llm` is given, it then
-    writes the purposes of tables, which come into force with a second generation. The work is done
-    by the engine that the settings name, unless one is given.
+    describes the tables that it has not described yet, which comes into force with a second
+    generation. The work is done by the engine that the settings name, unless one is given.
     """
     settings = settings or Settings()
     chosen = engine or open_engine(
@@ -58,25 +64,40 @@ def update(
     with _as_catalog_error(line.folder), connected(chosen):
         summary = line.run(UpdateRequest(sources, forget, check))
         if llm is not None:
-            with line.clock.stage("purposes"):
-                purposes = write_purposes(
-                    summary.catalog,
-                    llm,
-                    workers=settings.llm_workers,
-                    prices=Prices(settings.llm_price_in, settings.llm_price_out),
-                    on_progress=line.notify,
-                )
+            described = line.describe(summary.catalog, llm)
             catalog = line.run(UpdateRequest(visit=False)).catalog
-            summary = replace(summary, catalog=catalog, purposes=purposes)
+            summary = replace(summary, catalog=catalog, descriptions=described)
     return replace(summary, stages=line.clock.times)
 
 
-def apply_logs(folder: Path, settings: Settings, change: ChangeLogs) -> CatalogReader:
-    """Change which past queries a catalog knows; no source is looked at."""
-    engine = open_engine(Settings().engine, workers=settings.workers, address=None)
-    line = _Line(folder, settings, engine, elsewhere=False, notify=_ignore)
-    with _as_catalog_error(folder), connected(engine):
+def update_descriptions(
+    catalog: CatalogReader,
+    settings: Settings,
+    llm: LLM,
+    on_progress: ProgressCallback | None = None,
+) -> tuple[CatalogReader, DescribeSummary]:
+    """Have a model describe the tables that it has not described yet; no source is looked at."""
+    with _line_here(catalog.folder, settings, on_progress) as line:
+        summary = line.describe(catalog, llm)
+        return line.run(UpdateRequest(visit=False)).catalog, summary
+
+
+def reindex(folder: Path, settings: Settings, change: ChangeLogs | None = None) -> CatalogReader:
+    """Put in force what was written down since the last generation, such as descriptions, and
+    change which past queries a catalog knows; no source is looked at."""
+    with _line_here(folder, settings) as line:
         return line.run(UpdateRequest(visit=False, change_logs=change)).catalog
+
+
+@contextmanager
+def _line_here(
+    folder: Path, settings: Settings, on_progress: ProgressCallback | None = None
+) -> Iterator[_Line]:
+    """The offline line of a catalog whose tables are all known, on this machine."""
+    engine = open_engine(Settings().engine, workers=settings.workers, address=None)
+    line = _Line(folder, settings, engine, elsewhere=False, notify=on_progress or _ignore)
+    with _as_catalog_error(folder), connected(engine):
+        yield line
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +110,18 @@ class _Line:
     elsewhere: bool
     notify: ProgressCallback
     clock: StageClock = field(default_factory=StageClock)
+
+    def describe(self, catalog: CatalogReader, llm: LLM) -> DescribeSummary:
+        """Have a model describe tables; what it writes is in force after the next run."""
+        settings = self.settings
+        with self.clock.stage("describe"):
+            return describe(
+                catalog,
+                llm,
+                workers=settings.llm_workers,
+                prices=Prices(settings.llm_price_in, settings.llm_price_out),
+                on_progress=self.notify,
+            )
 
     def run(self, request: UpdateRequest) -> UpdateSummary[CatalogReader]:
         """From a request to a generation in force; readers stay with the last one until then."""
@@ -103,7 +136,7 @@ class _Line:
                     plan, profiled, current, pooled=not settings.join_sources
                 )
                 written = with_what_people_wrote(
-                    content.records, current, settings, request.change_logs
+                    content.records, writer, settings, request.change_logs
                 )
                 notify(Progress("write", 0, 1))
                 draft = writer.draft(replace(content, records=written.records))

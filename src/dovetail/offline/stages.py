@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
-from dovetail.catalog.generation import EVIDENCE, FAMILIES, JOINS, PURPOSES, SEARCH
-from dovetail.catalog.purposes import as_rows, write_rows, written_purposes
+from dovetail.catalog.generation import EVIDENCE, FAMILIES, JOINS, SEARCH
 from dovetail.catalog.writer import Draft
 from dovetail.domain import JoinEdge
 from dovetail.engines.passes import Workers
@@ -22,8 +21,9 @@ from dovetail.joins.edges import SCORING_VERSION, StoredEdges, write_edges
 from dovetail.joins.evidence import Snapshot, join_evidence, with_what_people_wrote
 from dovetail.joins.graph import JoinGraph
 from dovetail.offline.summary import Progress, ProgressCallback, StageClock
+from dovetail.ports import Embedder
 from dovetail.search.embeddings import DistributedEmbedder, embed_catalog
-from dovetail.search.index import IndexInputs, chosen_embedder, make_index
+from dovetail.search.index import chosen_embedder, index_key, make_index
 from dovetail.search.values import write_values
 from dovetail.settings import Settings
 
@@ -94,29 +94,21 @@ def search_stage(
 ) -> str:
     """The search index of a draft; returned is what search has to go without, or nothing."""
     catalog = draft.catalog
-    written = written_purposes(catalog)
-    if written:
-        rows = as_rows(written)
-        if draft.kept(PURPOSES, _digest(rows)) is None:
-            draft.write(PURPOSES, _digest(rows), partial(write_rows, rows))
     embedder, note = chosen_embedder(settings)
-    described = {table: each.text for table, each in written.items() if each.text}
-    inputs = IndexInputs(embedder, described)
-    key = f"{inputs.key} {joins.key} {catalog.records.comments_digest}"
+    key = f"{index_key(embedder)} {joins.key} {catalog.records.comments_digest}"
     write_values(draft, workers)
     if draft.kept(SEARCH, key) is not None:
         return note
     with clock.stage("embeddings"):
-        by = inputs
+        by: Embedder | None = embedder
         if workers is not None and embedder is not None:
-            distributed = DistributedEmbedder(embedder, settings.embedder, workers)
-            by = replace(inputs, embedder=distributed)
+            by = DistributedEmbedder(embedder, settings.embedder, workers)
         embeddings = embed_catalog(
             catalog, by, lambda done, total: notify(Progress("embed", done, total))
         )
     with clock.stage("search_index"):
         notify(Progress("index", 0, 1))
-        draft.write(SEARCH, key, partial(make_index, catalog, inputs, joins.edges, embeddings))
+        draft.write(SEARCH, key, partial(make_index, catalog, embedder, joins.edges, embeddings))
     return note
 
 

@@ -57,18 +57,21 @@ class StageTime:
 
 
 @dataclass(frozen=True, slots=True)
-class PurposeSummary:
-    """How many tables got a purpose, and what that cost.
+class DescribeSummary:
+    """How many logical tables a language model described, and what that cost.
 
-    `reused` counts the tables that had one already, `pending` those that wait for a reply. `cost`
-    leaves out replies that were read from a cache.
+    `reused` counts the tables that it had described already, `pending` those that wait for a reply,
+    `dropped` what it said of tables that it was not asked about. `cost` leaves out replies that
+    were read from a cache.
     """
 
     model: str
     written: int = 0
     reused: int = 0
     pending: int = 0
+    dropped: int = 0
     failed: tuple[Skipped, ...] = ()
+    requests: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
@@ -81,8 +84,8 @@ class UpdateSummary(Generic[Opened]):
 
     `added`, `changed` and `dropped` are ids of tables; `retained` are tables that could not be
     read now and stay as they were; `unchanged` counts the rest. `skipped` says what could not be
-    read and why, and `note` what search has to go without, if anything. `purposes` is there if a
-    language model was asked for them; `stages` has the seconds of each stage. `redeclared` are
+    read and why, and `note` what search has to go without, if anything. `descriptions` is there if
+    a language model was asked for them; `stages` has the seconds of each stage. `redeclared` are
     tables with the same contents, whose declared keys or comments are others than before, and
     `notices` lines on keys that a source did not tell, and on what of a dbt project was used.
 
@@ -102,7 +105,7 @@ class UpdateSummary(Generic[Opened]):
     unchanged: int = 0
     skipped: tuple[Skipped, ...] = ()
     note: str = ""
-    purposes: PurposeSummary | None = None
+    descriptions: DescribeSummary | None = None
     stages: tuple[StageTime, ...] = ()
     redeclared: tuple[TableId, ...] = ()
     notices: tuple[str, ...] = ()

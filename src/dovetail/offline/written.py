@@ -1,10 +1,13 @@
-"""What people wrote down of the tables, made a part of the generation: declared keys and comments,
-a dbt project, and past queries. What is known and not to be used for now is kept apart."""
+"""What is written down of the tables, made a part of the generation: declared keys and comments, a
+dbt project, past queries, and descriptions where no person wrote a comment. What is known and not
+to be used for now is kept apart."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,12 +15,13 @@ import numpy as np
 
 from dovetail.catalog.dbt import NO_PROJECT, DbtProject, contradicted, declared_by
 from dovetail.catalog.dbt_manifest import read_manifest_of
-from dovetail.catalog.generation import DBT, QUERIES, UNUSED, Part
+from dovetail.catalog.descriptions import DescriptionFile, laid_over, part_text, write_part
+from dovetail.catalog.generation import DBT, DESCRIPTIONS, QUERIES, UNUSED, Part
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import Records
 from dovetail.catalog.usage import NO_USAGE, Usage
-from dovetail.catalog.writer import Draft
-from dovetail.domain import TableId
+from dovetail.catalog.writer import CatalogWriter, Draft
+from dovetail.domain import Description, TableId
 from dovetail.errors import DamagedError, SourceError
 from dovetail.offline.plan import ChangeLogs
 from dovetail.ports import Declaration
@@ -41,6 +45,7 @@ class Written:
     records: Records
     dbt: DbtProject
     usage: Usage
+    descriptions: Mapping[TableId, Description]
     redeclared: frozenset[TableId]
     notices: tuple[str, ...]
 
@@ -53,11 +58,15 @@ class Written:
             part = name if used else f"{name}{UNUSED}"
             if known and draft.kept(part, key) is None:
                 draft.write(part, key, known.write)
+        if self.descriptions:
+            key = hashlib.sha256(part_text(self.descriptions).encode()).hexdigest()[:16]
+            if draft.kept(DESCRIPTIONS, key) is None:
+                draft.write(DESCRIPTIONS, key, partial(write_part, self.descriptions))
 
 
 def with_what_people_wrote(
     records: Records,
-    current: CatalogReader | None,
+    writer: CatalogWriter,
     settings: Settings,
     change_logs: ChangeLogs | None,
 ) -> Written:
@@ -66,18 +75,22 @@ def with_what_people_wrote(
     `change_logs` says which past queries are known from now on; without it, those of before are.
     """
     notices: list[str] = []
+    current = writer.current
     before = _known(current, DBT, DbtProject.read, NO_PROJECT, notices)
     usage = _known(current, QUERIES, Usage.read, NO_USAGE, notices)
     project = before
     if settings.use_dbt and (settings.dbt is not None or before):
         project = _project(records, before, settings, notices)
     declared = declared_by(project, records) if settings.use_dbt else {}
+    by_people = in_force(
+        records, declared, use_keys=settings.use_declared, use_comments=settings.use_comments
+    )
+    described, laid = laid_over(by_people, DescriptionFile(writer.folder).of(records))
     return Written(
-        in_force(
-            records, declared, use_keys=settings.use_declared, use_comments=settings.use_comments
-        ),
+        described,
         project,
         usage if change_logs is None else Usage(tuple(change_logs(usage.logs))),
+        laid,
         frozenset(
             table for table in records.ids if before.tables.get(table) != project.tables.get(table)
         ),

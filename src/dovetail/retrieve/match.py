@@ -154,7 +154,7 @@ class QueryMatcher:
 
     def _read(self, table: TableId) -> _Vocabulary:
         profile, lexical = self._searcher.catalog[table], self._searcher.lexical
-        level = dict.fromkeys(stems(self._searcher.purposes.get(table, "")), _IN_COLUMN)
+        level: dict[str, float] = {}
         plain = []
         for column in profile.columns:
             words = stems(column.name)

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Vectors
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import Table, TableId
+from dovetail.domain import Table
 from dovetail.engines.passes import UNABLE, Workers
 from dovetail.errors import DovetailError
 from dovetail.models.vectors import VectorStore, digest
@@ -38,14 +38,14 @@ EmbedProgress = Callable[[int, int], None]
 Item = TypeVar("Item", bound=Hashable)
 
 
-def table_text(table: Table, purpose: str = "") -> str:
-    """The schema line: a table's name and its columns in order, then its comment and its purpose.
+def table_text(table: Table) -> str:
+    """The schema line: a table's name and its columns in order, then its comment or description.
 
     The embedded model reads this better than sampled rows (docs/lab/search.md has the figures).
     """
     columns = ", ".join(spelled(column.name) for column in table.columns)
     line = f"{spelled(table.name)}: {columns}"
-    return "\n".join(filter(None, (line, cut(table.comment, _COMMENT), purpose)))
+    return "\n".join(filter(None, (line, cut(table.comment, _COMMENT))))
 
 
 def header_text(table: str, column: str, comment: str = "") -> str:
@@ -66,33 +66,20 @@ class Embeddings:
     headers: HeaderVectors
 
 
-class EmbeddingInputs(Protocol):
-    """What embeddings depend on besides the catalog."""
-
-    @property
-    def embedder(self) -> Embedder | None: ...
-
-    @property
-    def purposes(self) -> Mapping[TableId, str]: ...
-
-
 def embed_catalog(
-    catalog: CatalogReader, inputs: EmbeddingInputs, on_progress: EmbedProgress | None = None
+    catalog: CatalogReader, embedder: Embedder | None, on_progress: EmbedProgress | None = None
 ) -> Embeddings | None:
     """Embed what was never embedded before, and return all embeddings; None without an embedder.
 
-    A table is embedded by its name, its columns and its purpose, a column by its header. Tables
+    A table is embedded by its name, its columns and its comment, a column by its header. Tables
     that differ by digits in their names share a text. Vectors of texts that are no longer in force
     are removed. `on_progress` counts the texts that were never embedded before.
     """
-    embedder, purposes = inputs.embedder, inputs.purposes
     if embedder is None:
         return None
     tables = catalog.records.named_tables()
-    representatives = [tables[row] for row in like_tables(tables, purposes)]
-    lines, line_of = _distinct(
-        table_text(table, purposes.get(table.id, "")) for table in representatives
-    )
+    representatives = [tables[row] for row in like_tables(tables)]
+    lines, line_of = _distinct(map(table_text, representatives))
     headers, header_of = _distinct(
         header_text(like.name, column.name, column.comment)
         for table, like in zip(tables, representatives, strict=True)
@@ -105,11 +92,11 @@ def embed_catalog(
     return Embeddings(vectors[: len(lines)][line_of], HeaderVectors(own, header_of))
 
 
-def like_tables(tables: Sequence[Table], purposes: Mapping[TableId, str]) -> list[int]:
+def like_tables(tables: Sequence[Table]) -> list[int]:
     """For each table the number of the last one that is like it, which may be itself.
 
     Tables are like each other if their names differ in digits alone, and their columns, whatever
-    the order, comments and purposes not at all. The last is mostly the newest, by which a family of
+    the order, and comments not at all. The last is mostly the newest, by which a family of
     tables is searched.
     """
     keys = [
@@ -117,7 +104,6 @@ def like_tables(tables: Sequence[Table], purposes: Mapping[TableId, str]) -> lis
             _DIGITS.sub("0", table.name),
             frozenset(column.name for column in table.columns),
             table.comment,
-            purposes.get(table.id, ""),
         )
         for table in tables
     ]

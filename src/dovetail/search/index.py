@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,25 +35,9 @@ NO_EMBEDDER = "this needs an embedder; index with one (the setting embedder)"
 # Questions whose vectors are kept: an evaluation asks the same ones of every retriever.
 _VECTORS_KEPT = 4096
 # Raised whenever the same catalog would give another index.
-_VERSION = 12
+_VERSION = 13
 # The file that says which embedder made the vectors.
 _MODEL = "model.json"
-
-
-@dataclass(frozen=True, slots=True)
-class IndexInputs:
-    """What an index depends on besides the catalog and its joins: embedder and purposes."""
-
-    embedder: Embedder | None
-    purposes: Mapping[TableId, str] = field(default_factory=dict)
-
-    @property
-    def key(self) -> str:
-        """A digest of the inputs, and of how an index is made of them."""
-        digest = hashlib.sha256(f"{_VERSION} {model_of(self.embedder)}".encode())
-        for table in sorted(self.purposes):
-            digest.update(f"\0{table}\0{self.purposes[table]}".encode())
-        return digest.hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -158,6 +142,11 @@ def refuse_other_models(catalog: CatalogReader, embedder: Embedder | None) -> No
         )
 
 
+def index_key(embedder: Embedder | None) -> str:
+    """A digest of how an index is made, and by which embedder."""
+    return hashlib.sha256(f"{_VERSION} {model_of(embedder)}".encode()).hexdigest()[:12]
+
+
 def model_of(embedder: Embedder | None) -> Json:
     """An embedder as it is written beside the vectors that it made."""
     if embedder is None:
@@ -173,7 +162,7 @@ def _named(model: Json) -> str:
 
 def make_index(
     catalog: CatalogReader,
-    inputs: IndexInputs,
+    embedder: Embedder | None,
     edges: Sequence[JoinEdge],
     embeddings: Embeddings | None,
     folder: Path,
@@ -185,9 +174,9 @@ def make_index(
 
     tables = catalog.records.named_tables()
     places = {table: place for place, table in enumerate(catalog.ids)}
-    lexical = learned_words(Lexical.build(tables, inputs.purposes), tables, edges)
+    lexical = learned_words(Lexical.build(tables), tables, edges)
     joined = Neighbours.build(places, edges, name_links(tables))
-    save_index(folder, lexical, joined, embeddings, inputs.embedder)
+    save_index(folder, lexical, joined, embeddings, embedder)
 
 
 def save_index(

@@ -1,9 +1,9 @@
-"""The inverted index from words to tables: the words of names, columns, purposes and comments.
+"""The inverted index from words to tables: the words of names, columns and comments.
 
 A word of a question weighs by how few tables have it, between 0 and 1 (the inverse document
-frequency of BM25). In a table's name it counts in full, in a column's name or in the purpose two
-thirds, in a comment a half, and the more words a table has, the less each of them counts. The words
-of comments are not counted for that: a table is not to be found less because it is explained.
+frequency of BM25). In a table's name it counts in full, in a column's name two thirds, in a comment
+or description a half, and the more words a table has, the less each of them counts. The words of
+comments are not counted for that: a table is not to be found less because it is explained.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from dovetail.arrays import Float32s, Ints
 from dovetail.catalog.generation import Part
-from dovetail.domain import Table, TableId
+from dovetail.domain import Table
 from dovetail.search.query import QueryTerm, query_words, stems
 
 _IN_COLUMN, IN_COMMENT = 2 / 3, 1 / 2
@@ -69,7 +69,7 @@ class Lexical:
     learned: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def build(cls, tables: Iterable[Table], purposes: Mapping[TableId, str]) -> Lexical:
+    def build(cls, tables: Iterable[Table]) -> Lexical:
         """The postings of tables, numbered in their order."""
         postings: dict[str, array[int]] = defaultdict(partial(array, "q"))
         lengths: list[int] = []
@@ -77,7 +77,6 @@ class Lexical:
         for number, table in enumerate(tables):
             name = stems_of(table.name)
             rest = [stem for column in table.columns for stem in stems_of(column.name)]
-            rest += stems(purposes.get(table.id, ""))
             lengths.append(len(name) + len(rest))
             mark_of = dict.fromkeys(comment_words(table), _AT_COMMENT)
             mark_of |= dict.fromkeys(rest, _AT_COLUMN) | dict.fromkeys(name, _AT_NAME)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.usage import queries
-from dovetail.domain import Table
+from dovetail.domain import PERSON, Description, Table, TableId
 from dovetail.notes.notes import NO_NOTES, Notes, Remark
 from dovetail.search.query import Query, QueryTerm, query_words, shapes_speech, stems
 from dovetail.search.value_linking import NumberColumns
@@ -14,12 +14,20 @@ from dovetail.text import cut
 
 # Characters of a comment that a reason quotes.
 _WIDTH = 80
+_NOT_DESCRIBED = Description("", PERSON)
 
 
 def reasons(
-    catalog: CatalogReader, query: Query, tables: Sequence[int], notes: Notes = NO_NOTES
+    catalog: CatalogReader,
+    query: Query,
+    tables: Sequence[int],
+    notes: Notes = NO_NOTES,
+    descriptions: Mapping[TableId, Description] | None = None,
 ) -> list[list[str]]:
-    """The reasons of tables, each given by its number in the catalog's order."""
+    """The reasons of tables, each given by its number in the catalog's order.
+
+    `descriptions` tell which of the comments no person wrote.
+    """
     bounds, names = catalog.records.bounds, catalog.records.columns["name"]
     reasons_of: list[list[str]] = []
     numbers = NumberColumns(catalog)
@@ -36,9 +44,10 @@ def reasons(
         plain = [term for term in meant if not term.note]
         if plain := [term for term in plain if not shapes_speech(query.words[term.text])]:
             table = catalog[catalog.ids[number]]
-            sentences += _by_words(table, query, plain, notes.remarks_on(table.id))
-        if sentences and (about := catalog.dbt.tables.get(catalog.ids[number])):
-            sentences += about.reasons
+            about = (descriptions or {}).get(table.id, _NOT_DESCRIBED)
+            sentences += _by_words(table, about, query, plain, notes.remarks_on(table.id))
+        if sentences and (in_dbt := catalog.dbt.tables.get(catalog.ids[number])):
+            sentences += in_dbt.reasons
         if sentences and (use := catalog.usage.tables.get(catalog.ids[number])):
             sentences.append(f"stands in {queries(use.queries)}")
         reasons_of.append(sentences)
@@ -46,13 +55,21 @@ def reasons(
 
 
 def _by_words(
-    table: Table, query: Query, terms: Sequence[QueryTerm], remarks: Sequence[Remark]
+    table: Table,
+    about: Description,
+    query: Query,
+    terms: Sequence[QueryTerm],
+    remarks: Sequence[Remark],
 ) -> Iterator[str]:
     """Which words the names of a table say, and what comments and notes say of the others."""
     comments = [
         *(("your note", remark.text) for remark in remarks),
-        ("its comment", table.comment),
-        *((f"the comment on {column.name}", column.comment) for column in table.columns),
+        ("its comment" if about.author == PERSON else "its description", table.comment),
+        *(
+            (f"the {'gloss' if column.name in about.glosses else 'comment'} on {column.name}", text)
+            for column in table.columns
+            if (text := column.comment)
+        ),
     ]
     read = [(whose, text, set(query_words(text))) for whose, text in comments if text]
     names = set(stems(table.name)).union(*(stems(column.name) for column in table.columns))
@@ -64,8 +81,6 @@ def _by_words(
         if any(_means(term, words) for term in left):
             left = [term for term in left if not _means(term, words)]
             yield f"{whose} says {cut(text, _WIDTH)!r}"
-    if left:
-        yield f"its purpose says {', '.join(query.words[term.text] for term in left)}"
 
 
 def _means(term: QueryTerm, words: set[str]) -> bool:

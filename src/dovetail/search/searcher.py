@@ -10,9 +10,9 @@ import numpy as np
 
 from dovetail.arrays import Flags, Float32s, Ints, Vectors
 from dovetail.arrays import spans as ranges
-from dovetail.catalog.purposes import purposes
+from dovetail.catalog.descriptions import descriptions
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import Candidate, JoinEdge, Table, TableId
+from dovetail.domain import Candidate, Description, JoinEdge, Table, TableId
 from dovetail.errors import ModelError
 from dovetail.families.family import Families
 from dovetail.families.stored import read_families
@@ -133,9 +133,9 @@ class Searcher:
         return self.index.weights
 
     @cached_property
-    def purposes(self) -> dict[TableId, str]:
-        """What the tables are for, as far as a language model has written it."""
-        return {table: each.text for table, each in purposes(self.catalog).items() if each.text}
+    def descriptions(self) -> Mapping[TableId, Description]:
+        """What is said of the tables, by persons, dictionaries and models."""
+        return descriptions(self.catalog)
 
     def _is_allowed(self, table: TableId) -> bool:
         return self._allowed is None or bool(self._allowed[self.places[table]])
@@ -306,7 +306,7 @@ class Searcher:
     def reasons(self, question: Query | str, tables: Sequence[TableId]) -> list[list[str]]:
         """In words, what each of some tables has to do with a question."""
         numbers = [self.places[one] for one in tables]
-        return reasons(self.catalog, self.analyse(question), numbers, self.notes)
+        return reasons(self.catalog, self.analyse(question), numbers, self.notes, self.descriptions)
 
     def partners(self) -> Iterator[tuple[TableId, TableId, float]]:
         """All pairs of tables that join or are linked by name, each once, with their score."""

@@ -164,12 +164,21 @@ class TableFamily(BaseModel):
     members: list[Member]
 
 
+class TableDescription(BaseModel):
+    """What is said of a table, and what no person says of its columns; `author` is `person`,
+    `dictionary`, or the id of a language model."""
+
+    text: str
+    author: str
+    columns: dict[str, str]
+
+
 class TableDetail(TableBrief):
     """A table with what is said of it, its family, and sampled rows."""
 
     columns: list[ColumnDetail]  # type: ignore[assignment] # pydantic takes a narrower field
     comment: str
-    purpose: str | None
+    description: TableDescription | None
     notes: list[str]
     family: TableFamily | None
     sample: list[list[str | None]]

@@ -10,8 +10,9 @@ _WIDTH = 40
 _MOST_COLUMNS = 60
 
 
-def shown(number: int, table: Table, purpose: str = "") -> str:
-    """Write a table as one line: its number, its name, and columns with an example each."""
+def shown(number: int, table: Table) -> str:
+    """Write a table as one line: its number, its name, columns with an example each, and what is
+    said of it."""
     parts = []
     for place, column in enumerate(table.columns[:_MOST_COLUMNS]):
         example = next((row[place] for row in table.sample if row[place]), None)
@@ -19,7 +20,7 @@ def shown(number: int, table: Table, purpose: str = "") -> str:
         parts.append(name if example is None else f"{name} = {_cell(example)}")
     if len(table.columns) > _MOST_COLUMNS:
         parts.append(f"and {len(table.columns) - _MOST_COLUMNS} more")
-    said = f" -- {one_line(purpose)}" if purpose else ""
+    said = f" -- {one_line(table.comment)}" if table.comment else ""
     return f"[{number}] {one_line(table.name)}({'; '.join(parts)}){said}"
 
 

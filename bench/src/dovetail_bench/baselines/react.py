@@ -144,11 +144,7 @@ class ReactRetriever:
         if not fresh:
             return _NOTHING_NEW
         lines = [
-            shown(
-                number,
-                self.searcher.catalog[candidate.id],
-                self.searcher.purposes.get(candidate.id, ""),
-            )
+            shown(number, self.searcher.catalog[candidate.id])
             for number, candidate in enumerate(fresh, start=len(seen) + 1)
         ]
         run.seen += fresh

@@ -154,7 +154,7 @@ class RearRetriever:
         return np.array(rows).reshape(len(tables), base)
 
     def _text(self, table: TableId) -> str:
-        return table_text(self.searcher.catalog[table], self.searcher.purposes.get(table, ""))
+        return table_text(self.searcher.catalog[table])
 
 
 def _reason(found: Mapping[TableId, float], candidate: Candidate, score: float) -> str:

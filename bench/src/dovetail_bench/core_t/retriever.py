@@ -120,8 +120,7 @@ class CoreTRetriever:
         """A vector of each table, kept beside the catalog's own, so that each is made once."""
         if self.searcher.embedder is None:
             raise ModelError(NO_EMBEDDER)
-        tables, purposes = self.searcher.tables, self.searcher.purposes
-        texts = [markdown_text(table, purposes.get(table.id, "")) for table in tables]
+        texts = list(map(markdown_text, self.searcher.tables))
         store = VectorStore(self.searcher.catalog.folder / FOLDER, self.searcher.embedder)
         return Dense(store.documents(texts))
 
@@ -152,9 +151,10 @@ def open_core_t(
     return MemberRetriever(CoreTRetriever(searcher, model, options), searcher)
 
 
-def markdown_text(table: Table, purpose: str = "") -> str:
+def markdown_text(table: Table) -> str:
     """A table as the paper embeds it: its name, its purpose if it has one, header and sample."""
     name, _, content = markdown(table).partition("\n")
+    purpose = table.comment
     return f"{name}\nPurpose: {purpose}\n{content}" if purpose else f"{name}\n{content}"
 
 

@@ -192,10 +192,9 @@ def render_full(prompt_input: PromptInput, room: int) -> tuple[Rendered, str]:
 
 def _levels(prompt_input: PromptInput, number: int, table: Table) -> list[str]:
     """A table at every level of detail."""
-    purpose = prompt_input.searcher.purposes.get(table.id, "")
     order = by_relevance(prompt_input.searcher, prompt_input.query, table)
     return [
-        _in_full(number, _some_columns(table, order, columns), purpose, width, len(order))
+        _in_full(number, _some_columns(table, order, columns), width, len(order))
         for width, columns in _LEVELS
     ]
 
@@ -223,13 +222,13 @@ def _some_columns(table: Table, order: Sequence[int], most: int | None) -> Table
     )
 
 
-def _in_full(number: int, table: Table, purpose: str, width: int, columns: int) -> str:
+def _in_full(number: int, table: Table, width: int, columns: int) -> str:
     parts = [markdown(table, width=width)]
     if beyond := columns - len(table.columns):
         parts.append(f"({beyond} more columns)")
     parts += _comments(table, width)
-    if purpose:
-        parts.append(f"Purpose: {escape(cut(purpose, 4 * width))}")
+    if table.comment:
+        parts.append(f"Purpose: {escape(cut(table.comment, 4 * width))}")
     return f"Candidate {number}\n{fenced(chr(10).join(parts))}"
 
 

@@ -1,6 +1,11 @@
-// The columns of a table: types, counts, examples, comments.
+// The columns of a table: types, counts, examples, comments; and who described it.
 
 import { h } from "./dom.js";
+
+export function describedBy(shown) {
+  const author = shown.description ? shown.description.author : "person";
+  return author === "person" ? "" : `described by ${author}`;
+}
 
 export function columnsTable(shown) {
   const commented = shown.columns.some((column) => column.comment);

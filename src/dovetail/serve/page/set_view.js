@@ -5,7 +5,7 @@ import { bar, copy, count, h, idText, nameOf, percent, replace } from "./dom.js"
 import { to, toTable } from "./link.js";
 import { noteActions } from "./note_actions.js";
 import { problemNotice } from "./problem_notice.js";
-import { columnsTable } from "./columns_table.js";
+import { columnsTable, describedBy } from "./columns_table.js";
 import { rowsTable, sampleOf } from "./rows_table.js";
 
 export function foundSet(found, view) {
@@ -65,7 +65,7 @@ async function look(id, inside) {
   try {
     const shown = await table(id);
     replace(inside,
-      [shown.comment, shown.purpose, ...shown.notes].filter(Boolean).map((text) => h("p", { class: "small" }, text)),
+      [shown.comment, describedBy(shown), ...shown.notes].filter(Boolean).map((text) => h("p", { class: "small" }, text)),
       columnsTable(shown),
       h("p", { class: "small muted" }, `Sampled rows of ${count(shown.rows, "row")}`),
       rowsTable(sampleOf(shown), { label: `Sampled rows of ${shown.name}` }));

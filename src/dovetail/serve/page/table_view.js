@@ -1,7 +1,7 @@
 // One table: what is known of it, its family, its joins, sampled rows.
 
 import { Problem, get, table } from "./api.js";
-import { columnsTable } from "./columns_table.js";
+import { columnsTable, describedBy } from "./columns_table.js";
 import { count, h, idText, nameOf, replace } from "./dom.js";
 import { columnsText } from "./evidence.js";
 import { joinGraph } from "./join_graph.js";
@@ -43,7 +43,7 @@ export class TableView {
           h("a", { class: "button", href: to("pile", { table: shown.id }) }, "Show in the pile"),
           h("a", { class: "button", href: to("pile", { from: shown.id }) }, "Find a path from here"))),
       h("p", { class: "muted" }, `${shown.source} · ${count(shown.rows, "row")} · ${count(shown.columns.length, "column")}${shown.truncated ? " shown" : ""}`),
-      [shown.comment, shown.purpose, ...shown.notes].filter(Boolean).map((text) => h("p", { class: "notice" }, text)),
+      [shown.comment, describedBy(shown), ...shown.notes].filter(Boolean).map((text) => h("p", { class: "notice" }, text)),
       actions.table(shown.id),
       h("div", { class: "columns" },
         h("div", { class: "stack" },

@@ -1,7 +1,8 @@
-"""Has a language model write the purpose of each table: a sentence or two on what it is for.
+"""The paper's purposes: a language model writes what each table is for, one call per table.
 
-A purpose is saved as soon as it is there, together with what it was written from. It is written
-anew only for another model, another prompt or another sample.
+The model sees a table's name, header and sampled rows. A purpose is kept as the description of its
+table, together with what it was written from, and written anew only for another model, another
+prompt or another sample.
 """
 
 from __future__ import annotations
@@ -12,45 +13,35 @@ import time
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from dovetail.catalog.purposes import purpose_journal, purpose_lines
+from dovetail.catalog.descriptions import DescriptionFile, TableKey, Written
 from dovetail.catalog.reader import CatalogReader
-from dovetail.domain import Skipped, Table, TableId
+from dovetail.domain import Description, Skipped, Table
 from dovetail.domain.schema import WIDTH, markdown
-from dovetail.errors import CatalogError, ModelError, PendingError
+from dovetail.errors import ModelError, PendingError
 from dovetail.models.chat import Reply, ask_all, without_thoughts
-from dovetail.offline.summary import Progress, ProgressCallback, PurposeSummary
-from dovetail.ports import LLM, Json
-from dovetail.prompts import Prompt, read_prompt
+from dovetail.offline.describe import PHASE, Prices
+from dovetail.offline.summary import DescribeSummary, Progress, ProgressCallback
+from dovetail.ports import LLM
+from dovetail.prompts import read_prompt
 from dovetail.text import cut, fenced
+from dovetail_bench.prompts import PROMPTS
 
-PHASE = "describe"
 MAX_TOKENS = 256
 _LONGEST_CONTENT = 12_000
 # Characters of a purpose that are kept.
-_LONGEST = 600
+_LONGEST = 1_200
 _FAILURES_IN_A_ROW = 20
 _NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
 _LABEL = re.compile(r"^\W*(?:the )?purpose(?: of this table)?\W*:\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
-    """What a million tokens cost, in any currency."""
-
-    tokens_in: float = 0.0
-    tokens_out: float = 0.0
-
-    def cost(self, tokens_in: int, tokens_out: int) -> float:
-        return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
-
-
-@dataclass(frozen=True, slots=True)
 class _Request:
-    """A table to be described, for all those that look the same."""
+    """A table to be described, for all those that look the same; `key` names what is shown."""
 
     key: str
     content: str
-    tables: tuple[tuple[TableId, str], ...]
+    tables: tuple[Table, ...]
 
 
 def write_purposes(
@@ -60,49 +51,32 @@ def write_purposes(
     on_progress: ProgressCallback | None = None,
     workers: int = 8,
     prices: Prices | None = None,
-    prompt: Prompt | None = None,
-    longest: int = _LONGEST,
-) -> PurposeSummary:
-    """Have a model describe every table that it has not described yet.
+) -> DescribeSummary:
+    """Have a model write the purpose of every table that it has written none of yet.
 
-    `prompt` asks for it in other words than ours; of a reply, `longest` characters are kept. Each
-    purpose is saved as soon as it is there, so a run that is interrupted goes on where it was. A
-    table whose call fails stays without one, and is tried again by the next run.
+    Each is saved as soon as it is there, so a run that is interrupted goes on where it was. A table
+    whose call fails stays without one, and is tried again by the next run.
     """
-    run = _Run(
-        catalog,
-        llm,
-        on_progress or (lambda _: None),
-        prices or Prices(),
-        prompt or read_prompt("purpose"),
-        longest,
-    )
-    return run(workers)
+    return _Run(catalog, llm, on_progress or (lambda _: None), prices or Prices())(workers)
 
 
 class _Run:
     """One pass over a catalog. Threads ask; only the caller's own writes, counts and reports."""
 
     def __init__(
-        self,
-        catalog: CatalogReader,
-        llm: LLM,
-        on_progress: ProgressCallback,
-        prices: Prices,
-        prompt: Prompt,
-        longest: int,
+        self, catalog: CatalogReader, llm: LLM, on_progress: ProgressCallback, prices: Prices
     ) -> None:
         self._started = time.perf_counter()
         self._catalog = catalog
         self._llm = llm
         self._on_progress = on_progress
         self._prices = prices
-        self._prompt, self._longest = prompt, longest
-        self._journal = purpose_journal(catalog)
-        self._summary = PurposeSummary(model=llm.model_id)
+        self._prompt = read_prompt("purpose_paragraph", PROMPTS)
+        self._file = DescriptionFile(catalog.folder)
+        self._summary = DescribeSummary(model=llm.model_id)
         self._in_a_row = 0
 
-    def __call__(self, workers: int) -> PurposeSummary:
+    def __call__(self, workers: int) -> DescribeSummary:
         self._progress()
         waiting = dict(enumerate(self._missing()))
         conversations = [
@@ -122,24 +96,29 @@ class _Run:
         return replace(self._summary, failed=failed, seconds=seconds)
 
     def _missing(self) -> list[_Request]:
-        """What is to be asked: once for tables that look the same, and never what was answered."""
-        newest: dict[tuple[str, str], Json] = {}
+        """What is to be asked: once for tables that look the same, and never what was answered.
+
+        What a purpose was written from stands in its line after the digest of the prompt.
+        """
+        newest: dict[str, Written] = {}
         answered: dict[str, str] = {}
-        for line in purpose_lines(self._journal):
-            newest[line["digest"], line["name"]] = line
+        for line in self._file.lines():
+            newest[line.key.exact] = line
             if self._is_ours(line):
-                answered[line["content"]] = line["purpose"]
+                answered[line.prompt.rpartition(" ")[2]] = line.description.text
         wanted: dict[str, _Request] = {}
         for table in self._catalog:
-            known = newest.get((table.digest, table.name))
-            if known and self._is_ours(known):
-                self._count(reused=1)
-                continue
             content = table_content(table)
             key = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:32]
-            request = _Request(key, content, ((table.id, table.digest),))
+            request = _Request(key, content, (table,))
             if key in answered:
-                self._write(request, answered[key])
+                known = newest.get(_key(table).exact)
+                if (
+                    known is None
+                    or not self._is_ours(known)
+                    or known.description.text != answered[key]
+                ):
+                    self._write(request, answered[key])
                 self._count(reused=1)
             elif key in wanted:
                 wanted[key] = replace(request, tables=wanted[key].tables + request.tables)
@@ -147,8 +126,12 @@ class _Run:
                 wanted[key] = request
         return list(wanted.values())
 
-    def _is_ours(self, line: Json) -> bool:
-        return bool(line["model"] == self._summary.model and line["prompt"] == self._prompt.digest)
+    def _is_ours(self, line: Written) -> bool:
+        prompt, _, _ = line.prompt.rpartition(" ")
+        return line.description.author == self._summary.model and prompt == self._prompt.digest
+
+    def _prompt_of(self, request: _Request) -> str:
+        return f"{self._prompt.digest} {request.key}"
 
     def _take(self, request: _Request, reply: Reply) -> None:
         if isinstance(reply, PendingError):
@@ -162,7 +145,7 @@ class _Run:
         if not reply.cached:
             cost = self._prices.cost(reply.tokens_in, reply.tokens_out)
             self._summary = replace(self._summary, cost=self._summary.cost + cost)
-        text = read_purpose(reply.text, self._longest)
+        text = read_purpose(reply.text)
         if text is None:
             self._fail(request, "the model answered with nothing")
             return
@@ -175,28 +158,13 @@ class _Run:
         self._summary = replace(self._summary, **counts)
 
     def _fail(self, request: _Request, reason: str) -> None:
-        failed = [Skipped(table.source, table.name, reason) for table, _ in request.tables]
+        failed = [Skipped(table.source, table.name, reason) for table in request.tables]
         self._summary = replace(self._summary, failed=(*self._summary.failed, *failed))
 
     def _write(self, request: _Request, text: str) -> None:
-        try:
-            with self._journal.writing():
-                for table, digest in request.tables:
-                    self._journal.append(
-                        {
-                            "digest": digest,
-                            "name": table.name,
-                            "content": request.key,
-                            "model": self._summary.model,
-                            "prompt": self._prompt.digest,
-                            "purpose": text,
-                        }
-                    )
-        except OSError as error:
-            raise CatalogError(
-                f"cannot write to {self._journal.path}: {error.strerror}; "
-                "purposes that were finished are kept"
-            ) from None
+        description = Description(text, self._summary.model)
+        prompt = self._prompt_of(request)
+        self._file.add(Written(_key(table), description, prompt) for table in request.tables)
 
     def _progress(self) -> None:
         summary = self._summary
@@ -205,6 +173,10 @@ class _Run:
             detail += f", cost {summary.cost:.4f}"
         done = summary.reused + summary.written + summary.pending + len(summary.failed)
         self._on_progress(Progress(PHASE, done, len(self._catalog), detail))
+
+
+def _key(table: Table) -> TableKey:
+    return TableKey.of(table.id, (column.name for column in table.columns))
 
 
 def table_content(table: Table) -> str:
@@ -216,7 +188,7 @@ def table_content(table: Table) -> str:
     return markdown(table, width=16, columns=_LONGEST_CONTENT // (20 * (len(table.sample) + 2)))
 
 
-def read_purpose(reply: str, longest: int = _LONGEST) -> str | None:
+def read_purpose(reply: str) -> str | None:
     """The purpose in a reply: empty where the model says None, None where it says nothing.
 
     >>> read_purpose("Purpose: Sales of **each** shop.\\n"), read_purpose("`None.`")
@@ -226,4 +198,4 @@ def read_purpose(reply: str, longest: int = _LONGEST) -> str | None:
     text = "".join(char for char in _LABEL.sub("", text) if char.isprintable())
     if not text.strip():
         return None
-    return "" if _NONE.fullmatch(text) else cut(text.strip("\"`' "), longest)
+    return "" if _NONE.fullmatch(text) else cut(text.strip("\"`' "), _LONGEST)
