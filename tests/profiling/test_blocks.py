@@ -66,7 +66,7 @@ def _profiled(column: HashedColumn, untyped: bool) -> tuple[ColumnProfile, objec
 def test_distinct_texts_give_what_all_rows_give() -> None:
     arrays = _arrays()
     quick = hash_columns(arrays)
-    with patch.object(blocks, "_VERY_MANY", ROWS + 1):
+    with patch.object(blocks, "_MANY", ROWS + 1):
         slow = hash_columns(arrays)
     encoded = [len(one.values) < len(other.values) for one, other in zip(quick, slow, strict=True)]
     assert 8 <= sum(encoded) < len(arrays)

@@ -14,7 +14,7 @@ from dovetail.catalog.reader import CatalogReader
 from dovetail.errors import SourceError
 from dovetail.ports import SourceSpec
 from dovetail.profile import batch
-from dovetail.profile.batch import close_sources, opened_for
+from dovetail.profile.batch import close_broken, close_sources, opened, opened_for
 from tests.support.files import update
 
 TABLES = 400
@@ -100,11 +100,11 @@ def test_a_source_stays_open_for_its_run(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Stub, "log", [])
     spec = SourceSpec("s", "stub", "s", "s")
     for run in ("one", "one", "two", None, None):
-        with opened_for(run) as sources:
-            assert sources.open(spec) is sources.open(spec)
+        with opened_for(run):
+            assert opened(spec) is opened(spec)
     assert Stub.log == ["open s", "close s"] * 4
-    with opened_for("three") as sources:
-        sources.open(spec)
+    with opened_for("three"):
+        opened(spec)
     assert Stub.log[8:] == ["open s"]
     close_sources()
     assert Stub.log[8:] == ["open s", "close s"]
@@ -116,22 +116,22 @@ def test_only_what_still_answers_stays_open(monkeypatch: pytest.MonkeyPatch) -> 
             return self._label == "well"
 
     monkeypatch.setattr(Stub, "log", [])
-    with opened_for(None) as sources:
+    with opened_for(None):
         for label, kind in (("file", Stub), ("well", Answering), ("broken", Answering)):
             monkeypatch.setattr(batch, "open_source", kind)
-            sources.open(SourceSpec(label, "stub", label, label))
+            opened(SourceSpec(label, "stub", label, label))
         Stub.log.clear()
-        sources.close_broken()
+        close_broken()
         assert Stub.log == ["close file", "close broken"]
-        sources.open(SourceSpec("well", "stub", "well", "well"))
+        opened(SourceSpec("well", "stub", "well", "well"))
     assert Stub.log[2:] == ["close well"]
 
 
 def test_a_job_that_fails_leaves_nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "open_source", Stub)
     monkeypatch.setattr(Stub, "log", [])
-    with pytest.raises(SourceError, match="gone"), opened_for("run") as sources:
-        sources.open(SourceSpec("s", "stub", "s", "s"))
+    with pytest.raises(SourceError, match="gone"), opened_for("run"):
+        opened(SourceSpec("s", "stub", "s", "s"))
         raise SourceError("gone")
     assert Stub.log == ["open s", "close s"]
 

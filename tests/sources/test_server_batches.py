@@ -303,7 +303,7 @@ def test_read_ahead_halves_until_it_finds_what_fails() -> None:
             raise SourceError("t2 is not there")
         return {name: name.upper() for name in names}
 
-    ahead = ReadAhead(fetch, most=4, most_bytes=1_000)  # type: ignore[arg-type]
+    ahead = ReadAhead(fetch, limit=4, limit_bytes=1_000)  # type: ignore[arg-type]
     ahead.expect(LISTED)
     assert [ahead.take(table) for table in LISTED] == ["T0", "T1", None, "T3", "T4", "T5"]
     assert calls == [
@@ -319,7 +319,7 @@ def test_read_ahead_stops_where_there_is_no_server() -> None:
         calls.append(len(tables))
         raise SourceError("connection to server was closed")
 
-    ahead = ReadAhead(fetch, most=4, most_bytes=25)  # type: ignore[arg-type]
+    ahead = ReadAhead(fetch, limit=4, limit_bytes=25)  # type: ignore[arg-type]
     ahead.expect(LISTED)
     assert [ahead.take(table) for table in LISTED] == [None] * 6
     assert calls == [2, 2, 2]

@@ -77,11 +77,11 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
     label: str | None = None
     records: list[TableRecord] = []
     skipped: list[Skipped] = []
-    with SegmentWriter(folder) as writer, opened_for(job.get("run")) as sources:
+    with SegmentWriter(folder) as writer, opened_for(job.get("run")):
         for table in tables:
             mark = writer.mark()
             try:
-                source = sources.open(table.spec)
+                source = opened(table.spec)
                 if table.spec.label != label:
                     label = table.spec.label
                     announce(source, listed[label], {}, rows=True)
@@ -101,7 +101,7 @@ def profile_batch(job: Json, folder: Path, tick: Tick) -> Json:
             tick({"table": str(table.id), "done": True})
         segment = writer.finish_tables(records, profile_key(options)) if records else ""
         if skipped:  # over a connection that broke, perhaps
-            sources.close_broken()
+            close_broken()
     return {
         "segment": segment,
         "skipped": [[skip.source, skip.table, skip.reason] for skip in skipped],
@@ -177,68 +177,59 @@ def reason(error: BaseException) -> str:
     return " ".join((text or str(error)).split())
 
 
-class OpenSources:
-    """The sources that a run has opened in this thread, which stay open from one job to the next.
+class _OpenSources(threading.local):
+    """The sources that a thread has open, and the run that it opened them for.
 
     To open a source may take as long as reading hundreds of its tables: SQLite parses the
-    definitions of all of them, a server is logged in to. So a worker opens each source once.
+    definitions of all of them, a server is logged in to. So they stay open for the next job.
     """
 
-    def __init__(self, run: str | None) -> None:
-        self.run = run
-        self._opened: dict[str, Source] = {}
-
-    def open(self, spec: SourceSpec) -> Source:
-        """The source of a spec, opened the first time."""
-        if spec.label not in self._opened:
-            self._opened[spec.label] = open_source(spec)
-        return self._opened[spec.label]
-
-    def close_broken(self) -> None:
-        """Close those that no longer answer, or cannot tell; they are opened again when needed.
-
-        A server is asked, for to open it anew is to ask it for the columns of all its tables.
-        """
-        for label, source in list(self._opened.items()):
-            answers = getattr(source, "answers", None)
-            if answers is None or not answers():
-                self._opened.pop(label).close()
-
-    def close(self) -> None:
-        """Close them all."""
-        while self._opened:
-            self._opened.popitem()[1].close()
+    def __init__(self) -> None:
+        self.run: str | None = None
+        self.by_label: dict[str, Source] = {}
 
 
-class _Latest(threading.local):
-    """The sources of the run that a thread works on."""
-
-    sources = OpenSources(None)
-
-
-_latest = _Latest()
+_open = _OpenSources()
 
 
 @contextmanager
-def opened_for(run: str | None) -> Iterator[OpenSources]:
-    """The sources of a run, which stay open for its next job; without a run they are closed.
+def opened_for(run: str | None) -> Iterator[None]:
+    """Leave what a job opens open for the next job of its run; without a run it is closed.
 
     Those of an earlier run are closed first. A job that fails leaves none open, for it may have
     failed over one of them.
     """
-    if run is None or run != _latest.sources.run:
-        _latest.sources.close()
-        _latest.sources = OpenSources(run)
-    sources = _latest.sources
+    if run is None or run != _open.run:
+        close_sources()
+        _open.run = run
     try:
-        yield sources
+        yield
     except BaseException:
-        sources.close()
+        close_sources()
         raise
     if run is None:
-        sources.close()
+        close_sources()
 
 
 def close_sources() -> None:
     """Close what the last run of this thread left open."""
-    _latest.sources.close()
+    while _open.by_label:
+        _open.by_label.popitem()[1].close()
+
+
+def opened(spec: SourceSpec) -> Source:
+    """The source of a spec, opened the first time."""
+    if spec.label not in _open.by_label:
+        _open.by_label[spec.label] = open_source(spec)
+    return _open.by_label[spec.label]
+
+
+def close_broken() -> None:
+    """Close those that no longer answer, or cannot tell; they are opened again when needed.
+
+    A server is asked, for to open it anew is to ask it for the columns of all its tables.
+    """
+    for label, source in list(_open.by_label.items()):
+        answers = getattr(source, "answers", None)
+        if answers is None or not answers():
+            _open.by_label.pop(label).close()

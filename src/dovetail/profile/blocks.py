@@ -41,9 +41,7 @@ Range = tuple[Any, Any]
 _MOST_VALUES = 1 << 18
 # From so many texts on, it may save work to find the distinct ones before all else. How many these
 # are is told by the first texts, one in so many.
-_VERY_MANY, _ONE_IN, _MOST_TRIED = 1 << 12, 16, 1 << 11
-# From so many on, it may once their hashes are counted.
-_MANY = 1 << 8
+_MANY, _ONE_IN, _MOST_TRIED = 1 << 8, 16, 1 << 11
 # Values of the first rows that a column is judged by.
 _FIRST = 32
 
@@ -52,12 +50,11 @@ _FIRST = 32
 class HashedColumn:
     """A column of a batch: its values that are not missing, their hashes and their measures.
 
-    Where many of very many rows have the same text, it is among these once. `first` are the values
-    of the first rows. `rows` holds a hash per row of the batch, 0 where the value is missing, and
-    `distinct` the distinct hashes with their row counts. `ends` are the least and the greatest
-    value (times as the numbers they are counted by), `lengths` those of text, `phrases` what the
-    cells of text are searched by. `once` are the values of text, each once where many repeat;
-    `times` says then how many rows have each, and is None where each has one.
+    Where many rows have the same text, it is among these once: `times` says then how many rows have
+    each, and is None where each has one. `first` are the values of the first rows. `rows` holds a
+    hash per row of the batch, 0 where the value is missing, and `distinct` the distinct hashes with
+    their row counts. `ends` are the smallest and the greatest value (times as the numbers they are
+    counted by), `lengths` those of text, `phrases` what the cells of text are searched by.
     """
 
     values: pa.Array
@@ -68,7 +65,6 @@ class HashedColumn:
     ends: Range | None
     lengths: Range | None
     phrases: HashCounts | None
-    once: pa.Array
     times: Counts | None
 
     @property
@@ -114,11 +110,7 @@ def _block(arrays: list[pa.Array]) -> Iterator[HashedColumn]:
     ]
     distinct = _distinct(hashes_of, times)
     ends, lengths = _ends(values, bounds), _lengths(values, bounds)
-    once = list(zip(pieces, times, strict=True))
-    found_phrases: Sequence[HashCounts | None] = [None] * len(pieces)
-    if is_text(values.type):
-        once = list(map(_once, once, distinct))
-        found_phrases = _phrases([each for each, _ in once])
+    searched = _phrases(pieces) if is_text(values.type) else [None] * len(pieces)
     for column, each in enumerate(encoded):
         piece, rows = pieces[column], of_rows[column]
         yield HashedColumn(
@@ -129,21 +121,9 @@ def _block(arrays: list[pa.Array]) -> Iterator[HashedColumn]:
             distinct=distinct[column],
             ends=ends[column],
             lengths=lengths[column],
-            phrases=found_phrases[column],
-            once=once[column][0],
-            times=once[column][1],
+            phrases=searched[column],
+            times=times[column],
         )
-
-
-def _once(
-    column: tuple[pa.Array, Counts | None], distinct: HashCounts
-) -> tuple[pa.Array, Counts | None]:
-    """Values each once, and how many rows have each, where that saves work."""
-    values, times = column
-    if times is not None or len(values) < _MANY or 2 * len(distinct[0]) > len(values):
-        return column
-    counted = values.value_counts()
-    return counted.field(0), counted.field(1).to_numpy().astype(np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +156,7 @@ def _encoded(array: pa.Array) -> _Encoded | None:
     Of so many drawn from so many distinct texts, about half the square of the one divided by the
     other are repetitions.
     """
-    if len(array) < _VERY_MANY or not _is_plain_text(array.type):
+    if len(array) < _MANY or not _is_plain_text(array.type):
         return None
     size = min(len(array) // _ONE_IN, _MOST_TRIED)
     repetitions = size - len(array[:size].unique())

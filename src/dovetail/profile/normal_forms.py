@@ -121,7 +121,7 @@ class NormalForms:
             yield DAY, 0, self._day.merged()
 
     def _add_text(self, column: HashedColumn) -> None:
-        texts = _laid_out(column.once, column.times)
+        texts = _laid_out(column.values, column.times)
         if self._dated:
             self._add_days(texts)
         if self._dated or _are_days(texts):  # no code, whatever its digits match

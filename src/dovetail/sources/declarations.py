@@ -75,7 +75,7 @@ class Row:
     constraint: str = ""
     position: int = 0
     column: str = ""
-    key_place: Place | None = None
+    key_table: Place | None = None
     key_column: str = ""
     text: str = ""
 
@@ -125,7 +125,7 @@ class _Declared:
 
 def declarations(tables: Iterable[Listing], rows: Iterable[Row]) -> dict[str, Declaration]:
     """The declarations of some tables; what is said of others is left out."""
-    names = {place_of(table): table.name for table in tables}
+    names = {qualified_name(table): table.name for table in tables}
     by_table: dict[Place, _Declared] = {}
     for row in rows:
         if row.place in names:
@@ -153,7 +153,7 @@ def _foreign(
     of_table: _Declared, names: Mapping[Place, str], primary: Mapping[Place, tuple[str, ...]]
 ) -> Iterator[DeclaredForeignKey]:
     for rows, columns in of_table.columns(FOREIGN):
-        place = rows[0].key_place
+        place = rows[0].key_table
         if place is None:
             continue
         key = tuple(row.key_column for row in rows)
@@ -193,7 +193,7 @@ def names(places: Sequence[tuple[str, str]], default_schema: str) -> list[str]:
     ]
 
 
-def place_of(table: Listing) -> tuple[str, str]:
+def qualified_name(table: Listing) -> tuple[str, str]:
     """The schema and name that a table has in its database."""
     schema, name = json.loads(table.place)
     return schema, name

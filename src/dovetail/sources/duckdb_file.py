@@ -13,7 +13,7 @@ from dovetail.sources.declarations import (
     declarations,
     listing,
     names,
-    place_of,
+    qualified_name,
 )
 from dovetail.sources.walk import fingerprint_files
 
@@ -49,7 +49,7 @@ class DuckdbSource:
         return fingerprint_files([self._path, self._path + ".wal"], previous)
 
     def scan(self, table: Listing) -> Scan:
-        relation = ".".join(duck.identifier(part) for part in (_ALIAS, *place_of(table)))
+        relation = ".".join(duck.identifier(part) for part in (_ALIAS, *qualified_name(table)))
         return duck.scan(relation, duck.explained, connection=duck.cursor(self._database))
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck, server
-from dovetail.sources.declarations import Row, declarations, listing, place_of
+from dovetail.sources.declarations import Row, declarations, listing, qualified_name
 from dovetail.sources.logins import LOGIN_VARIABLES
 from dovetail.sources.projection import DOUBLE_DIGITS
 from dovetail.sources.server import Asked, Server
@@ -122,12 +122,14 @@ class MysqlSource:
         )
         self._database = at.database
         self._kinds = (*_STORED, "VIEW") if spec.views else _STORED
-        self._ahead = TablesAhead(
+        self._ahead: TablesAhead[int | None] = TablesAhead(
             ServerBatches(self._server, _null),
+            lambda: self._states,
             self._ask_checksums,
             self._wanted,
             lambda table: table.weight < _SMALL,
-            most=_TABLES_AT_ONCE,
+            no_rows=_NO_ROWS,
+            limit=_TABLES_AT_ONCE,
             bytes_compared=_BYTES_COMPARED,
             bytes_read=_BYTES_READ,
         )
@@ -143,8 +145,12 @@ class MysqlSource:
     def expect(self, tables: Sequence[Listing], tokens: Mapping[str, str], *, rows: bool) -> None:
         """Prepare to be asked for tables: many are then compared, and read, in one statement."""
         with self._server.explained():
-            unsure = [table for table in tables if not self._vouched(table, tokens.get(table.name))]
-            maybe = [table for table in unsure if place_of(table)[1] in self._seem_empty]
+            unsure = [
+                table
+                for table in tables
+                if not self._ahead.is_unchanged(table, tokens.get(table.name))
+            ]
+            maybe = [table for table in unsure if qualified_name(table) in self._seem_empty]
         filled = self._find_filled(maybe)
         # What did not answer is gone or not ours: with others it would only fail once more.
         alone = {table.name for table in maybe if not filled.get(table.name)}
@@ -153,25 +159,7 @@ class MysqlSource:
         self._ahead.expect(together, empty, rows=rows)
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
-        with self._server.explained():
-            now = self._states.get(place_of(table)[1])
-            if now is None:  # a view: nobody keeps track of its changes
-                return Fingerprint("{}", unchanged=False)
-            if previous and self._vouched(table, previous):
-                return Fingerprint(previous, unchanged=True)
-            empty = self._ahead.is_empty(table)
-            checksum = _NO_ROWS if empty else self._ahead.version(table)
-        before = json.loads(previous) if previous else {}
-        token = json.dumps({**now, "checksum": checksum}, separators=(",", ":"))
-        same = before.get("checksum") == checksum and before.get("columns") == now["columns"]
-        return Fingerprint(token, unchanged=same and checksum is not None)
-
-    def _vouched(self, table: Listing, previous: str | None) -> bool:
-        """Whether the time of change alone tells that a table is as it was; a view has none."""
-        now = self._states.get(place_of(table)[1])
-        if now is None or not previous or not now["updated"]:
-            return now is None
-        return bool(now.items() <= json.loads(previous).items())
+        return self._ahead.fingerprint(table, previous)
 
     def scan(self, table: Listing) -> Scan:
         return self._ahead.scan(table)
@@ -195,12 +183,12 @@ class MysqlSource:
         self._server.close()
 
     def _wanted(self, table: Listing) -> Wanted:
-        name = place_of(table)[1]
+        name = qualified_name(table)[1]
         columns = self._columns.get(name, ())
         return Wanted(table.name, _quoted(name), tuple(_asked(*column) for column in columns))
 
     def _ask_checksums(self, tables: Sequence[Listing]) -> dict[str, int | None]:
-        listed = ", ".join(_quoted(place_of(table)[1]) for table in tables)
+        listed = ", ".join(_quoted_table(table) for table in tables)
         with self._server.explained():
             answers = self._server.ask(f"CHECKSUM TABLE {listed} EXTENDED")
         return {table.name: row[1] for table, row in zip(tables, answers, strict=True)}
@@ -217,16 +205,17 @@ class MysqlSource:
 
     def _ask_filled(self, tables: Sequence[Listing]) -> dict[str, int]:
         asked = " UNION ALL ".join(
-            f"SELECT {number} AS t, EXISTS(SELECT 1 FROM {_quoted(place_of(table)[1])}) AS filled"
+            f"SELECT {number} AS t, EXISTS(SELECT 1 FROM {_quoted_table(table)}) AS filled"
             for number, table in enumerate(tables)
         )
         with self._server.explained():
             return {tables[number].name: filled for number, filled in self._server.ask(asked)}
 
     @cached_property
-    def _seem_empty(self) -> set[str]:
+    def _seem_empty(self) -> set[tuple[str, str]]:
         """The tables that the server's statistics take for empty."""
-        return {row[0] for row in self._tables if row[3] and row[0] in self._states}
+        empty = {(self._database, row[0]) for row in self._tables if row[3]}
+        return empty & self._states.keys()
 
     @cached_property
     def _tables(self) -> list[tuple[Any, ...]]:
@@ -240,7 +229,7 @@ class MysqlSource:
         return columns
 
     @cached_property
-    def _states(self) -> dict[str, dict[str, str | None]]:
+    def _states(self) -> dict[tuple[str, str], dict[str, str | None]]:
         """Of every stored table, when it was last changed (if that is settled) and its columns.
 
         Looked up once: what others commit later, the next run will find.
@@ -249,9 +238,9 @@ class MysqlSource:
         # A table that is shaped like a partition may have been exchanged for it.
         parted = {shapes.get(table) for table, *_, partitioned in self._tables if partitioned}
         return {
-            table: {
-                "updated": at if stable and shapes[table] not in parted else None,
-                "columns": shapes[table],
+            (self._database, table): {
+                "changed": at if stable and shapes[table] not in parted else None,
+                "shape": shapes[table],
             }
             for table, kind, _, _, at, stable, _ in self._tables
             if kind in _STORED and table in shapes
@@ -275,6 +264,10 @@ def _shape(columns: Sequence[tuple[str, str, str, int]]) -> str:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
+
+
+def _quoted_table(table: Listing) -> str:
+    return _quoted(qualified_name(table)[1])
 
 
 def _null(slot: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from dovetail.sources.declarations import (
     declarations,
     listing,
     names,
-    place_of,
+    qualified_name,
 )
 from dovetail.sources.logins import LOGIN_VARIABLES
 from dovetail.sources.server import Address, Asked, Server
@@ -233,10 +232,12 @@ class PostgresSource:
         self._kinds = "'r', 'p', 'm', 'f', 'v'" if spec.views else "'r', 'p', 'm', 'f'"
         self._ahead = TablesAhead(
             ServerBatches(self._server, "NULL::{}".format),
+            lambda: self._states,
             self._ask_versions,
             self._wanted,
-            lambda table: self._sizes.get(place_of(table), _SMALL) < _SMALL,
-            most=_TABLES_AT_ONCE,
+            lambda table: self._sizes.get(qualified_name(table), _SMALL) < _SMALL,
+            no_rows=NO_ROWS,
+            limit=_TABLES_AT_ONCE,
             bytes_compared=_BYTES_COMPARED,
             bytes_read=_BYTES_READ,
         )
@@ -253,35 +254,20 @@ class PostgresSource:
     def expect(self, tables: Sequence[Listing], tokens: Mapping[str, str], *, rows: bool) -> None:
         """Prepare to be asked for tables: many are then compared, and read, in one statement."""
         with self._server.explained():
-            unsure = [table for table in tables if not self._vouched(table, tokens.get(table.name))]
-            empty = [table for table in unsure if self._sizes.get(place_of(table)) == 0]
-            filled = [table for table in unsure if self._sizes.get(place_of(table)) != 0]
+            unsure = [
+                table
+                for table in tables
+                if not self._ahead.is_unchanged(table, tokens.get(table.name))
+            ]
+            empty = [table for table in unsure if self._sizes.get(qualified_name(table)) == 0]
+            filled = [table for table in unsure if self._sizes.get(qualified_name(table)) != 0]
             self._ahead.expect(filled, empty, rows=rows)
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
-        with self._server.explained():
-            now = dict(self._look[1].get(place_of(table), {}))
-            if not now:  # a view or a foreign table: nobody counts its changes
-                return Fingerprint("{}", unchanged=False)
-            if previous and self._vouched(table, previous):
-                return Fingerprint(previous, unchanged=True)
-            empty = self._ahead.is_empty(table)
-            now["versions"] = NO_ROWS if empty else self._ahead.version(table)
-        before = json.loads(previous) if previous else {}
-        token = json.dumps(now, separators=(",", ":"))
-        same = all(before.get(key) == now[key] for key in ("versions", "shape"))
-        return Fingerprint(token, unchanged=same)
-
-    def _vouched(self, table: Listing, previous: str | None) -> bool:
-        """Whether the counters alone tell that a table is as it was; a view has none."""
-        quiet, states = self._look
-        now = states.get(place_of(table), {})
-        if not now or not previous or not quiet:
-            return not now
-        return bool(now.items() <= json.loads(previous).items())
+        return self._ahead.fingerprint(table, previous)
 
     def scan(self, table: Listing) -> Scan:
-        calls = self._side_effects.get(place_of(table)) if self._views else None
+        calls = self._side_effects.get(qualified_name(table)) if self._views else None
         if calls:
             raise SourceError(
                 f"is a view that calls {calls}, which may do more than read; "
@@ -315,7 +301,7 @@ class PostgresSource:
         self._server.close()
 
     def _wanted(self, table: Listing) -> Wanted:
-        columns = self._columns_of(place_of(table))
+        columns = self._columns_of(qualified_name(table))
         return Wanted(table.name, _quoted(table), tuple(_asked(*column) for column in columns))
 
     def _ask_versions(self, tables: Sequence[Listing]) -> dict[str, str]:
@@ -360,17 +346,16 @@ class PostgresSource:
         return columns
 
     @cached_property
-    def _look(self) -> tuple[bool, dict[tuple[str, str], dict[str, str]]]:
-        """Whether the counters can be relied on, and then the state of every table.
+    def _states(self) -> dict[tuple[str, str], dict[str, str | None]]:
+        """The state of every stored table; its counters, where they can be relied on.
 
-        In this order, and once: what others commit later, the next run will find.
+        That is asked first, and both once: what others commit later, the next run will find.
         """
         quiet = bool(self._server.ask(QUIET)[0][0])
-        states = {
-            (schema, table): {"counters": counters, "shape": shape}
+        return {
+            (schema, table): {"changed": counters if quiet else None, "shape": shape}
             for schema, table, counters, shape in self._server.ask(STATES)
         }
-        return quiet, states
 
 
 def _connect(at: Address, options: str) -> Server:
@@ -394,7 +379,7 @@ def _options(seconds: float | None) -> str:
 
 
 def _quoted(table: Listing) -> str:
-    return ".".join(map(duck.identifier, place_of(table)))
+    return ".".join(map(duck.identifier, qualified_name(table)))
 
 
 def _asked(name: str, plain: str, full: str) -> Asked:

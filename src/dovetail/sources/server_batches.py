@@ -12,6 +12,7 @@ came alone or with others.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,14 +23,17 @@ from itertools import count
 from typing import Generic, TypeVar
 
 from dovetail.errors import SourceError
-from dovetail.ports import Listing, Scan, ScannedColumn, Source
+from dovetail.ports import Fingerprint, Listing, Scan, ScannedColumn, Source
 from dovetail.sources import duck
+from dovetail.sources.declarations import qualified_name
 from dovetail.sources.projection import fields_of
 from dovetail.sources.server import Asked, Server, named_columns
 
 _T = TypeVar("_T")
 # Then the other tables would fare no better.
 _NO_SERVER = re.compile(r"connect|closed|terminat|no answer|timeout|lost|gone away", re.IGNORECASE)
+# What is compared of two states of a table.
+_PROVING = ("version", "shape")
 # PostgreSQL has 1,664 columns for an answer.
 _MOST_COLUMNS = 1600
 # A table with more rows is read alone, whatever the server thinks of its size.
@@ -56,7 +60,7 @@ def announce(
 class ReadAhead(Generic[_T]):
     """Answers by table. `fetch` gets those of several; what it leaves out is None.
 
-    At most `most` tables of about `most_bytes` in all are fetched together; `forget` is called
+    At most `limit` tables of about `limit_bytes` in all are fetched together; `forget` is called
     before that, when no earlier answer can be asked for any more.
     """
 
@@ -64,14 +68,14 @@ class ReadAhead(Generic[_T]):
         self,
         fetch: Callable[[Sequence[Listing]], Mapping[str, _T]],
         *,
-        most: int,
-        most_bytes: int,
+        limit: int,
+        limit_bytes: int,
         forget: Callable[[], None] = lambda: None,
     ) -> None:
         self._fetch = fetch
         self._forget = forget
-        self._most = most
-        self._most_bytes = most_bytes
+        self._limit = limit
+        self._limit_bytes = limit_bytes
         self._expected: dict[str, Listing] = {}
         self._loaded: dict[str, _T] = {}
 
@@ -104,7 +108,7 @@ class ReadAhead(Generic[_T]):
         size = 0
         for table in self._expected.values():
             size += table.weight
-            if chosen and (len(chosen) == self._most or size > self._most_bytes):
+            if chosen and (len(chosen) == self._limit or size > self._limit_bytes):
                 break
             chosen.append(table)
         for table in chosen:
@@ -203,30 +207,38 @@ class ServerBatches:
 class TablesAhead(Generic[_T]):
     """The tables of a server that are asked for next: their versions, then the rows of small ones.
 
-    `versions` tells those of several tables at once; `wanted` says how to read one, and `small`
-    whether it may be read with others. At most `most` tables are asked for together, of about
-    `bytes_compared` or `bytes_read` in all.
+    `states` are those of every stored table: its `shape`, and as `changed` what the server keeps of
+    changes, None where that cannot be relied on. `versions` tells those of several tables at once,
+    `no_rows` is that of one without any; `wanted` says how to read one, and `small` whether it may
+    be read with others. At most `limit` tables are asked for together, of about `bytes_compared` or
+    `bytes_read` in all.
     """
 
     def __init__(
         self,
         batches: ServerBatches,
+        states: Callable[[], Mapping[tuple[str, str], Mapping[str, str | None]]],
         versions: Callable[[Sequence[Listing]], Mapping[str, _T]],
         wanted: Callable[[Listing], Wanted],
         small: Callable[[Listing], bool],
         *,
-        most: int,
+        no_rows: _T,
+        limit: int,
         bytes_compared: int,
         bytes_read: int,
     ) -> None:
         self._batches = batches
+        self._states = states
         self._ask = versions
         self._wanted = wanted
         self._small = small
+        self._no_rows = no_rows
         self._empty: set[str] = set()
         self._reads = False
-        self._versions = ReadAhead(self._compare, most=most, most_bytes=bytes_compared)
-        self._rows = ReadAhead(self._load, most=most, most_bytes=bytes_read, forget=batches.close)
+        self._versions = ReadAhead(self._compare, limit=limit, limit_bytes=bytes_compared)
+        self._rows = ReadAhead(
+            self._load, limit=limit, limit_bytes=bytes_read, forget=batches.close
+        )
 
     def expect(self, tables: Sequence[Listing], empty: Sequence[Listing], *, rows: bool) -> None:
         """Name the tables that will be asked for, and those of which we know that they are empty.
@@ -240,11 +252,31 @@ class TablesAhead(Generic[_T]):
         self._reads = rows
         self._rows.expect(())
 
-    def is_empty(self, table: Listing) -> bool:
-        """Whether a table that we expected to be asked for had no rows when we looked."""
-        return table.name in self._empty
+    def is_unchanged(self, table: Listing, previous: str | None) -> bool:
+        """Whether what the server keeps of changes tells that a table is as it was.
 
-    def version(self, table: Listing) -> _T:
+        Of views it keeps nothing: that is not looked for.
+        """
+        state = self._states().get(qualified_name(table))
+        if state is None or not previous or not state["changed"]:
+            return state is None
+        return bool(state.items() <= json.loads(previous).items())
+
+    def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
+        """The state and the version of a table: version and shape prove that it is as it was."""
+        with self._batches.server.explained():
+            state = self._states().get(qualified_name(table))
+            if state is None:  # a view or a foreign table: nobody keeps track of its changes
+                return Fingerprint("{}", unchanged=False)
+            if previous and self.is_unchanged(table, previous):
+                return Fingerprint(previous, unchanged=True)
+            version = self._no_rows if table.name in self._empty else self._version(table)
+        before = json.loads(previous) if previous else {}
+        now = {**state, "version": version}
+        same = version is not None and all(before.get(key) == now[key] for key in _PROVING)
+        return Fingerprint(json.dumps(now, separators=(",", ":")), unchanged=same)
+
+    def _version(self, table: Listing) -> _T:
         """The version of a table: the one that was told with others, or asked for now."""
         version = self._versions.take(table)
         return self._ask([table])[table.name] if version is None else version
@@ -254,7 +286,7 @@ class TablesAhead(Generic[_T]):
         server = self._batches.server
         with server.explained():
             wanted = self._wanted(table)
-            empty = self._batches.empty(wanted) if self.is_empty(table) else None
+            empty = self._batches.empty(wanted) if table.name in self._empty else None
         if empty is not None:
             return empty
         read = self._rows.take(table)

@@ -30,7 +30,7 @@ import pyarrow as pa
 from dovetail.errors import RescanError, SourceError
 from dovetail.ports import Declaration, Fingerprint, Listing, Scan, SourceSpec
 from dovetail.sources import duck
-from dovetail.sources.declarations import Row, declarations, listing, place_of
+from dovetail.sources.declarations import Row, declarations, listing, qualified_name
 from dovetail.sources.walk import fingerprint_files, first_bytes
 
 MAGIC = b"SQLite format 3\x00"
@@ -136,7 +136,7 @@ class SqliteSource:
         if not self._attached[-1][0].consistent():
             self._attach()
         file, alias = self._attached[-1]
-        name = place_of(table)[1]
+        name = qualified_name(table)[1]
         as_text = table.name in self._as_text or self._undeclared(name)
         duck.set_option("sqlite_all_varchar", value=as_text)
         scan = duck.scan(
@@ -221,10 +221,10 @@ class SqliteSource:
 
 def _as_named(tables: Sequence[Listing], rows: Iterable[Row]) -> Iterator[Row]:
     """The rows with tables referred to by their own names: SQLite takes any case for them."""
-    names = {place_of(table)[1].casefold(): place_of(table) for table in tables}
+    names = {qualified_name(table)[1].casefold(): qualified_name(table) for table in tables}
     for row in rows:
-        target = row.key_place
-        yield replace(row, key_place=names.get(target[1].casefold(), target)) if target else row
+        target = row.key_table
+        yield replace(row, key_table=names.get(target[1].casefold(), target)) if target else row
 
 
 @cache

@@ -32,7 +32,7 @@ from dovetail.ports import (
     TableStatistics,
 )
 from dovetail.sources import duck
-from dovetail.sources.declarations import COMMENT, Row, declarations, listing, names, place_of
+from dovetail.sources.declarations import COMMENT, Row, declarations, listing, names, qualified_name
 from dovetail.sources.server import address
 from dovetail.sources.warehouse_dialects import DIALECTS, MOST_SHOWN, Shown, Statement
 from dovetail.sources.warehouse_driver import Warehouse
@@ -85,15 +85,15 @@ class WarehouseSource:
         return [listing(name, *key, self._bytes_known(key) or 0) for name, key in named]
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
-        listed = self._tables.get(place_of(table))
+        listed = self._tables.get(qualified_name(table))
         token = listed.changed if listed is not None else ""
         if token:
-            shape = [column[:2] for column in self._columns.get(place_of(table), [])]
+            shape = [column[:2] for column in self._columns.get(qualified_name(table), [])]
             token = f"{token} {self._sample} {self._most_bytes} {duck.literal(str(shape))}"
         return Fingerprint(token, unchanged=bool(token) and token == previous)
 
     def scan(self, table: Listing) -> Scan:
-        key = place_of(table)
+        key = qualified_name(table)
         if not self._in_query and key not in self._tables:
             raise SourceError("is not there any more: it went while we looked; index again")
         columns = self._columns.get(key, [])
@@ -123,7 +123,7 @@ class WarehouseSource:
         wanted: int,
     ) -> Scan:
         """Some rows of some blocks; the first rows of a view, or if no block is drawn."""
-        key = place_of(table)
+        key = qualified_name(table)
         sources = [f"({self._limited(f'* FROM {self._name(key)}', wanted)}) drawn"]
         if not self._tables[key].view:
             sources.insert(0, self._blocks(key, wanted / max(rows, 1)))
@@ -225,7 +225,7 @@ class WarehouseSource:
         as_text = table.name in self._as_text
         schema, batches = self._warehouse.stream(sql, as_text=as_text)
         scan = duck.scan_arrow(schema, self._same_types(table, batches), self._warehouse.explained)
-        declared = self._columns.get(place_of(table), [])
+        declared = self._columns.get(qualified_name(table), [])
         if len(declared) != len(scan.columns):
             declared = [(column.name, column.type, "") for column in scan.columns]
         columns = tuple(
