@@ -79,9 +79,9 @@ def test_every_command_is_documented() -> None:
     text = PAGE.read_text("utf-8")
     assert command_names() == [
         "index", "describe", "ask", "search", "tables", "show", "families", "joins", "sql", "mcp",
-        "serve", "demo", "feedback", "learn", "note", "note pin", "note ban", "note mark", "note define",
-        "note about", "note remove", "note list", "note suggest", "bench", "bench joins",
-        "bench retrieval", "bench run", "bench sql", "bench data", "bench import",
+        "serve", "demo", "feedback", "learn", "note", "note pin", "note ban", "note mark",
+        "note define", "note about", "note remove", "note list", "note suggest", "bench",
+        "bench joins", "bench retrieval", "bench run", "bench sql", "bench data", "bench import",
         "bench report",
     ]  # fmt: skip
     assert all(f"## dovetail {name}\n" in text for name in command_names())

@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
@@ -162,6 +162,18 @@ def laid_over(
             used[table] = laid
     changed = records.with_column("comment", comments)
     return changed.with_column_comments("comment", on_columns), used
+
+
+def merged_descriptions(
+    first: Mapping[TableId, Description], second: Mapping[TableId, Description]
+) -> dict[TableId, Description]:
+    """Descriptions laid one over the other: of each table a text, with its author, and glosses."""
+    merged = {**first, **second}
+    for table in first.keys() & second.keys():
+        text = first[table] if first[table].text else second[table]
+        glosses = {**second[table].glosses, **first[table].glosses}
+        merged[table] = replace(text, glosses=glosses)
+    return merged
 
 
 def write_part(laid: Mapping[TableId, Description], folder: Path) -> None:

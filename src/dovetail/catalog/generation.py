@@ -35,6 +35,7 @@ VERSION = 4
 # The parts of a generation; postings of values there are for every segment.
 RECORDS, JOINS, EVIDENCE, FAMILIES, SEARCH = "records", "joins", "evidence", "families", "search"
 DBT, QUERIES, DESCRIPTIONS, VALUES = "dbt", "queries", "descriptions", "values-"
+DATA_DICTIONARY = "dictionary"
 # What is known, and not to be used for now, is kept by this end of its name.
 UNUSED = "-unused"
 _PART_NAME = re.compile(r"[a-z]+(?:-unused|-[0-9a-f]{20})?")

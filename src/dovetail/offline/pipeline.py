@@ -20,6 +20,7 @@ from dovetail.catalog.writer import writing
 from dovetail.engines.passes import Workers, connected
 from dovetail.errors import CatalogError
 from dovetail.offline.describe import Prices, describe
+from dovetail.offline.dictionary import last_dictionary, read_dictionary
 from dovetail.offline.plan import ChangeLogs, UpdateRequest, plan_update
 from dovetail.offline.stages import family_stage, join_stage, search_stage
 from dovetail.offline.summary import (
@@ -135,8 +136,11 @@ class _Line:
                 content, retained = merged(
                     plan, profiled, current, pooled=not settings.join_sources
                 )
+                dictionary = read_dictionary(
+                    content.records, content.segments, plan, last_dictionary(current)
+                )
                 written = with_what_people_wrote(
-                    content.records, writer, settings, request.change_logs
+                    content.records, dictionary, writer, settings, request.change_logs
                 )
                 notify(Progress("write", 0, 1))
                 draft = writer.draft(replace(content, records=written.records))

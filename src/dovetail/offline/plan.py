@@ -91,7 +91,8 @@ class Plan:
     `visited` are the roots whose tables it inspects. `before` are the records of the last
     generation; unless `same_profile`, they were profiled in another way and say nothing about those
     to come. `earlier` are records that may still hold, with those of interrupted updates;
-    `segments` have their values. `unchanged` maps the rows of those that do to their newest tokens;
+    `segments` have their values. `listed` are the tables of the visited roots, of which `to_read`
+    must be read. `unchanged` maps the rows of those that do to their newest tokens;
     `unreadable` are labels of roots and sources that could not be opened or listed. `declared` is
     what the sources declare of the tables in `declaring`, which are those that were asked about; of
     some of these, keys or comments could not be read in full, as `notices` say.
@@ -105,6 +106,7 @@ class Plan:
     segments: dict[str, Segment]
     options: ProfileOptions
     profile: Json
+    listed: dict[TableId, TableToRead] = field(default_factory=dict)
     to_read: list[TableToRead] = field(default_factory=list)
     unchanged: dict[int, str] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
@@ -177,6 +179,7 @@ class Plan:
     def _inspect_table(
         self, table: TableToRead, source: Source, earlier: EarlierRecords | None
     ) -> None:
+        self.listed[table.id] = table
         try:
             valid = earlier.still_valid(table.id, table.listing, source) if earlier else None
         except (DovetailError, OSError) as error:

@@ -15,14 +15,21 @@ import numpy as np
 
 from dovetail.catalog.dbt import NO_PROJECT, DbtProject, contradicted, declared_by
 from dovetail.catalog.dbt_manifest import read_manifest_of
-from dovetail.catalog.descriptions import DescriptionFile, laid_over, part_text, write_part
-from dovetail.catalog.generation import DBT, DESCRIPTIONS, QUERIES, UNUSED, Part
+from dovetail.catalog.descriptions import (
+    DescriptionFile,
+    laid_over,
+    merged_descriptions,
+    part_text,
+    write_part,
+)
+from dovetail.catalog.generation import DATA_DICTIONARY, DBT, DESCRIPTIONS, QUERIES, UNUSED, Part
 from dovetail.catalog.reader import CatalogReader
 from dovetail.catalog.records import Records
 from dovetail.catalog.usage import NO_USAGE, Usage
 from dovetail.catalog.writer import CatalogWriter, Draft
 from dovetail.domain import Description, TableId
 from dovetail.errors import DamagedError, SourceError
+from dovetail.offline.dictionary import Dictionary
 from dovetail.offline.plan import ChangeLogs
 from dovetail.ports import Declaration
 from dovetail.settings import Settings
@@ -45,6 +52,7 @@ class Written:
     records: Records
     dbt: DbtProject
     usage: Usage
+    dictionary: Dictionary
     descriptions: Mapping[TableId, Description]
     redeclared: frozenset[TableId]
     notices: tuple[str, ...]
@@ -58,6 +66,9 @@ class Written:
             part = name if used else f"{name}{UNUSED}"
             if known and draft.kept(part, key) is None:
                 draft.write(part, key, known.write)
+        dictionary = self.dictionary
+        if dictionary.key and draft.kept(DATA_DICTIONARY, dictionary.key) is None:
+            draft.write(DATA_DICTIONARY, dictionary.key, dictionary.write)
         if self.descriptions:
             key = hashlib.sha256(part_text(self.descriptions).encode()).hexdigest()[:16]
             if draft.kept(DESCRIPTIONS, key) is None:
@@ -66,6 +77,7 @@ class Written:
 
 def with_what_people_wrote(
     records: Records,
+    dictionary: Dictionary,
     writer: CatalogWriter,
     settings: Settings,
     change_logs: ChangeLogs | None,
@@ -85,12 +97,15 @@ def with_what_people_wrote(
     by_people = in_force(
         records, declared, use_keys=settings.use_declared, use_comments=settings.use_comments
     )
-    described, laid = laid_over(by_people, DescriptionFile(writer.folder).of(records))
+    notices += dictionary.notices
+    by_dictionary, laid = laid_over(by_people, dictionary.descriptions)
+    described, more = laid_over(by_dictionary, DescriptionFile(writer.folder).of(records))
     return Written(
         described,
         project,
         usage if change_logs is None else Usage(tuple(change_logs(usage.logs))),
-        laid,
+        dictionary,
+        merged_descriptions(laid, more),
         frozenset(
             table for table in records.ids if before.tables.get(table) != project.tables.get(table)
         ),
