@@ -25,7 +25,7 @@ demo: $(VENV)/.installed ## index the bundled sample corpus and ask it a questio
 test: $(VENV)/.dev $(FAKESNOW)/.installed ## run all tests, and show the slowest
 	$(BIN)/pytest $(SPREAD) --durations 20 --durations-min 5
 
-test-fast: $(VENV)/.dev $(FAKESNOW)/.installed ## run the tests that are not slow, in under two minutes on two cores
+test-fast: $(VENV)/.dev $(FAKESNOW)/.installed ## run the tests that are not slow, in a minute and a half on two cores
 	$(BIN)/pytest $(SPREAD) -m 'not slow'
 
 setup: $(VENV)/.dev $(FAKESNOW)/.installed ## create the environment with everything the tests need

@@ -67,14 +67,30 @@ def smollm() -> Path:
 # Whole commands, servers, killed processes, statements that are run one by one: together they take
 # most of the time, and `make test-fast` leaves them to `make test`.
 _SLOW = (
-    "answer/test_attacks", "answer/test_execute", "answer/test_fuzz", "answer/test_hostile",
-    "answer/test_limits", "catalog/", "cli/", "docs/", "engines/",
-    "profiling/test_many_tables", "serve/page/", "sources/",
+    "adapters/", "answer/test_attacks", "answer/test_execute", "answer/test_fuzz",
+    "answer/test_hostile", "answer/test_limits", "catalog/", "cli/", "docs/", "engines/",
+    "profiling/test_many_tables", "serve/page/", "serve/test_rest_schema", "sources/",
 )  # fmt: skip
+_NOT_SLOW = "not slow"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="run the tests marked soak, and only them")
+
+
+def without_slow(config: pytest.Config) -> bool:
+    """Whether this run leaves slow tests out, as `make test-fast` does."""
+    return bool(config.getoption("markexpr") == _NOT_SLOW)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of slow tests are not even imported where they are left out: that takes seconds."""
+    return True if without_slow(config) and _is_slow(collection_path) else None
+
+
+def _is_slow(path: Path) -> bool:
+    here = Path(__file__).parent
+    return path.is_relative_to(here) and path.relative_to(here).as_posix().startswith(_SLOW)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -86,9 +102,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     wanted = [item for item in items if bool(item.get_closest_marker("soak")) == soak]
     config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
     items[:] = wanted
-    here = Path(__file__).parent
     for item in items:
-        if item.path.is_relative_to(here) and item.path.relative_to(here).as_posix().startswith(
-            _SLOW
-        ):
+        if _is_slow(item.path):
             item.add_marker(pytest.mark.slow)

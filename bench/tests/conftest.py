@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.conftest import corpus, here, sample, smollm, state_folder
+from tests.conftest import corpus, here, sample, smollm, state_folder, without_slow
 from tests.support.scripted import shop_searcher
 
 from dovetail.search.searcher import Searcher
@@ -26,6 +26,12 @@ def sample_dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
     """The shop, searched with an embedder that needs no model."""
     return shop_searcher(tmp_path_factory.mktemp("shop"))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Nothing here is imported by a run that leaves slow tests out."""
+    folder = Path(__file__).parent
+    return True if without_slow(config) and collection_path.is_relative_to(folder) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

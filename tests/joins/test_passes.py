@@ -109,8 +109,23 @@ def indexed(sources: Path, into: Path, engine: Engine | None = None) -> dict[str
 
 
 @pytest.fixture(scope="module")
-def expected(hospital: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    return indexed(hospital, tmp_path_factory.mktemp("here") / "catalog")
+def indexed_hospital(hospital: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its catalog, made in one process; not to be written to."""
+    into = tmp_path_factory.mktemp("here") / "catalog"
+    update([str(hospital)], into=into, settings=WORDS)
+    return into
+
+
+@pytest.fixture(scope="module")
+def expected(indexed_hospital: Path) -> dict[str, bytes]:
+    return parts(indexed_hospital)
+
+
+def underived(indexed_hospital: Path, into: Path) -> Path:
+    """A copy of the catalog that lacks all that is derived from its records."""
+    shutil.copytree(indexed_hospital, into)
+    forget_derived(into)
+    return into
 
 
 def test_workers_make_the_same_bytes(
@@ -124,37 +139,38 @@ def test_workers_make_the_same_bytes(
 
 @pytest.mark.parametrize("unable", [False, True], ids=["lost", "unable"])
 def test_what_workers_leave_undone_is_done_here(
-    unable: bool, hospital: Path, expected: dict[str, bytes], tmp_path: Path
+    unable: bool,
+    hospital: Path,
+    indexed_hospital: Path,
+    expected: dict[str, bytes],
+    tmp_path: Path,
 ) -> None:
-    into = tmp_path / "catalog"
-    update([str(hospital)], into=into, settings=WORDS)
-    forget_derived(into)
+    into = underived(indexed_hospital, tmp_path / "catalog")
     assert indexed(hospital, into, LosingEngine(unable=unable)) == expected
 
 
+@pytest.mark.slow
 def test_confined_columns_are_searched_alike_by_workers(
-    hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hospital: Path, indexed_hospital: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(candidates, "_EVERYDAY", 1)
     monkeypatch.setattr(candidates, "_FEW_KEYS", 1)
-    here = indexed(hospital, tmp_path / "here")
+    here = indexed(hospital, underived(indexed_hospital, tmp_path / "here"))
     arrays = ColumnArrays.of(CatalogReader.open(tmp_path / "here"))
     common = value_information(arrays, DEFAULT_WEIGHTS).common
     assert own_source_only(arrays, common).flags.any()
     engine = CountingEngine()
-    assert indexed(hospital, tmp_path / "there", engine) == here
+    there, unable = (underived(indexed_hospital, tmp_path / name) for name in ("there", "unable"))
+    assert indexed(hospital, there, engine) == here
     assert engine.done["likely_pairs"] > 1
-    into = tmp_path / "unable"
-    update([str(hospital)], into=into, settings=WORDS)
-    forget_derived(into)
-    assert indexed(hospital, into, LosingEngine(unable=True)) == here
+    assert indexed(hospital, unable, LosingEngine(unable=True)) == here
 
 
 def test_a_search_that_was_shared_finds_the_same_pairs_of_each_range(
-    hospital: Path, tmp_path: Path
+    indexed_hospital: Path, tmp_path: Path
 ) -> None:
     """And a node that does not see what is shared says so."""
-    catalog = update([str(hospital)], into=tmp_path / "c", settings=WORDS).catalog
+    catalog = CatalogReader.open(indexed_hospital)
     arrays = ColumnArrays.of(catalog)
     information = value_information(arrays, DEFAULT_WEIGHTS)
     chosen = np.ones(len(arrays), dtype=np.bool_), arrays.key
@@ -180,11 +196,12 @@ def test_a_search_that_was_shared_finds_the_same_pairs_of_each_range(
     assert run_range(job, tmp_path, lambda _: None) == UNABLE
 
 
+@pytest.mark.slow
 def test_an_update_by_workers_makes_the_same_bytes(hospital: Path, tmp_path: Path) -> None:
     source = tmp_path / "corpus"
     shutil.copytree(hospital, source)
-    for name in ("here", "there"):
-        indexed(source, tmp_path / name)
+    indexed(source, tmp_path / "here")
+    shutil.copytree(tmp_path / "here", tmp_path / "there")
     with closing(sqlite3.connect(next(source.glob("*.sqlite")))) as database:
         database.execute("CREATE TABLE extra (extra_id INTEGER, patient_id INTEGER)")
         database.executemany("INSERT INTO extra VALUES (?, ?)", [(i, i % 50) for i in range(90)])
@@ -193,8 +210,8 @@ def test_an_update_by_workers_makes_the_same_bytes(hospital: Path, tmp_path: Pat
     assert indexed(source, tmp_path / "there", CountingEngine()) == here
 
 
-def test_groups_and_counts_are_those_of_one_process(hospital: Path, tmp_path: Path) -> None:
-    catalog = update([str(hospital)], into=tmp_path / "c", settings=WORDS).catalog
+def test_groups_and_counts_are_those_of_one_process(indexed_hospital: Path) -> None:
+    catalog = CatalogReader.open(indexed_hospital)
     _, workers = counting()
     with catalog_passes(catalog, workers) as passes:
         here, there = ColumnArrays.of(catalog), ColumnArrays.of(catalog, passes=passes)
@@ -202,14 +219,14 @@ def test_groups_and_counts_are_those_of_one_process(hospital: Path, tmp_path: Pa
         assert np.array_equal(one.group_of, other.group_of)
         assert all(map(np.array_equal, one.values, other.values))
         random = np.random.default_rng(1)
-        child, parent = np.sort(random.integers(0, len(here), (2, 3_000)), axis=1)
+        child, parent = np.sort(random.integers(0, len(here), (2, 500)), axis=1)
         counted = count_shared(here.values, child, here.values, parent)
         assert counted[0].any()
         assert np.array_equal(count_shared(there.values, child, there.values, parent), counted)
 
 
-def test_a_node_that_sees_another_catalog_says_so(hospital: Path, tmp_path: Path) -> None:
-    catalog = update([str(hospital)], into=tmp_path / "c", settings=WORDS).catalog
+def test_a_node_that_sees_another_catalog_says_so(indexed_hospital: Path, tmp_path: Path) -> None:
+    catalog = CatalogReader.open(indexed_hospital)
     contents = catalog.records.contents
     about = {"catalog": str(catalog.folder), "manifest": "manifest.json", "contents": contents}
     assert len(open_values(about).distinct) >= len(catalog.records.columns)

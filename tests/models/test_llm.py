@@ -437,6 +437,7 @@ def test_a_real_model_runs_in_this_process(smollm: Path) -> None:
     assert isinstance(value["name"], str)
 
 
+@pytest.mark.slow
 def test_a_prompt_that_is_too_long_for_the_real_model_is_refused(smollm: Path) -> None:
     with pytest.raises(ModelError, match=r"SmolLM2.*exceeds the available context size"):
         open_llm(f"local:{smollm}").complete([Message("user", "many words " * 20_000)])

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -184,6 +185,7 @@ def test_prune_joins_small_segments_and_is_idempotent(tmp_path: Path) -> None:
     VectorStore(tmp_path / "never", embedder).prune(())
 
 
+@pytest.mark.slow
 def test_writers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from tests.models.test_vectors import *;"
@@ -203,6 +205,7 @@ def test_writers_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     assert embedder.seen == []
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_killed_leaves_only_whole_segments(tmp_path: Path) -> None:
     code = (
         "import itertools, sys; from pathlib import Path; from tests.models.test_vectors import *;"
@@ -225,21 +228,23 @@ def test_a_writer_that_is_killed_leaves_only_whole_segments(tmp_path: Path) -> N
     assert embedder.seen == []
 
 
-def test_a_hundred_thousand_texts_load_at_once(tmp_path: Path) -> None:
-    class Wide(Counting):
-        dimension = 384
+def test_a_segment_is_read_once_however_many_texts_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = numbered(5_000)
+    VectorStore(tmp_path, Counting()).documents(texts)
+    read: list[Path] = []
+    load = np.load
 
-        def embed_documents(self, texts: Sequence[str]) -> Vectors:
-            self.seen += texts
-            return np.ones((len(texts), 384), dtype=np.float32)
+    def counted(path: Path, **more: Any) -> Any:
+        read.append(path)
+        return load(path, **more)
 
-    texts = numbered(100_000)
-    VectorStore(tmp_path, Wide()).documents(texts)
-    embedder = Wide()
-    began = time.process_time()
+    monkeypatch.setattr(np, "load", counted)
+    embedder = Counting()
     found = VectorStore(tmp_path, embedder).documents(texts)
-    assert time.process_time() - began < 1.5
-    assert found.shape == (100_000, 384)
+    assert sorted(read) == sorted(tmp_path.rglob("*.npy"))
+    assert found.tobytes() == expected(texts).tobytes()
     assert embedder.seen == []
 
 

@@ -23,6 +23,7 @@ import dovetail
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.mcp import mcp_server
 from dovetail.settings import Settings
+from tests.support.command_line import run
 from tests.support.scripted import write_shop
 
 QUESTION = "Which customers ordered which products?"
@@ -136,10 +137,16 @@ async def _every_tool(client: Client) -> None:
     assert QUESTION in getattr(prompt.messages[0].content, "text", "")
 
 
+def test_every_tool(folder: Path) -> None:
+    using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), _every_tool)
+
+
+@pytest.mark.slow
 def test_every_tool_over_standard_input_and_output(folder: Path) -> None:
     using(stdio(folder), _every_tool)
 
 
+@pytest.mark.slow
 def test_every_tool_over_http(folder: Path) -> None:
     with over_http(folder) as url:
         using(url, _every_tool)
@@ -244,9 +251,6 @@ def test_an_update_is_seen_without_a_restart(tmp_path: Path) -> None:
 
 
 def test_an_address_that_is_none_is_refused(folder: Path) -> None:
-    done = subprocess.run(
-        [*COMMAND, "--http", "8765", "-C", "catalog"],
-        cwd=folder, env=_environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run("mcp", "--http", "8765", "-C", str(folder / "catalog"))
     assert done.returncode == 2
     assert "--http 8765: give an address such as 127.0.0.1:8765" in done.stderr

@@ -26,6 +26,7 @@ from dovetail.serve.guarded import Access, Caller, RequestLimits, read_access
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.rest import rest_app
 from dovetail.settings import Settings
+from tests.support.command_line import run
 from tests.support.scripted import write_shop
 
 QUESTION = "Which customers ordered which products?"
@@ -257,6 +258,7 @@ def test_tokens_come_from_a_file_or_the_environment(tmp_path: Path) -> None:
     assert read_access(None, {}).callers == {}
 
 
+@pytest.mark.slow
 def test_the_command_serves_logs_and_ends(folder: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -267,7 +269,7 @@ def test_the_command_serves_logs_and_ends(folder: Path) -> None:
     try:
         assert _eventually(f"http://127.0.0.1:{port}/api/health") == {"status": "ok"}
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate()
     finally:
         process.kill()
     lines = told.splitlines()
@@ -278,10 +280,7 @@ def test_the_command_serves_logs_and_ends(folder: Path) -> None:
 
 
 def test_beyond_this_machine_it_needs_tokens(folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "dovetail", "serve", "--host", "0.0.0.0", "-C", "catalog"],
-        cwd=folder, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    done = run("serve", "--host", "0.0.0.0", "-C", str(folder / "catalog"))
     assert done.returncode == 2
     assert "0.0.0.0 can be reached from other machines" in done.stderr
 

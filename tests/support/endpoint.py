@@ -107,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._play(play, self.server.played.closing)
 
     def _play(self, play: Play, closing: Event) -> None:
-        closing.wait(60 if play.hangs else play.before)
+        closing.wait(None if play.hangs else play.before)
         self.send_response(play.status)
         for name, text in play.headers.items():
             self.send_header(name, text)
