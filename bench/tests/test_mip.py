@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-import time
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -210,12 +208,8 @@ def test_work_that_runs_out_is_told_apart_and_ends_with_the_same_set() -> None:
     assert spanning(one.tables, one.edges)
 
 
-def test_twenty_candidates_that_all_join_take_little_time() -> None:
+def test_twenty_candidates_that_all_join_take_little_work() -> None:
     rng = np.random.default_rng(7)
-    spent = []
+    few = Limits(steps=10, seconds=600.0)
     for _ in range(15):
-        problem = drawn(rng, 20, 5, 4, 1.0)
-        started = time.process_time()
-        assert solve(problem, WEIGHTS).status == Status.OPTIMAL
-        spent.append(time.process_time() - started)
-    assert statistics.median(spent) <= 0.15
+        assert solve(drawn(rng, 20, 5, 4, 1.0), WEIGHTS, few).status == Status.OPTIMAL

@@ -171,19 +171,20 @@ def test_a_half_written_last_line_is_cut_off(tmp_path: Path) -> None:
         assert file.read_bytes() == whole
 
 
-def test_a_damaged_line_is_named_and_passed_over_only_when_asked(tmp_path: Path) -> None:
+def test_a_damaged_line_is_named_and_its_question_asked_again_without_it(tmp_path: Path) -> None:
     file = tmp_path / "run.jsonl"
     with resumed(file, ABOUT) as writer:
         for name in "123":
             writer.append(record(name), ())
     rows = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join([rows[0], rows[1], b'{"question": "2", "tab\n', rows[3]]))
-    with pytest.raises(DatasetError, match=r"1 lines of .* the first is line 3; .*--skip-bad"):
+    with pytest.raises(DatasetError, match=r"line 3 of .* is damaged; remove it, and its question"):
         read_run(file)
     with pytest.raises(DatasetError, match="line 3"), resumed(file, ABOUT):
         pass
-    with resumed(file, ABOUT, skip_bad=True) as writer:
-        assert (list(writer.records), writer.damaged) == (["1", "3"], (3,))
+    file.write_bytes(b"".join([rows[0], rows[1], rows[3]]))
+    with resumed(file, ABOUT) as writer:
+        assert list(writer.records) == ["1", "3"]
 
 
 _JSON = st.recursive(

@@ -275,9 +275,7 @@ def wait_for_workers(run: subprocess.Popen[str]) -> list[int]:
 
 
 def wait_until_gone(processes: list[int]) -> None:
-    patience = time.monotonic() + 20
     while any(is_running(process) for process in processes):
-        assert time.monotonic() < patience, f"still running: {processes}"
         time.sleep(0.01)
 
 
@@ -297,8 +295,11 @@ def test_interrupted_it_says_so_and_leaves_nobody_behind(tmp_path: Path) -> None
     write_lake(lake, 3, rows=20_000)
     with index(lake, into) as run:
         workers = wait_for_workers(run)
-        time.sleep(0.2)
+        for worker in workers:  # so that the run cannot end before it is interrupted
+            os.kill(worker, signal.SIGSTOP)
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+        for worker in workers:
+            os.kill(worker, signal.SIGCONT)
         out, err = run.communicate()
         assert run.returncode == 130
     assert not any(is_running(worker) for worker in workers)
@@ -323,7 +324,7 @@ class Dropped:
 def lose(how: str) -> None:
     if how == "dropped":
         Dropped()
-        time.sleep(60)
+        time.sleep(86_400)
     else:
         try:
             os.kill(os.getpid(), signal.SIGINT)
@@ -339,7 +340,7 @@ main()
 
 def lose(how: str, *shell: str) -> tuple[int, str, str]:
     command = [*shell, sys.executable, "-c", LOSING, "lose", how]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -72,7 +72,7 @@ def test_a_manifest_that_is_a_pipe_does_not_make_a_command_wait(place: Path) -> 
     for command in (["tables"], ["index"], ["ask", "x"]):
         done = subprocess.run(
             [sys.executable, "-m", "dovetail", *command, "-C", "catalog"],
-            cwd=place, capture_output=True, text=True, timeout=60, check=False,
+            cwd=place, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 1
         assert "is a pipe, and a catalog is made of plain files" in done.stderr

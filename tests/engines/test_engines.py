@@ -73,20 +73,23 @@ def test_ray_gives_the_same_bytes_though_a_worker_is_killed(
     # So small jobs that there are many of the search for candidates, too.
     monkeypatch.setattr(candidate_search, "BLOCK", 5_000)
     killed: list[int] = []
-    hunter = threading.Thread(target=kill_a_worker, args=(killed,))
+    built = threading.Event()
+    hunter = threading.Thread(target=kill_a_worker, args=(killed, built))
     hunter.start()
     settings = Settings(engine="ray", ray_address=cluster.address)
-    there = dovetail.build(*map(str, corpus), into=tmp_path / "there", settings=settings)
-    hunter.join()
+    try:
+        there = dovetail.build(*map(str, corpus), into=tmp_path / "there", settings=settings)
+    finally:
+        built.set()
+        hunter.join()
     assert killed, "no worker was met at work"
     assert there.ids == here.ids
     assert tree(tmp_path / "there") == tree(tmp_path / "here")
 
 
-def kill_a_worker(killed: list[int]) -> None:
-    """Kill -9 the first process that is seen running a job on the cluster."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until and not killed:
+def kill_a_worker(killed: list[int], built: threading.Event) -> None:
+    """Kill -9 the first process that is seen running a job on the cluster, until all is built."""
+    while not built.is_set():
         for entry in Path("/proc").iterdir():
             try:
                 title = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""

@@ -226,7 +226,7 @@ def test_a_spent_budget_is_not_tried_again() -> None:
 def test_a_server_is_left_alone_as_long_as_it_asks(header: dict[str, str], seconds: float) -> None:
     with endpoint(fails(429, **header), says("Hi.")) as server:
         assert model(server).complete(HELLO).text == "Hi."
-    assert seconds <= server.times[1] - server.times[0] < seconds + 5
+    assert seconds <= server.times[1] - server.times[0]
 
 
 def test_a_pause_holds_for_every_caller() -> None:

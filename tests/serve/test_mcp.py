@@ -50,7 +50,7 @@ def over_http(folder: Path) -> Iterator[str]:
         [*COMMAND, "--http", f"127.0.0.1:{port}", "-C", "catalog"], cwd=folder, env=_environment()
     )
     try:
-        for _ in range(600):
+        while process.poll() is None:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break
@@ -58,7 +58,7 @@ def over_http(folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait()
 
 
 COMMAND = [sys.executable, "-m", "dovetail", "mcp"]

@@ -267,7 +267,7 @@ def test_the_command_serves_logs_and_ends(folder: Path) -> None:
     environ = {**os.environ, "DOVETAIL_EMBEDDER": "none"}
     process = subprocess.Popen(command, cwd=folder, env=environ, stderr=subprocess.PIPE, text=True)
     try:
-        assert _eventually(f"http://127.0.0.1:{port}/api/health") == {"status": "ok"}
+        assert _eventually(f"http://127.0.0.1:{port}/api/health", process) == {"status": "ok"}
         process.send_signal(signal.SIGTERM)
         _, told = process.communicate()
     finally:
@@ -285,10 +285,10 @@ def test_beyond_this_machine_it_needs_tokens(folder: Path) -> None:
     assert "0.0.0.0 can be reached from other machines" in done.stderr
 
 
-def _eventually(url: str) -> Any:
-    for _ in range(600):
+def _eventually(url: str, server: subprocess.Popen[str]) -> Any:
+    while server.poll() is None:
         try:
-            with urllib.request.urlopen(url, timeout=5) as reply:
+            with urllib.request.urlopen(url) as reply:
                 return json.load(reply)
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.1)

@@ -157,11 +157,7 @@ class Experiment:
         """The records of the chosen questions; a retriever is opened for those that are missing."""
         file = key.file(self.config.runs, k)
         provenance = {**self.provenance(key.retriever, k), "ranks": ranks(key.retriever)}
-        with resumed(
-            file, key.about(k), made=provenance, skip_bad=self.question_filter.skip_bad
-        ) as writer:
-            if writer.damaged:
-                self.config.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
+        with resumed(file, key.about(k), made=provenance) as writer:
             if any(question.id not in writer.records for question in self.questions):
                 settings = self.config.settings
                 ask_all(

@@ -105,13 +105,12 @@ class Run:
     """A run as it was read: what it says about itself, and its records by question, in order.
 
     `about` is what decides its outcome, `made` what else there is to know: the command that began
-    it, whether it is a ranking. `damaged` are the numbers of lines that do not read.
+    it, whether it is a ranking.
     """
 
     path: Path
     about: Json
     records: Mapping[str, Record]
-    damaged: tuple[int, ...] = ()
     made: Json = field(default_factory=dict)
 
 
@@ -124,7 +123,6 @@ class RunWriter:
         made = {"made": run.made} if run.made else {}
         self._head = b"" if begun else _line({"run": run.about, **made})
         self.records = dict(run.records)
-        self.damaged = run.damaged
 
     def of(self, questions: Iterable[Question]) -> list[Record]:
         """The records of these questions, in their order, as far as they are there."""
@@ -143,13 +141,10 @@ class RunWriter:
 
 
 @contextmanager
-def resumed(
-    path: Path, about: Json, *, made: Json | None = None, skip_bad: bool = False
-) -> Iterator[RunWriter]:
+def resumed(path: Path, about: Json, *, made: Json | None = None) -> Iterator[RunWriter]:
     """Go on with the run in a file, or begin it; what is there stays.
 
-    `made` is written where it begins and not compared where it goes on. `skip_bad` passes over
-    damaged lines, whose questions are then not there.
+    `made` is written where it begins and not compared where it goes on.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -169,8 +164,6 @@ def resumed(
         run = _parse(path, content[:whole])
         if run.about != about:
             raise DatasetError(f"{path} is of another run: {_difference(run.about, about)}")
-        if run.damaged and not skip_bad:
-            raise _damaged(run)
         yield RunWriter(run, descriptor, begun=True)
     finally:
         os.close(descriptor)
@@ -179,10 +172,7 @@ def resumed(
 def read_run(path: Path) -> Run:
     """A run, finished or not; an unfinished last line is left out."""
     content = path.read_bytes()
-    run = _parse(path, content[: content.rfind(b"\n") + 1])
-    if run.damaged:
-        raise _damaged(run)
-    return run
+    return _parse(path, content[: content.rfind(b"\n") + 1])
 
 
 def trace_id(trace: Trace) -> str:
@@ -203,24 +193,17 @@ def _parse(path: Path, content: bytes) -> Run:
     except (IndexError, KeyError, TypeError, ValueError):
         raise DatasetError(f"{path} is no run: its first line does not say of what") from None
     records: dict[str, Record] = {}
-    damaged: list[int] = []
     for number, line in enumerate(lines[1:], start=2):
         try:
             record = Record.from_json(json.loads(line))
         except (KeyError, TypeError, ValueError):
-            damaged.append(number)
-            continue
+            raise DatasetError(
+                f"line {number} of {path} is damaged; remove it, and its question is asked again"
+            ) from None
         if record.question in records:
             raise DatasetError(f"{path} has question {record.question} twice; remove line {number}")
         records[record.question] = record
-    return Run(path, about, records, tuple(damaged), made)
-
-
-def _damaged(run: Run) -> DatasetError:
-    return DatasetError(
-        f"{len(run.damaged)} lines of {run.path} are damaged, the first is line {run.damaged[0]}; "
-        "remove them, or pass over them with --skip-bad, and their questions are asked again"
-    )
+    return Run(path, about, records, made)
 
 
 def _difference(one: Json, other: Json) -> str:

@@ -127,11 +127,7 @@ class _Bench:
         )
         repair = "--repair" if config.settings.sql_repair else "--no-repair"
         provenance = self.experiment.provenance(key.retriever, max(k, 1), "sql", repair)
-        with resumed(
-            file, whole.about(k), made=provenance, skip_bad=question_filter.skip_bad
-        ) as writer:
-            if writer.damaged:
-                config.note(f"passed over {len(writer.damaged)} damaged lines of {file}")
+        with resumed(file, whole.about(k), made=provenance) as writer:
             questions = self.experiment.questions
             pending = fill(
                 writer, questions, ask, workers=config.workers, on_progress=config.on_progress
