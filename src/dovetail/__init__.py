@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
     from dovetail.api.building import build, update
     from dovetail.api.catalog import Catalog, open  # noqa: A004 - dovetail.open reads like open
-    from dovetail.api.learning import LearnSummary
     from dovetail.domain import (
         Alternative,
         Candidate,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from dovetail.errors import DovetailError
     from dovetail.families.family import Families, Family, FamilyMember, Role
     from dovetail.joins.graph import JoinGraph
+    from dovetail.learn.learning import LearnSummary
     from dovetail.offline.summary import Progress, UpdateSummary
     from dovetail.settings import Settings, load_settings
 
@@ -80,7 +80,7 @@ _HOMES = {
         "TableId",
         "TableSet",
     ),
-    "dovetail.api.learning": ("LearnSummary",),
+    "dovetail.learn.learning": ("LearnSummary",),
     "dovetail.families.family": ("Families", "Family", "FamilyMember", "Role"),
     "dovetail.joins.graph": ("JoinGraph",),
     "dovetail.errors": ("DovetailError",),

@@ -26,9 +26,6 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "llm_price_out": (0, 1e6), "query_seconds": (0.001, 604_800), "query_memory_mb": (16, 1 << 30),
     "query_rows": (1, 1 << 40),
 }  # fmt: skip
-# Settings that are one of a few words.
-CHOICES: Mapping[str, tuple[str, ...]] = {
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +76,6 @@ class Settings:
     sql_repair: bool = True
 
     def __post_init__(self) -> None:
-        for name, known in CHOICES.items():
-            if (given := getattr(self, name)) not in known:
-                raise UsageError(
-                    f"setting {name!r} is {given!r}; it must be one of: {', '.join(known)}"
-                )
         for name, (least, greatest) in BOUNDS.items():
             value = getattr(self, name)
             if value is not None and not least <= value <= greatest:  # NaN is in no range

@@ -26,7 +26,7 @@ from dovetail.answer.results import Limits
 from dovetail.answer.tree import parse
 from dovetail.cli import app
 from dovetail.cli.output import print_json
-from dovetail.cli.sql import Form, answer_json, give
+from dovetail.cli.sql import Form, give
 from dovetail.errors import DovetailError, GuardError, LimitError, QueryError, UsageError
 from tests.answer.test_guard import SET
 
@@ -288,7 +288,7 @@ def test_ordinary_sql_gives_rows_or_one_line(
     except DovetailError as error:
         assert "\n" not in str(error)
         return
-    print_json(answer_json(found))
+    print_json(found.to_dict())
     try:
         give(found, Form(parquet=tmp_path / "rows.parquet"))
     except DovetailError as error:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import dovetail
-from dovetail.answer.answer import answer
+from dovetail.answer.answer import answer, write_sql
 from dovetail.answer.execute import Executor
 from dovetail.answer.generate import check, extract_sql, generate, prompt
 from dovetail.answer.relations import Relation, relations
@@ -192,10 +192,11 @@ def test_a_second_failure_keeps_the_first_query(
 
 @pytest.mark.parametrize("model", [["No.", "Never."]], indirect=True)
 def test_a_model_that_writes_no_sql_is_an_error(
-    model: OverHttp, shop: tuple[Relation, ...]
+    model: OverHttp, shop: tuple[Relation, ...], sample: dovetail.Catalog
 ) -> None:
+    chosen = (Chosen(shop[0].table.id, 1.0, "search", ""),)
     with pytest.raises(ModelError, match=r"^scripted wrote no SQL"):
-        generate(model, "?", shop)
+        write_sql(sample.reader, model, TableSet("?", chosen, ()))
 
 
 @pytest.mark.parametrize("model", [[BAD, GOOD]], indirect=True)

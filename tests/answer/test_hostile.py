@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,7 @@ def test_hostile_statements_that_got_past_the_guard_reach_nothing(
             "engine": engine,
             "sql": sql.replace("{folder}", str(den)),
             "relations": described,
-            "limits": Limits(seconds=5, memory=300 << 20, rows=100).to_json(),
+            "limits": asdict(Limits(seconds=5, memory=300 << 20, rows=100)),
         }
         try:
             _, body = processes.ask(request, seconds=5, most=1 << 24, cancelled=never)

@@ -11,10 +11,10 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from dovetail import plugins
-from dovetail.answer import in_warehouse
 from dovetail.answer.execute import Executor
 from dovetail.answer.pool import Pool
 from dovetail.answer.results import Limits
+from dovetail.answer.worker import run_in_warehouse
 from dovetail.ports import Json
 from dovetail.sources import mysql as mysql_source
 from dovetail.sources import postgres as postgres_source
@@ -122,7 +122,7 @@ def run_here(executor: Executor) -> None:
     def asked(request: Json, **how: Any) -> Any:
         if request["task"] != "run":
             return ask(request, **how)
-        ran = in_warehouse.run(request["sql"], request["relations"], Limits(**request["limits"]))
+        ran = run_in_warehouse(request["sql"], request["relations"], Limits(**request["limits"]))
         rows = pa.BufferOutputStream()
         with pa.ipc.new_stream(rows, ran.rows.schema) as writer:
             writer.write_table(ran.rows)

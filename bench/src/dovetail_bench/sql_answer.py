@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dovetail.answer.execute import Execution, Executor
-from dovetail.answer.generate import Generated, attempt
+from dovetail.answer.generate import Generated, generate
 from dovetail.answer.relations import Relation, relations
 from dovetail.answer.tree import base_tables, parse
 from dovetail.catalog.reader import CatalogReader
@@ -62,7 +62,7 @@ class Author:
         chosen = [Chosen(each.id, each.relevance, each.stage, "") for each in record.tables]
         found = table_set(question, self.joins, chosen, ())
         known = relations(self.catalog[table] for table in found.ids)
-        generated = attempt(
+        generated = generate(
             self.llm,
             question,
             known,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +15,20 @@ from dovetail import notebook
 from dovetail.answer.execute import Execution, Executor
 from dovetail.answer.generate import Generated, generate, nearest_examples
 from dovetail.answer.relations import Joined, Relation, relations
-from dovetail.answer.results import python_values
+from dovetail.answer.results import cell_text, python_rows, python_values
 from dovetail.domain import JoinEdge, Table, TableId, TableSet
-from dovetail.errors import MissingExtraError
+from dovetail.errors import MissingExtraError, ModelError
 from dovetail.text import cut
 
 if TYPE_CHECKING:
     from dovetail.catalog.reader import CatalogReader
-    from dovetail.ports import LLM
+    from dovetail.ports import LLM, Json
 
 _HALF = 0.5
 # Characters of the SQL in a `repr`, and rows in a notebook.
 _WIDTH, _SHOWN = 60, 20
+# So many digits of a decimal are exact as a number of JSON.
+_DOUBLE_DIGITS = 15
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -87,6 +90,30 @@ class Answer:
 
         return polars.from_arrow(self.to_arrow())
 
+    def to_dict(self) -> Json:
+        """The answer as JSON has it: what `dovetail sql --json` prints."""
+        return {
+            "sql": self.sql,
+            "ran": self.ran,
+            "tables": [str(table) for table in self.tables],
+            "names": {str(table): name for table, name in self.names.items()},
+            "joins": [
+                {
+                    "left": str(join.left),
+                    "right": str(join.right),
+                    "columns": [list(pair) for pair in join.columns],
+                }
+                for join in self.joins
+            ],
+            "columns": list(self.columns),
+            "rows": [[_json_value(cell) for cell in row] for row in python_rows(self.rows)],
+            "truncated": self.truncated,
+            "warnings": list(self.warnings),
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+            "seconds": {stage: round(taken, 4) for stage, taken in self.seconds.items()},
+        }
+
     def __repr__(self) -> str:
         sql = cut(" ".join(self.sql.split()), _WIDTH)
         return (
@@ -106,29 +133,30 @@ class Answer:
         )
 
 
-def answer(
-    executor: Executor,
-    catalog: CatalogReader,
-    llm: LLM,
-    chosen: TableSet,
-    *,
-    engine: str = "duckdb",
-    evidence: str = "",
-    repair: bool = True,
-) -> Answer:
-    """Write SQL for a question over the tables found for it, and run it."""
-    tables = [catalog[table] for table in chosen.ids]
+def write_sql(
+    catalog: CatalogReader, llm: LLM, chosen: TableSet, *, repair: bool = True
+) -> Generated:
+    """Have a model write SQL for a question over the tables found for it."""
     written = generate(
         llm,
         chosen.question,
-        relations(tables),
+        relations(catalog[table] for table in chosen.ids),
         chosen.joins,
-        dialect=engine,
-        evidence=evidence,
         examples=nearest_examples(catalog.usage.examples, chosen.question, chosen.ids),
         repair=repair,
     )
-    ran = execute(executor, written.sql, tables, edges=chosen.joins, engine=engine)
+    if not written.sql:
+        raise ModelError(f"{llm.model_id} wrote no SQL; ask again, or use another model")
+    return written
+
+
+def answer(
+    executor: Executor, catalog: CatalogReader, llm: LLM, chosen: TableSet, *, repair: bool = True
+) -> Answer:
+    """Write SQL for a question over the tables found for it, and run it."""
+    written = write_sql(catalog, llm, chosen, repair=repair)
+    tables = [catalog[table] for table in chosen.ids]
+    ran = execute(executor, written.sql, tables, edges=chosen.joins)
     return replace(
         ran,
         seconds={"generate": written.seconds, **ran.seconds},
@@ -167,7 +195,7 @@ def plain_rows(rows: pa.Table) -> pa.Table:
     for at, field in enumerate(rows.schema):
         if _needs_text(rows.column(at)):
             values = python_values(rows.column(at))
-            cells = [None if cell is None else _text(cell) for cell in values]
+            cells = [None if cell is None else cell_text(cell) for cell in values]
             rows = rows.set_column(at, field.name, pa.array(cells, pa.string()))
     return rows
 
@@ -194,8 +222,14 @@ def _holds_interval(kind: pa.DataType) -> bool:
     return pa.types.is_interval(kind) or any(_holds_interval(kind.field(at).type) for at in fields)
 
 
-def _text(cell: Any) -> str:
-    return cell.hex() if isinstance(cell, bytes) else str(cell)
+def _json_value(cell: Any) -> Any:
+    if cell is None or isinstance(cell, (bool, int, str)):
+        return cell
+    if isinstance(cell, float):  # JSON has no NaN
+        return cell if cell - cell == 0 else str(cell)
+    if isinstance(cell, Decimal) and len(cell.as_tuple().digits) <= _DOUBLE_DIGITS:
+        return float(cell)
+    return cell_text(cell)
 
 
 def _told_apart(names: Iterable[str]) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 
 from dovetail.answer.pool import Cancelled, Pool, never
@@ -74,7 +74,7 @@ def ask(
         "joins": find_joins,
         "complain": complain,
         "relations": [_sent(relation) for relation in relations],
-        "limits": limits.to_json(),
+        "limits": asdict(limits),
     }
     reply, _ = pool.ask(request, seconds=limits.seconds, most=_MOST_BYTES, cancelled=cancelled)
     ids = [relation.table.id for relation in relations]
@@ -95,7 +95,7 @@ def ask(
 
 def ask_names(pool: Pool, sql: str, *, dialect: str, limits: Limits) -> tuple[str, ...]:
     """The names of the tables that a query would read; one that may not run is a `GuardError`."""
-    request = {"task": "names", "sql": sql, "dialect": dialect, "limits": limits.to_json()}
+    request = {"task": "names", "sql": sql, "dialect": dialect, "limits": asdict(limits)}
     reply, _ = pool.ask(request, seconds=limits.seconds, most=_MOST_BYTES, cancelled=never)
     return tuple(reply["names"])
 

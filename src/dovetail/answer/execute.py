@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from dovetail.answer.relations import (
     relations,
     reveal,
 )
-from dovetail.answer.results import Limits, python_values
+from dovetail.answer.results import Limits, python_rows
 from dovetail.catalog.lookup import find_table, matches
 from dovetail.catalog.reader import CatalogReader
 from dovetail.domain import Table, TableId
@@ -74,8 +74,7 @@ class Execution:
 
     def tuples(self) -> list[tuple[Any, ...]]:
         """The rows as Python values."""
-        columns = [python_values(column) for column in self.rows.columns]
-        return list(zip(*columns, strict=True)) if columns else []
+        return python_rows(self.rows)
 
 
 class Executor:
@@ -191,7 +190,7 @@ class Executor:
             "sql": checked.sql,
             "private": list(checked.private),
             "relations": [self._described(relation) for relation in wanted],
-            "limits": limits.to_json(),
+            "limits": asdict(limits),
         }
 
     def _place(self, given: tuple[Relation, ...], engine: str) -> tuple[Relation, ...]:

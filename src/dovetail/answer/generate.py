@@ -16,9 +16,9 @@ from dovetail.answer.results import Limits
 from dovetail.catalog.usage import QueryExample
 from dovetail.domain import JoinEdge, TableId
 from dovetail.domain.schema import ddl
-from dovetail.errors import GuardError, LimitError, ModelError
+from dovetail.errors import GuardError, LimitError
 from dovetail.models.chat import LIMIT, fenced_blocks, without_thoughts
-from dovetail.ports import LLM, Completion, Message
+from dovetail.ports import LLM, Message
 from dovetail.search.query import query_words
 from dovetail.text import fenced, one_line
 
@@ -75,33 +75,6 @@ def generate(
     examples: Sequence[QueryExample] = (),
     repair: bool = True,
 ) -> Generated:
-    """Have a model write SQL, as `attempt` does; a reply without any is an error."""
-    written = attempt(
-        llm,
-        question,
-        relations,
-        joins,
-        dialect=dialect,
-        evidence=evidence,
-        examples=examples,
-        repair=repair,
-    )
-    if not written.sql:
-        raise ModelError(f"{llm.model_id} wrote no SQL; ask again, or use another model")
-    return written
-
-
-def attempt(
-    llm: LLM,
-    question: str,
-    relations: Sequence[Relation],
-    joins: Iterable[JoinEdge] = (),
-    *,
-    dialect: str = "duckdb",
-    evidence: str = "",
-    examples: Sequence[QueryExample] = (),
-    repair: bool = True,
-) -> Generated:
     """Have a model write SQL; with `repair` it may try once more when told what cannot run.
 
     The SQL is empty where the model wrote none.
@@ -115,7 +88,16 @@ def attempt(
         spent.append(llm.complete([asked, Message("assistant", spent[0].text), again]))
         sql = extract_sql(spent[1].text) or first
         left = check(sql, relations, dialect)
-    return _counted(Generated(sql, first, complaint, left, 0, 0, 0, 0.0), spent)
+    return Generated(
+        sql,
+        first,
+        complaint,
+        left,
+        calls=len(spent),
+        tokens_in=sum(each.tokens_in for each in spent),
+        tokens_out=sum(each.tokens_out for each in spent),
+        seconds=sum(each.seconds for each in spent),
+    )
 
 
 def prompt(
@@ -199,19 +181,6 @@ def _from_json(text: str) -> list[str]:
         return []
     sql = reply.get("sql") if isinstance(reply, dict) else None
     return [sql] if isinstance(sql, str) else []
-
-
-def _counted(written: Generated, spent: Sequence[Completion]) -> Generated:
-    return Generated(
-        written.sql,
-        written.first,
-        written.complaint,
-        written.left,
-        calls=len(spent),
-        tokens_in=sum(each.tokens_in for each in spent),
-        tokens_out=sum(each.tokens_out for each in spent),
-        seconds=sum(each.seconds for each in spent),
-    )
 
 
 def _template(name: str) -> str:

@@ -11,7 +11,6 @@ import pyarrow as pa
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
-    from dovetail.ports import Json
     from dovetail.settings import Settings
 
 
@@ -46,14 +45,6 @@ class Limits:
             rows=settings.query_rows,
         )
 
-    def to_json(self) -> Json:
-        return {
-            "seconds": self.seconds,
-            "memory": self.memory,
-            "rows": self.rows,
-            "bytes": self.bytes,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -82,6 +73,25 @@ def python_values(column: pa.ChunkedArray) -> list[Any]:
     except pa.ArrowException:  # a list or a record of them
         each = (column.slice(at, 1).to_string() for at in range(len(column)))
         return [" ".join(text.split()) for text in each]
+
+
+def python_rows(rows: pa.Table) -> list[tuple[Any, ...]]:
+    """Rows as Python has them."""
+    columns = [python_values(column) for column in rows.columns]
+    return list(zip(*columns, strict=True)) if columns else []
+
+
+def cell_text(cell: Any) -> str:
+    """A cell as a line of text shows it: nothing for NULL, bytes by their digits.
+
+    >>> [cell_text(cell) for cell in (None, True, b"\\x01", 1.5)]
+    ['', 'true', '01', '1.5']
+    """
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return cell.hex() if isinstance(cell, bytes) else str(cell)
 
 
 def collect(

@@ -11,15 +11,24 @@ import os
 import resource
 import signal
 import sys
-from contextlib import suppress
+import time
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from dovetail.answer import check, in_duckdb, in_sqlite
-from dovetail.answer.results import Limits, Ran
-from dovetail.errors import DovetailError, GuardError, LimitError, QueryError, SourceError
-from dovetail.ports import Json
+from dovetail.answer.results import Limits, Ran, collect
+from dovetail.errors import (
+    DovetailError,
+    GuardError,
+    LimitError,
+    QueryError,
+    RescanError,
+    SourceError,
+)
+from dovetail.ports import Json, SourceSpec
 from dovetail.sources import duck
 
 # Room for libraries, stacks and what reading the sources takes, beside the query's own memory.
@@ -80,10 +89,36 @@ def _run(request: Json, limits: Limits) -> Ran:
     if request["engine"] == "sqlite":
         return in_sqlite.run(sql, relations, limits, private=request["private"])
     if request["engine"] == "warehouse":
-        from dovetail.answer import in_warehouse
-
-        return in_warehouse.run(sql, relations, limits)
+        return run_in_warehouse(sql, relations, limits)
     return in_duckdb.run(sql, relations, limits)
+
+
+def run_in_warehouse(sql: str, relations: list[Json], limits: Limits) -> Ran:
+    """Run a query in the warehouse that holds all of its tables: only its rows travel.
+
+    The warehouse ends it with the limit of time where it can be told one.
+    """
+    from dovetail.sources.warehouse import WarehouseSource
+
+    began = time.perf_counter()
+    spec = replace(SourceSpec.from_json(relations[0]["spec"]), seconds=limits.seconds)
+    try:
+        source = WarehouseSource(spec)
+    except SourceError as error:
+        raise SourceError(f"{spec.label}: {error}") from None
+    with closing(source):
+        ready = time.perf_counter()
+        for as_text in (False, True):
+            try:
+                schema, batches = source.query(sql, as_text=as_text)
+                rows, truncated = collect(batches, schema, limits)
+            except RescanError:
+                continue
+            except SourceError as error:
+                raise QueryError(f"the query failed: {error}") from None
+            seconds = {"open": ready - began, "run": time.perf_counter() - ready}
+            return Ran(rows, truncated, seconds)
+    raise QueryError("the query failed: its rows cannot be read, not even as text")
 
 
 def _bound(memory: int | None) -> None:

@@ -43,8 +43,8 @@ from dovetail.text import fenced
 if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
     from dovetail.answer.execute import Executor
-    from dovetail.api.learning import LearnSummary
     from dovetail.catalog.usage import JoinUse
+    from dovetail.learn.learning import LearnSummary
     from dovetail.offline.describe import DescribePlan, SavedDescriptions, TablesToDescribe
     from dovetail.offline.summary import DescribeSummary, ProgressCallback, UpdateSummary
     from dovetail.search.proposals import Proposal
@@ -66,6 +66,7 @@ class _State:
         self.reader = reader
         self.settings = settings
         self._notes_of: tuple[tuple[int, int] | None, Notes] | None = None
+        self._made_of: Notes | None = None
         self._made: dict[Hashable, Any] = {}
 
     @property
@@ -78,12 +79,18 @@ class _State:
             stamp = None if found is None else (found.st_size, found.st_mtime_ns)
         if self._notes_of is None or self._notes_of[0] != stamp:
             self._notes_of = stamp, read_notes(self.reader)
-            self._made = {}
         return self._notes_of[1]
+
+    @property
+    def applied_notes(self) -> Notes:
+        """The notes that search, joins and families go by."""
+        return self.notes
 
     def by_notes(self, key: Hashable, make: Callable[[Notes], T]) -> T:
         """What was made of the notes under a key, made now where they have changed."""
-        notes = self.notes
+        notes = self.applied_notes
+        if self._made_of is not notes:
+            self._made_of, self._made = notes, {}
         if key not in self._made:
             self._made[key] = make(notes)
         made: T = self._made[key]
@@ -103,10 +110,7 @@ class _State:
 
     @property
     def graph(self) -> JoinGraph:
-        return self.by_notes("graph", self._noted_graph)
-
-    def _noted_graph(self, notes: Notes) -> JoinGraph:
-        return noted_graph(self.reader, notes)
+        return self.by_notes("graph", lambda notes: noted_graph(self.reader, notes))
 
     @property
     def families(self) -> Families:
@@ -136,7 +140,6 @@ class _Narrowed(_State):
         records = reader.records.take(rows)
         narrow = CatalogReader(reader.folder, reader.manifest, records, segments, parts)
         super().__init__(narrow, whole.settings)
-        self._made_of: Notes | None = None
 
     @property
     def notes(self) -> Notes:
@@ -147,31 +150,25 @@ class _Narrowed(_State):
             answered=tuple(one for one in noted.answered if one.tables and set(one.tables) <= own),
         )
 
-    def by_notes(self, key: Hashable, make: Callable[[Notes], T]) -> T:
-        """What was made under a key, made now where the notes on the whole catalog changed."""
-        noted = self.whole.notes
-        if self._made_of is not noted:
-            self._made_of, self._made = noted, {}
-        if key not in self._made:
-            self._made[key] = make(noted)
-        made: T = self._made[key]
-        return made
+    @property
+    def applied_notes(self) -> Notes:
+        """Those on the whole catalog."""
+        return self.whole.notes
 
     @property
     def searcher(self) -> Searcher:
         return self.by_notes("searcher", lambda _: self.whole.searcher.among(self.reader.ids))
 
-    def _noted_graph(self, notes: Notes) -> JoinGraph:
-        del notes  # the whole graph goes by them
-        return self.whole.graph.among(self.reader.ids)
+    @property
+    def graph(self) -> JoinGraph:
+        return self.by_notes("graph", lambda _: self.whole.graph.among(self.reader.ids))
 
     @property
     def families(self) -> Families:
-        return self.by_notes("families", self._families_left)
+        return self.by_notes("families", lambda _: self._families_left())
 
-    def _families_left(self, notes: Notes) -> Families:
+    def _families_left(self) -> Families:
         """The families of what is left, each represented by its first member left."""
-        del notes  # the whole catalog's families go by them
         left = set(self.reader.ids)
         families = []
         for family in self.whole.families:
@@ -458,17 +455,11 @@ class Catalog:
 
     def write_sql(self, found: TableSet, *, llm: LLM | str | None = None) -> str:
         """SQL that answers the question of a result, in the dialect of DuckDB; it is not run."""
-        from dovetail.answer.generate import generate, nearest_examples
-        from dovetail.answer.relations import relations
+        from dovetail.answer.answer import write_sql
 
         _refuse_empty(found)
-        repair = self.settings.sql_repair
-        shown = relations(found.details)
         model = _model_for_sql(self.folder, self.settings, llm)
-        like = nearest_examples(self.reader.usage.examples, found.question, found.ids)
-        joins = found.joins
-        written = generate(model, found.question, shown, joins, examples=like, repair=repair)
-        return written.sql
+        return write_sql(self.reader, model, found, repair=self.settings.sql_repair).sql
 
     def prompt(self, found: TableSet) -> str:
         """The schema of a set and its question, for a language model that writes SQL."""
@@ -518,21 +509,28 @@ class Catalog:
         Nothing of a query's literals is kept without `keep_literals`. `LearnSummary` has an
         example; `forget_queries` takes it back.
         """
-        from dovetail.api.learning import LearnOptions, learn
+        from dovetail.learn.learning import learn
 
-        options = LearnOptions(dialect, tuple(sources), keep_literals)
-        summary, known = learn(self.reader, list(map(str, logs)), self.settings, options)
-        if known is not self.reader:
-            self._adopt(known)
-        return summary
+        summary, reader = learn(
+            self.reader,
+            list(map(str, logs)),
+            self.settings,
+            dialect=dialect,
+            sources=tuple(sources),
+            keep_literals=keep_literals,
+        )
+        return self._learnt(summary, reader)
 
     def forget_queries(self, *logs: str) -> LearnSummary:
         """Forget what was learnt from some logs, by name, or from all."""
-        from dovetail.api.learning import forget_logs
+        from dovetail.learn.learning import forget_logs
 
-        summary, known = forget_logs(self.reader, logs, self.settings)
-        if known is not self.reader:
-            self._adopt(known)
+        return self._learnt(*forget_logs(self.reader, logs, self.settings))
+
+    def _learnt(self, summary: LearnSummary, reader: CatalogReader) -> LearnSummary:
+        """Go on with the generation that other logs made, if there is a new one."""
+        if reader is not self.reader:
+            self._adopt(reader)
         return summary
 
     def joins(

@@ -28,7 +28,7 @@ from dovetail.cli.output import (
     rich_table,
     write,
 )
-from dovetail.cli.sql import Form, answer_json, give
+from dovetail.cli.sql import Form, give
 from dovetail.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def ask(
     if as_json:
         more: dict[str, Any] = {"ddl": found.ddl()} if ddl else {}
         more |= {"sql": written} if written else {}
-        more |= {"answer": answer_json(answer)} if answer else {}
+        more |= {"answer": answer.to_dict()} if answer else {}
         print_json(found.to_dict() | more, output)
         _exit_if_nothing_fits(found)
         return

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -139,7 +139,7 @@ def index(
         described = describe_tables(summary.catalog, show=not (quiet or as_json))
         summary = replace(summary, descriptions=described)
     if as_json:
-        print_json(_summary_json(summary))
+        print_json(summary.to_dict())
     if any(not skip.table for skip in summary.skipped):
         raise typer.Exit(1)
 
@@ -285,29 +285,3 @@ def print_overview(summary: UpdateSummary[Catalog]) -> None:
     screen.print(listing)
     shared = ", ".join(f"{name} ({count})" for name, count in sorted(names.items()) if count > 1)
     screen.print(f"Names that several tables share: {shared}", highlight=False)
-
-
-def _summary_json(summary: UpdateSummary[Catalog]) -> dict[str, Any]:
-    return {
-        "catalog": str(summary.catalog.folder),
-        "tables": len(summary.catalog),
-        "added": [str(table) for table in summary.added],
-        "changed": [str(table) for table in summary.changed],
-        "dropped": [str(table) for table in summary.dropped],
-        "retained": [str(table) for table in summary.retained],
-        "unchanged": summary.unchanged,
-        "redeclared": [str(table) for table in summary.redeclared],
-        "skipped": [asdict(skip) for skip in summary.skipped],
-        "note": summary.note,
-        "notices": list(summary.notices),
-        "seconds": round(summary.seconds, 3),
-        "stages": [
-            {
-                "stage": stage.stage,
-                "seconds": round(stage.seconds, 3),
-                "cpu_seconds": round(stage.cpu_seconds, 3),
-            }
-            for stage in summary.stages
-        ],
-        **({"descriptions": asdict(summary.descriptions)} if summary.descriptions else {}),
-    }

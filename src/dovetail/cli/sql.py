@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
 
 _SHOWN = 50
-# So many digits of a decimal are exact as a number of JSON.
-_DOUBLE_DIGITS = 15
 
 
 def sql(
@@ -67,7 +64,7 @@ def sql(
     with open_catalog(catalog, query_seconds=timeout, query_rows=limit_rows) as opened:
         found = opened.sql(query, given, engine=engine)
     if form.json:
-        print_json(answer_json(found), form.to)
+        print_json(found.to_dict(), form.to)
     else:
         give(found, form)
 
@@ -114,35 +111,10 @@ def give(found: Answer, form: Form) -> None:
         print_line(f"{_counted(found)} in {file}")
 
 
-def answer_json(found: Answer) -> dict[str, Any]:
-    """An answer as a JSON document."""
-    joins = [
-        {
-            "left": str(join.left),
-            "right": str(join.right),
-            "columns": [list(p) for p in join.columns],
-        }
-        for join in found.joins
-    ]
-    rows = [[_json_value(cell) for cell in row] for row in _rows(found)]
-    return {
-        "sql": found.sql,
-        "ran": found.ran,
-        "tables": [str(table) for table in found.tables],
-        "names": {str(table): name for table, name in found.names.items()},
-        "joins": joins,
-        "columns": list(found.columns),
-        "rows": rows,
-        "truncated": found.truncated,
-        "warnings": list(found.warnings),
-        "tokens_in": found.tokens_in,
-        "tokens_out": found.tokens_out,
-        "seconds": {stage: round(taken, 4) for stage, taken in found.seconds.items()},
-    }
-
-
 def _print_table(found: Answer) -> None:
     import pyarrow as pa
+
+    from dovetail.answer.results import cell_text, python_rows
 
     screen = console()
     for table, name in found.names.items():
@@ -153,8 +125,8 @@ def _print_table(found: Answer) -> None:
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         if number or pa.types.is_decimal(field.type):
             column.justify = "right"
-    for row in _rows(found, _SHOWN):
-        listing.add_row(*(printable(_text(cell)) for cell in row))
+    for row in python_rows(found.rows.slice(0, _SHOWN)):
+        listing.add_row(*map(cell_text, row))
     screen.print(listing)
     shown = f", the first {_SHOWN} shown" if found.rows.num_rows > _SHOWN else ""
     seconds = sum(found.seconds.values())
@@ -168,37 +140,13 @@ def _counted(found: Answer) -> str:
     return f"{count:,} row{'s' * (count != 1)}"
 
 
-def _rows(found: Answer, most: int | None = None) -> list[tuple[Any, ...]]:
-    from dovetail.answer.results import python_values
-
-    rows = found.rows.slice(0, most)
-    columns = [python_values(column) for column in rows.columns]
-    return list(zip(*columns, strict=True)) if columns else []
-
-
-def _json_value(cell: Any) -> Any:
-    if cell is None or isinstance(cell, (bool, int, str)):
-        return cell
-    if isinstance(cell, float):  # JSON has no NaN
-        return cell if cell - cell == 0 else str(cell)
-    if isinstance(cell, Decimal) and len(cell.as_tuple().digits) <= _DOUBLE_DIGITS:
-        return float(cell)
-    return _text(cell)
-
-
-def _text(cell: Any) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    return cell.hex() if isinstance(cell, bytes) else str(cell)
-
-
 def _csv(found: Answer) -> str:
+    from dovetail.answer.results import cell_text, python_rows
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(found.columns)
-    writer.writerows(map(_text, row) for row in _rows(found))
+    writer.writerows(map(cell_text, row) for row in python_rows(found.rows))
     return text.getvalue()
 
 

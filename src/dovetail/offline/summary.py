@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -20,6 +20,9 @@ class InFolder(Protocol):
     @property
     def folder(self) -> Path:
         """Where it is."""
+
+    def __len__(self) -> int:
+        """How many tables it has."""
 
 
 Opened = TypeVar("Opened", bound=InFolder)
@@ -118,6 +121,30 @@ class UpdateSummary(Generic[Opened]):
     def seconds(self) -> float:
         """The seconds of all stages."""
         return sum(stage.seconds for stage in self.stages)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as JSON has it: what `dovetail index --json` prints."""
+        ids = ("added", "changed", "dropped", "retained", "redeclared")
+        stages = [
+            {
+                "stage": each.stage,
+                "seconds": round(each.seconds, 3),
+                "cpu_seconds": round(each.cpu_seconds, 3),
+            }
+            for each in self.stages
+        ]
+        return {
+            "catalog": str(self.catalog.folder),
+            "tables": len(self.catalog),
+            **{name: [str(table) for table in getattr(self, name)] for name in ids},
+            "unchanged": self.unchanged,
+            "skipped": [asdict(skip) for skip in self.skipped],
+            "note": self.note,
+            "notices": list(self.notices),
+            "seconds": round(self.seconds, 3),
+            "stages": stages,
+            **({"descriptions": asdict(self.descriptions)} if self.descriptions else {}),
+        }
 
     def __repr__(self) -> str:
         counts = {
