@@ -17,6 +17,7 @@ from pathlib import Path
 
 from dovetail.catalog.dbt import DbtProject, DbtTable
 from dovetail.catalog.lookup import Relations
+from dovetail.catalog.usage import digest_of_tables
 from dovetail.domain import DeclaredForeignKey, TableId
 from dovetail.errors import SourceError
 from dovetail.ports import Json
@@ -33,6 +34,13 @@ _NAMED = 3
 DBT = "dbt"
 _REF = re.compile(r"(?:ref|source)\(\s*(.*?)\s*\)")
 _QUOTED = re.compile(r"""['"]([^'"]+)['"]""")
+# The tests that state a key, and the constraints that state the same.
+_TESTS = {
+    "unique": "unique",
+    "unique_combination_of_columns": "unique",
+    "not_null": "not_null",
+    "relationships": "foreign_key",
+}
 # A manifest of ten thousand models has about 150 MB.
 MOST_BYTES = 400 << 20
 
@@ -54,8 +62,7 @@ def read_manifest_of(path: Path, tables: Iterable[TableId], known: DbtProject) -
             digest.update(content)
         except SourceError as error:
             notices.append(f"dbt: {error}")
-    for table in ids:
-        digest.update(f"{table}\0".encode(errors="replace"))
+    digest.update(digest_of_tables(ids).encode())
     name = digest.hexdigest()[:16]
     if (known.manifest, known.digest) == (str(path), name):
         return known
@@ -113,9 +120,9 @@ class _Project:
         for key, parents in self._parents.items():
             for parent in parents:
                 feeds.setdefault(parent, []).append(self._table_of[key])
-        tests = Tests(self._nodes, self._table_of)
+        stated = _keys(self._nodes, self._table_of)
         for key, table in self._table_of.items():
-            node, keys = self._nodes[key], tests.of(key)
+            node, keys = self._nodes[key], stated[key]
             stored = self._stored.get(key, {})
             yield (
                 table,
@@ -124,9 +131,9 @@ class _Project:
                     description=_description(node, inner(stored, "metadata")),
                     column_descriptions=_columns(node, stored),
                     primary=keys.primary,
-                    unique=keys.unique,
-                    not_null=keys.not_null,
-                    foreign=keys.foreign,
+                    unique=tuple(keys.unique),
+                    not_null=tuple(keys.not_null),
+                    foreign=tuple(keys.foreign),
                     exposures=tuple(self._exposed.get(key, ())[:_MOST_EXPOSURES]),
                     built_from=tuple(self._table_of[parent] for parent in self._parents[key]),
                     feeds=tuple(sorted(feeds.get(key, ()))),
@@ -224,110 +231,71 @@ def _exposed(exposures: list[Json]) -> dict[str, list[str]]:
 
 
 @dataclass(slots=True)
-class Keys:
-    """The keys of one table, as they are found."""
+class _Keys:
+    """The keys of one table, each once, as tests and constraints state them."""
 
     primary: tuple[str, ...] = ()
-    unique: tuple[tuple[str, ...], ...] = ()
-    not_null: tuple[str, ...] = ()
-    foreign: tuple[DeclaredForeignKey, ...] = field(default=())
+    unique: dict[tuple[str, ...], None] = field(default_factory=dict)
+    not_null: dict[str, None] = field(default_factory=dict)
+    foreign: dict[DeclaredForeignKey, None] = field(default_factory=dict)
 
-    def add_unique(self, columns: list[str]) -> None:
-        if columns and all(columns) and tuple(columns) not in self.unique:
-            self.unique = (*self.unique, tuple(columns))
-
-    def add_not_null(self, column: str) -> None:
-        if column and column not in self.not_null:
-            self.not_null = (*self.not_null, column)
-
-    def add_foreign(self, columns: list[str], table: TableId, key_columns: list[str]) -> None:
-        key = DeclaredForeignKey(
-            tuple(columns), table.name, tuple(key_columns), source=table.source, by=DBT
-        )
-        right = columns and len(columns) == len(key_columns) and all([*columns, *key_columns])
-        if right and key not in self.foreign:
-            self.foreign = (*self.foreign, key)
-
-
-class Tests:
-    """The tests and constraints of a manifest, by the table that they are about."""
-
-    __test__ = False  # for pytest: this is no test of ours
-
-    def __init__(self, nodes: Mapping[str, Json], tables: Mapping[str, TableId]) -> None:
-        self._nodes, self._table_of = nodes, tables
-        self._keys: dict[str, Keys] = {}
-        for key in tables:
-            self._constraints(key, nodes[key])
-        for node in nodes.values():
-            # A test of some rows says nothing of a key.
-            if node.get("resource_type") == "test" and not inner(node, "config").get("where"):
-                self._test(node)
-
-    def of(self, key: str) -> Keys:
-        """The keys of the table that a node is."""
-        return self._keys.get(key) or Keys()
-
-    def _test(self, node: Json) -> None:
-        about = inner(node, "test_metadata")
-        given = inner(about, "kwargs")
-        given = given | inner(given, "arguments")
-        own = self._about(node, given)
-        if own is None:
+    def add(
+        self, kind: str, columns: list[str], table: TableId | None, key_columns: list[str]
+    ) -> None:
+        """Add what is stated of some columns; a foreign key refers to the columns of a table."""
+        if not columns or not all(columns):
             return
-        keys = self._keys.setdefault(own, Keys())
-        column = text(node.get("column_name")) or text(given.get("column_name"))
-        name = text(about.get("name"))
-        if name == "unique":
-            keys.add_unique([_plain(column)])
-        elif name == "unique_combination_of_columns":
-            keys.add_unique([_plain(one) for one in texts(given.get("combination_of_columns"))])
-        elif name == "not_null":
-            keys.add_not_null(_plain(column))
-        elif name == "relationships":
-            other = self._named(text(given.get("to")), self._used(node))
-            if other is not None:
-                field_ = _plain(text(given.get("field")))
-                keys.add_foreign([_plain(column)], self._table_of[other], [field_])
+        key = tuple(columns)
+        if kind == "primary_key":
+            self.primary = self.primary or key
+        elif kind == "unique":
+            self.unique[key] = None
+        elif kind == "not_null":
+            self.not_null |= dict.fromkeys(columns)
+        elif kind == "foreign_key" and table and len(key) == len(key_columns) and all(key_columns):
+            to = tuple(key_columns)
+            self.foreign[DeclaredForeignKey(key, table.name, to, table.source, DBT)] = None
 
-    def _about(self, node: Json, given: Json) -> str | None:
-        """The node that a test is about: the attached one, or the one its model names."""
-        attached = text(node.get("attached_node"))
-        if attached in self._table_of:
-            return attached
-        return self._named(text(given.get("model")), self._used(node))
 
-    def _used(self, node: Json) -> list[str]:
-        return texts(inner(node, "depends_on").get("nodes"))
+def _keys(nodes: Mapping[str, Json], table_of: Mapping[str, TableId]) -> dict[str, _Keys]:
+    """The keys of the nodes that are tables: constraints of their contracts, then tests."""
+    keys = {node: _Keys() for node in table_of}
 
-    def _named(self, words: str, among: list[str]) -> str | None:
-        """The node that `ref('a')`, `source('a', 'b')` or a relation means, if it is a table."""
+    def named(words: str, node: Json) -> str:
+        """Of what a node depends on, the table that `ref('a')`, `source('a', 'b')` or a relation
+        means; empty if none."""
         call = _REF.search(words)
-        named = _QUOTED.findall(call[1]) if call else []
-        for key in among:
-            node = self._nodes.get(key, {})
-            means = text(node.get("name")) == named[-1] if named else _is_relation(node, words)
-            if means and key in self._table_of:
-                return key
-        return None
+        names = _QUOTED.findall(call[1]) if call else []
+        for used in texts(inner(node, "depends_on").get("nodes")):
+            about = nodes.get(used, {})
+            means = text(about.get("name")) == names[-1] if names else _is_relation(about, words)
+            if means and used in table_of:
+                return used
+        return ""
 
-    def _constraints(self, key: str, node: Json) -> None:
-        """The constraints of a model's contract, on the model and on its columns."""
-        keys = self._keys.setdefault(key, Keys())
-        for columns, constraint in _declared(node):
-            kind = text(constraint.get("type"))
-            if kind == "primary_key":
-                keys.primary = keys.primary or tuple(columns)
-            elif kind == "unique":
-                keys.add_unique(columns)
-            elif kind == "not_null":
-                for column in columns:
-                    keys.add_not_null(column)
-            elif kind == "foreign_key":
-                other = self._named(text(constraint.get("to")), self._used(node))
-                to_columns = [_plain(one) for one in texts(constraint.get("to_columns"))]
-                if other is not None and to_columns:
-                    keys.add_foreign(columns, self._table_of[other], to_columns)
+    for own in table_of:
+        for columns, stated in _declared(nodes[own]):
+            to = table_of.get(named(text(stated.get("to")), nodes[own]))
+            key_columns = [_plain(one) for one in texts(stated.get("to_columns"))]
+            keys[own].add(text(stated.get("type")), columns, to, key_columns)
+    for node in nodes.values():
+        # A test of some rows says nothing of a key.
+        if node.get("resource_type") != "test" or inner(node, "config").get("where"):
+            continue
+        stated = inner(node, "test_metadata", "kwargs")
+        stated = stated | inner(stated, "arguments")
+        attached = text(node.get("attached_node"))
+        own = attached if attached in table_of else named(text(stated.get("model")), node)
+        if not own:
+            continue
+        name = text(inner(node, "test_metadata").get("name"))
+        columns = [text(node.get("column_name")) or text(stated.get("column_name"))]
+        if name == "unique_combination_of_columns":
+            columns = texts(stated.get("combination_of_columns"))
+        to = table_of.get(named(text(stated.get("to")), node))
+        field_ = _plain(text(stated.get("field")))
+        keys[own].add(_TESTS.get(name, ""), [_plain(one) for one in columns], to, [field_])
+    return keys
 
 
 def _declared(node: Json) -> Iterator[tuple[list[str], Json]]:

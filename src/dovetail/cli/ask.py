@@ -24,7 +24,6 @@ from dovetail.cli.output import (
     print_json,
     print_line,
     print_lines,
-    printable,
     rich_table,
     write,
 )
@@ -87,7 +86,7 @@ def ask(
     opened = open_catalog(catalog, llm=llm, query_seconds=timeout, query_rows=limit_rows)
     for line in opened.notes.warnings:
         note(line)
-    found = opened.ask(
+    result = opened.ask(
         question,
         k=k,
         selector=selector,
@@ -95,58 +94,58 @@ def ask(
         sources=source,
         explain=explain,
     )
-    answer = opened.answer(found) if run and found.tables else None
-    written = answer.sql if answer else opened.write_sql(found) if sql and found.tables else ""
+    answer = opened.answer(result) if run and result.tables else None
+    written = answer.sql if answer else opened.write_sql(result) if sql and result.tables else ""
     if as_json:
-        more: dict[str, Any] = {"ddl": found.ddl()} if ddl else {}
+        more: dict[str, Any] = {"ddl": result.ddl()} if ddl else {}
         more |= {"sql": written} if written else {}
         more |= {"answer": answer.to_dict()} if answer else {}
-        print_json(found.to_dict() | more, output)
-        _exit_if_nothing_fits(found)
+        print_json(result.to_dict() | more, output)
+        _exit_if_nothing_fits(result)
         return
     if answer and form.fills_output:
         note(f"ran {' '.join(written.split())}")
     else:
-        _print_found(found, written, trace=trace, as_ddl=ddl, explain=explain)
+        _print_result(result, written, trace=trace, as_ddl=ddl, explain=explain)
     if answer:
         give(answer, form)
-    if found.tables or ddl:  # else it is what was printed
-        for warning in found.warnings:
+    if result.tables or ddl:  # else it is what was printed
+        for warning in result.warnings:
             note(warning)
-    _exit_if_nothing_fits(found)
+    _exit_if_nothing_fits(result)
 
 
-def _exit_if_nothing_fits(found: TableSet) -> None:
+def _exit_if_nothing_fits(result: TableSet) -> None:
     """End as where something is not there: the catalog does not hold what was asked for."""
-    if found.nothing_fits:
+    if result.nothing_fits:
         raise typer.Exit(1)
 
 
-def _print_found(
-    found: TableSet, written: str, *, trace: bool, as_ddl: bool, explain: bool
+def _print_result(
+    result: TableSet, written: str, *, trace: bool, as_ddl: bool, explain: bool
 ) -> None:
     if as_ddl:
-        write(found.ddl())
+        write(result.ddl())
     else:
         if trace:
-            for entry in found.trace:
+            for entry in result.trace:
                 _print_stage(entry)
-        print_set(found)
+        print_set(result)
     if explain:
-        print_explanation(found)
+        print_explanation(result)
     if written:
         print_lines(written)
 
 
-def print_explanation(found: TableSet) -> None:
+def print_explanation(result: TableSet) -> None:
     """What decided over each table, a line each, and why the next one stayed out."""
-    told: Any = found.explanation
-    if told is None:
+    explanation: Any = result.explanation
+    if explanation is None:
         note("only sets that graph chose are explained; --trace shows what a model was asked")
         return
-    for one in told["tables"]:
+    for one in explanation["tables"]:
         print_lines(f"{one['table']}{_probability(one)}: {_because(one['because'])}")
-    if out := told["next"]:
+    if out := explanation["next"]:
         print_lines(f"not taken: {out['table']}{_probability(out)}: {out['because']}")
 
 
@@ -164,31 +163,30 @@ def _because(things: Sequence[Mapping[str, Any]]) -> str:
     return "; ".join(f"{thing['words']}{rest}" for thing, rest in zip(things, without, strict=True))
 
 
-def print_set(found: TableSet) -> None:
+def print_set(result: TableSet) -> None:
     """The tables with why they are in the set, how they join, and what else may be meant."""
     screen = console()
     tables = rich_table("table", "score", "stage", "why")
-    for chosen in found.tables:
-        cells = [str(chosen.id), f"{chosen.relevance:.2f}", chosen.stage, chosen.why]
-        tables.add_row(*map(printable, cells))
-    if found.tables:
+    for chosen in result.tables:
+        tables.add_row(str(chosen.id), f"{chosen.relevance:.2f}", chosen.stage, chosen.why)
+    if result.tables:
         screen.print(tables)
     else:
-        for warning in found.warnings:
+        for warning in result.warnings:
             print_lines(warning[:1].upper() + warning[1:] + ".")
-    if found.joins:
+    if result.joins:
         joins = rich_table("join", "score", "kind")
-        for edge in found.joins:
-            joins.add_row(*map(printable, [edge.pairs, f"{edge.score:.2f}", edge.cardinality]))
+        for edge in result.joins:
+            joins.add_row(edge.pairs, f"{edge.score:.2f}", edge.cardinality)
         screen.print(joins)
-    if found.alternatives:
+    if result.alternatives:
         others = rich_table("or did you mean", "probability", "why")
-        for other in found.alternatives:
-            cells = [", ".join(map(str, other.tables)), f"{other.probability:.2f}", other.reason]
-            others.add_row(*map(printable, cells))
+        for other in result.alternatives:
+            tables_of = ", ".join(map(str, other.tables))
+            others.add_row(tables_of, f"{other.probability:.2f}", other.reason)
         screen.print(others)
-    if found.confidence is not None and found.tables:
-        screen.print(f"confidence {found.confidence:.2f}", highlight=False)
+    if result.confidence is not None and result.tables:
+        screen.print(f"confidence {result.confidence:.2f}")
 
 
 def _print_stage(entry: Mapping[str, object]) -> None:
@@ -217,7 +215,7 @@ def _things(things: Sequence[Mapping[str, Any]]) -> object:
     names = list(dict.fromkeys(name for thing in things for name in thing))
     listing = rich_table(*names)
     for thing in things:
-        listing.add_row(*(printable(_cell(thing.get(name, ""))) for name in names))
+        listing.add_row(*(_cell(thing.get(name, "")) for name in names))
     return listing
 
 

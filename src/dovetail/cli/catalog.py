@@ -22,7 +22,6 @@ from dovetail.cli.output import (
     open_catalog,
     print_json,
     print_line,
-    printable,
     progress_bar,
     rich_table,
     settings_for,
@@ -182,9 +181,10 @@ def tables(
         print_json({"catalog": str(opened.folder), "matching": len(chosen), "tables": rows})
         return
     screen = console()
-    found = [families.of(table.id) for table in shown]
     notes = [
-        family.words(table.id) if family else "" for table, family in zip(shown, found, strict=True)
+        family.words(table.id) if family else ""
+        for table in shown
+        for family in [families.of(table.id)]
     ]
     several = len({table.source for table in opened.ids}) > 1
     screen.print(_listing(shown, notes, with_source=several))
@@ -202,12 +202,12 @@ def _listing(shown: Sequence[Table], notes: Sequence[str], *, with_source: bool)
         unique = [column.name for column in table.columns if column.profile.unique]
         keys = ", ".join(unique[:3]) + (" …" if len(unique) > 3 else "")
         cells = [table.id.source] if with_source else []
-        cells += [printable(note)] if any(notes) else []
+        cells += [note] if any(notes) else []
         listing.add_row(table.name, f"{table.rows:,}", str(len(table.columns)), *cells, keys)
     return listing
 
 
-def _in_order(found: list[Table], sort: str) -> list[Table]:
+def _in_order(listed: list[Table], sort: str) -> list[Table]:
     orders: dict[str, Callable[[Table], int]] = {
         "name": lambda _: 0,
         "rows": lambda table: -table.rows,
@@ -215,7 +215,7 @@ def _in_order(found: list[Table], sort: str) -> list[Table]:
     }
     if sort not in orders:
         raise UsageError(f"--sort {sort!r} is not known; there are: {', '.join(orders)}")
-    return sorted(found, key=orders[sort])
+    return sorted(listed, key=orders[sort])
 
 
 def _some(values: list[str] | None) -> tuple[str, ...] | None:
@@ -233,10 +233,10 @@ def _print_summary(summary: UpdateSummary[Catalog]) -> None:
     screen = console()
     total = f"{len(summary.catalog)} tables in {summary.catalog.folder}"
     if not (summary.added or summary.changed or summary.dropped or summary.redeclared):
-        screen.print(f"Nothing to do: {total} are up to date.", highlight=False)
+        screen.print(f"Nothing to do: {total} are up to date.")
     else:
         parts = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-        screen.print(f"{total}: {parts} ({summary.seconds:.1f} s).", highlight=False)
+        screen.print(f"{total}: {parts} ({summary.seconds:.1f} s).")
     for skipped in _skipped_lines(summary.skipped):
         print_line(f"Skipped {skipped}")
     if summary.retained:
@@ -252,14 +252,14 @@ def _skipped_lines(skipped: Sequence[Skipped]) -> Iterator[str]:
     alike: dict[tuple[str, str], list[str]] = {}
     for skip in skipped:
         alike.setdefault((skip.source, skip.reason), []).append(skip.table)
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for skip in skipped:
         kind = (skip.source, skip.reason)
         tables = alike[kind]
         if len(tables) < _MANY_SKIPPED:
             yield str(skip)
-        elif kind not in told:
-            told.add(kind)
+        elif kind not in reported:
+            reported.add(kind)
             named = ", ".join(tables[:3])
             yield f"{len(tables):,} tables of {skip.source} ({named}, …): {skip.reason}"
 
@@ -271,17 +271,17 @@ def print_overview(summary: UpdateSummary[Catalog]) -> None:
     listing = rich_table("source", "tables", "rows", "columns", "unique columns", "empty tables")
     sources = sorted({table.id.source for table in tables})
     for source in sources:
-        mine = [table for table in tables if table.id.source == source]
-        columns = [column for table in mine for column in table.columns]
+        own = [table for table in tables if table.id.source == source]
+        columns = [column for table in own for column in table.columns]
         listing.add_row(
             source,
-            str(len(mine)),
-            f"{sum(table.rows for table in mine):,}",
+            str(len(own)),
+            f"{sum(table.rows for table in own):,}",
             str(len(columns)),
             str(sum(column.profile.unique for column in columns)),
-            ", ".join(table.name for table in mine if not table.rows),
+            ", ".join(table.name for table in own if not table.rows),
         )
     screen = console()
     screen.print(listing)
     shared = ", ".join(f"{name} ({count})" for name, count in sorted(names.items()) if count > 1)
-    screen.print(f"Names that several tables share: {shared}", highlight=False)
+    screen.print(f"Names that several tables share: {shared}")

@@ -42,10 +42,9 @@ def demo(
     console().print(
         f"{many} of its tables are copies, parts and versions of {len(families)}: "
         f"{program} families -C {folder}",
-        highlight=False,
     )
     for question in _QUESTIONS:
-        console().print(f"\n{question}", highlight=False)
+        console().print(f"\n{question}")
         print_set(summary.catalog.ask(question, selector="graph"))
     console().print(
         f"\nLook closer:  {program} ask '…' -C {folder}\n"
@@ -54,7 +53,6 @@ def demo(
         f"On a page:    {program} serve -C {folder}, then http://127.0.0.1:8000/ "
         "(needs the extra: pip install 'dovetail[server]')\n"
         f"Your tables:  {program} index FILES FOLDERS URLS -C catalog",
-        highlight=False,
     )
 
 

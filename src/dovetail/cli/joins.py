@@ -57,8 +57,7 @@ def joins(
     else:
         edges = opened.joins(table, least=least)
     if as_json:
-        found = [_json(edge, opened) for edge in edges]
-        about = {"catalog": str(opened.folder), "joins": found}
+        about = {"catalog": str(opened.folder), "joins": [_json(edge, opened) for edge in edges]}
         print_json(about if path is None else {**about, "notes": notes})
         return
     listing = rich_table("score", "join", "kind", "match rate", "why")
@@ -81,28 +80,29 @@ def _json(edge: JoinEdge, opened: Catalog) -> dict[str, object]:
 
 def _why(edge: JoinEdge, opened: Catalog) -> str:
     """The evidence that moved the score most, in a few words."""
-    said = edge.evidence
+    evidence = edge.evidence
     use = opened.query_use(edge)
     sample = f", e.g. {use.example[:_SAMPLE]}" if use and use.example else ""
-    missing = said.get("values_without_partner", 0)
-    several = said.get("values_with_several_partners", 0)
+    missing = evidence.get("values_without_partner", 0)
+    several = evidence.get("values_with_several_partners", 0)
+    orphans = 1 - evidence.get("row_containment", 1)
     words = [
-        ("pinned" in said, "you pinned this"),
-        ("declared" in said, "declared in dbt" if "dbt" in said else "declared"),
-        ("queries" in said, f"joined in {_queries(said.get('queries', 0))}{sample}"),
+        ("pinned" in evidence, "you pinned this"),
+        ("declared" in evidence, "declared in dbt" if "dbt" in evidence else "declared"),
+        ("queries" in evidence, f"joined in {_queries(evidence.get('queries', 0))}{sample}"),
         (missing > 0, f"{missing:,.0f} value{'s' * (missing != 1)} without a partner"),
         (several > 0, f"{several:,.0f} value{'s' * (several != 1)} with several partners"),
         (bool(edge.transform), transform_words(edge.transform)),
-        ("names_only" in said, "by name only"),
-        ("composite" in said, "unique together only"),
-        ("self" in said, "self-reference"),
-        ("junction" in said, "junction table"),
-        (said.get("name", 0) >= 0.5, "named after it"),
-        (said.get("value", 0) >= 0.5, "distinctive values"),
-        (said.get("key", 0) >= 0.7, "its key"),
-        (said.get("row_containment", 1) < 1, f"{1 - said.get('row_containment', 1):.1%} orphans"),
-        (said.get("competitors", 0) >= 0.5, "has competitors"),
-        (said.get("jaccard", 0) >= 0.5, "values overlap"),
+        ("names_only" in evidence, "by name only"),
+        ("composite" in evidence, "unique together only"),
+        ("self" in evidence, "self-reference"),
+        ("junction" in evidence, "junction table"),
+        (evidence.get("name", 0) >= 0.5, "named after it"),
+        (evidence.get("value", 0) >= 0.5, "distinctive values"),
+        (evidence.get("key", 0) >= 0.7, "its key"),
+        (orphans > 0, f"{orphans:.1%} orphans"),
+        (evidence.get("competitors", 0) >= 0.5, "has competitors"),
+        (evidence.get("jaccard", 0) >= 0.5, "values overlap"),
     ]
     return ", ".join(word for holds, word in words if holds)
 

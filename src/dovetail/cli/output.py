@@ -176,7 +176,7 @@ def note(text: str) -> None:
 
 def print_line(text: str) -> None:
     """A line of text as it is, but for what steers the terminal."""
-    console().print(printable(text), highlight=False, markup=False, soft_wrap=True)
+    console().print(printable(text), soft_wrap=True)
 
 
 @contextmanager

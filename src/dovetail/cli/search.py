@@ -14,7 +14,6 @@ from dovetail.cli.output import (
     open_catalog,
     print_json,
     print_line,
-    printable,
     rich_table,
 )
 from dovetail.errors import UsageError
@@ -55,6 +54,5 @@ def search(
         return
     listing = rich_table("table", "relevance", "why")
     for one in candidates:
-        cells = [str(one.id), f"{one.relevance:.2f}", "; ".join(one.reasons)]
-        listing.add_row(*map(printable, cells))
+        listing.add_row(str(one.id), f"{one.relevance:.2f}", "; ".join(one.reasons))
     console().print(listing)

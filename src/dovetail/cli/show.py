@@ -14,7 +14,6 @@ from dovetail.cli.output import (
     open_catalog,
     print_json,
     print_line,
-    printable,
     rich_table,
 )
 from dovetail.domain import PERSON
@@ -36,33 +35,33 @@ def show(
     if as_json:
         print_json(shown)
         return
-    found = opened[table]
-    family = opened.families().of(found.id)
-    in_dbt = opened.reader.dbt.tables.get(found.id)
+    details = opened[table]
+    family = opened.families().of(details.id)
+    in_dbt = opened.reader.dbt.tables.get(details.id)
     lines = [
-        f"{found.id}  {found.rows:,} rows",
-        _estimated(found),
-        found.comment,
-        _described_by(opened.description(found)),
-        *_wide_keys(found.keys),
+        f"{details.id}  {details.rows:,} rows",
+        _estimated(details),
+        details.comment,
+        _described_by(opened.description(details)),
+        *_wide_keys(details.keys),
         *(f"your note: {each}" for each in shown["notes"]),
         *(in_dbt.lines if in_dbt else ()),
-        *opened.reader.usage.lines(found.id),
-        family.words(found.id) if family else "",
+        *opened.reader.usage.lines(details.id),
+        family.words(details.id) if family else "",
     ]
     for line in filter(None, lines):
         print_line(line)
     screen = console()
-    told = [*(["key"] if found.keys else []), *(["comment"] if _commented(found) else [])]
-    columns = rich_table("column", "type", *told, "nulls", "distinct", "range", "examples")
-    for column in found.columns:
-        about = {"key": _key_of(found.keys, column.name), "comment": column.comment}
-        columns.add_row(*_column_cells(column, [about[name] for name in told]))
+    extra = [*(["key"] if details.keys else []), *(["comment"] if _commented(details) else [])]
+    columns = rich_table("column", "type", *extra, "nulls", "distinct", "range", "examples")
+    for column in details.columns:
+        about = {"key": _key_of(details.keys, column.name), "comment": column.comment}
+        columns.add_row(*_column_cells(column, [about[name] for name in extra]))
     screen.print(columns)
-    if found.sample:
-        rows = rich_table(*(column.name for column in found.columns))
-        for cells in found.sample:
-            rows.add_row(*(printable("" if cell is None else cell) for cell in cells))
+    if details.sample:
+        rows = rich_table(*(column.name for column in details.columns))
+        for cells in details.sample:
+            rows.add_row(*(cell or "" for cell in cells))
         screen.print(rows)
 
 
@@ -75,11 +74,11 @@ def families(
 ) -> None:
     """Show which tables are one logical table: partitions, copies, histories, views, and twins."""
     opened = open_catalog(catalog, families=True)
-    known = opened.families()
-    wanted = list(known)
+    every = opened.families()
+    wanted = list(every)
     if table is not None:
-        found = known.of(opened[table].id)
-        wanted = [] if found is None else [found]
+        family = every.of(opened[table].id)
+        wanted = [] if family is None else [family]
     if as_json:
         listed = [family.to_dict() for family in wanted]
         print_json({"catalog": str(opened.folder), "families": listed})
@@ -89,23 +88,21 @@ def families(
         return
     listing = rich_table("family", "table", "role", "label", "why")
     for family in wanted:
-        for place, member in enumerate(family.members):
-            name = family.name if place == 0 else ""
-            role = f"{member.role.value} *" if place == 0 else member.role.value
-            cells = [name, str(member.id), role, member.label, member.evidence]
-            listing.add_row(*map(printable, cells))
+        for number, member in enumerate(family.members):
+            name = "" if number else family.name
+            role = member.role.value if number else f"{member.role.value} *"
+            listing.add_row(name, str(member.id), role, member.label, member.evidence)
     console().print(listing)
     members = sum(len(family.tables) for family in wanted)
     print_line(f"{len(wanted):,} families of {members:,} tables; * stands for the family")
 
 
-def _column_cells(column: Column, told: Sequence[str]) -> list[str]:
+def _column_cells(column: Column, extra: Sequence[str]) -> list[str]:
     profile = column.profile
     span = f"{_short(profile.minimum)} … {_short(profile.maximum)}" if profile.distinct else ""
     examples = ", ".join(_short(example) for example in profile.examples[:3])
     distinct = f"{profile.distinct:,}" + (" unique" if profile.unique else "")
-    cells = [column.name, column.type, *told, f"{profile.nulls:,}", distinct, span, examples]
-    return [printable(cell) for cell in cells]
+    return [column.name, column.type, *extra, f"{profile.nulls:,}", distinct, span, examples]
 
 
 def _commented(table: Table) -> bool:

@@ -23,7 +23,6 @@ from dovetail.cli.output import (
     open_catalog,
     print_json,
     print_line,
-    printable,
     rich_table,
     write,
 )
@@ -62,11 +61,11 @@ def sql(
     form = Form(as_csv, as_json, parquet, output)
     given = None if tables is None else [n.strip() for n in tables.split(",") if n.strip()]
     with open_catalog(catalog, query_seconds=timeout, query_rows=limit_rows) as opened:
-        found = opened.sql(query, given, engine=engine)
+        answer = opened.sql(query, given, engine=engine)
     if form.json:
-        print_json(found.to_dict(), form.to)
+        print_json(answer.to_dict(), form.to)
     else:
-        give(found, form)
+        give(answer, form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,61 +95,61 @@ class Form:
         return (self.csv or self.json) and self.to is None
 
 
-def give(found: Answer, form: Form) -> None:
+def give(answer: Answer, form: Form) -> None:
     """Print or write the rows as CSV, Parquet or a table; what to know about them goes beside."""
     if form.csv:
-        write(_csv(found), form.to)
+        write(_csv(answer), form.to)
     elif form.parquet is not None:
-        _write_parquet(found, form.parquet)
+        _write_parquet(answer, form.parquet)
     else:
-        _print_table(found)
+        _print_table(answer)
         return
-    for warning in found.warnings:
+    for warning in answer.warnings:
         note(warning)
     if file := form.parquet or form.to:
-        print_line(f"{_counted(found)} in {file}")
+        print_line(f"{_counted(answer)} in {file}")
 
 
-def _print_table(found: Answer) -> None:
+def _print_table(answer: Answer) -> None:
     import pyarrow as pa
 
     from dovetail.answer.results import cell_text, python_rows
 
     screen = console()
-    for table, name in found.names.items():
+    for table, name in answer.names.items():
         if name not in (table.name, str(table)):
-            screen.print(printable(f"{table} is called {name} here"), highlight=False)
-    listing = rich_table(*found.columns)
-    for column, field in zip(listing.columns, found.rows.schema, strict=True):
+            print_line(f"{table} is called {name} here")
+    listing = rich_table(*answer.columns)
+    for column, field in zip(listing.columns, answer.rows.schema, strict=True):
         number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         if number or pa.types.is_decimal(field.type):
             column.justify = "right"
-    for row in python_rows(found.rows.slice(0, _SHOWN)):
+    for row in python_rows(answer.rows.slice(0, _SHOWN)):
         listing.add_row(*map(cell_text, row))
     screen.print(listing)
-    shown = f", the first {_SHOWN} shown" if found.rows.num_rows > _SHOWN else ""
-    seconds = sum(found.seconds.values())
-    screen.print(f"{_counted(found)}{shown} ({seconds:.2f} s)", highlight=False)
-    for warning in found.warnings:
+    shown = f", the first {_SHOWN} shown" if answer.rows.num_rows > _SHOWN else ""
+    seconds = sum(answer.seconds.values())
+    screen.print(f"{_counted(answer)}{shown} ({seconds:.2f} s)")
+    for warning in answer.warnings:
         print_line(f"Note: {warning}")
 
 
-def _counted(found: Answer) -> str:
-    count = found.rows.num_rows
+def _counted(answer: Answer) -> str:
+    count = answer.rows.num_rows
     return f"{count:,} row{'s' * (count != 1)}"
 
 
-def _csv(found: Answer) -> str:
+def _csv(answer: Answer) -> str:
     from dovetail.answer.results import cell_text, python_rows
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(found.columns)
-    writer.writerows(map(cell_text, row) for row in python_rows(found.rows))
+    writer.writerow(answer.columns)
+    writer.writerows(map(cell_text, row) for row in python_rows(answer.rows))
     return text.getvalue()
 
 
-def _write_parquet(found: Answer, file: Path) -> None:
+def _write_parquet(answer: Answer, file: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -158,7 +157,7 @@ def _write_parquet(found: Answer, file: Path) -> None:
 
     try:
         with file.open("wb") as to:  # by the system's own rules: Arrow takes file: for a URI
-            pq.write_table(plain_rows(found.rows), to)
+            pq.write_table(plain_rows(answer.rows), to)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror or error}") from None
     except pa.ArrowException as error:
