@@ -47,15 +47,6 @@ def code(text: str) -> str:
     return f'<pre style="white-space:pre-wrap">{escape(text)}</pre>'
 
 
-def count(number: int, noun: str) -> str:
-    """A number of things.
-
-    >>> count(1, "row"), count(1200, "join")
-    ('1 row', '1,200 joins')
-    """
-    return f"{number:,} {noun}{'s' * (number != 1)}"
-
-
 def line(text: str) -> str:
     """A plain sentence."""
     return f"<p>{escape(text)}</p>"

@@ -52,6 +52,16 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def count(number: float, noun: str) -> str:
+    """A number of things.
+
+    >>> count(1, "row"), count(1200, "join"), count(2.0, "query"), count(0, "key")
+    ('1 row', '1,200 joins', '2 queries', '0 keys')
+    """
+    plural = re.sub(r"(?<![aeiou])y$", "ie", noun) + "s"
+    return f"{number:,.0f} {noun if number == 1 else plural}"
+
+
 def _written_out(char: str) -> str:
     if char in _JOINERS or unicodedata.category(char) == "Zs":
         return char

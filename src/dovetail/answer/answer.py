@@ -18,7 +18,7 @@ from dovetail.answer.relations import Joined, Relation, relations
 from dovetail.answer.results import cell_text, python_rows, python_values
 from dovetail.domain import JoinEdge, Table, TableId, TableSet
 from dovetail.errors import MissingExtraError, ModelError
-from dovetail.text import cut
+from dovetail.text import count, cut
 
 if TYPE_CHECKING:
     from dovetail.catalog.reader import CatalogReader
@@ -116,9 +116,7 @@ class Answer:
 
     def __repr__(self) -> str:
         sql = cut(" ".join(self.sql.split()), _WIDTH)
-        return (
-            f"<Answer: {notebook.count(len(self.rows), 'row')} of {', '.join(self.columns)}; {sql}>"
-        )
+        return f"<Answer: {count(len(self.rows), 'row')} of {', '.join(self.columns)}; {sql}>"
 
     def _repr_html_(self) -> str:
         """The first rows, for a notebook."""
@@ -126,7 +124,7 @@ class Answer:
         cells = zip(*(column.to_pylist() for column in shown.columns), strict=True)
         more = f", the first {_SHOWN} shown" if len(self.rows) > _SHOWN else ""
         return notebook.block(
-            f"{notebook.count(len(self.rows), 'row')}{more}",
+            f"{count(len(self.rows), 'row')}{more}",
             notebook.table(self.columns, cells),
             *(notebook.note(warning) for warning in self.warnings),
             notebook.code(self.sql),

@@ -23,6 +23,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from dovetail.answer.relations import Relation, fold, legible, private_name
 from dovetail.errors import GuardError
+from dovetail.text import cut
 
 MOST_CHARACTERS = 50_000
 MOST_TOKENS = 10_000
@@ -112,8 +113,7 @@ def _look_over(tokens: Sequence[Token]) -> None:
 
 def _first_line(error: Exception) -> str:
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
-    text = legible(text)
-    return text if len(text) <= 200 else text[:199] + "…"
+    return cut(legible(text), 200)
 
 
 def nodes_of(tree: exp.Expr) -> list[exp.Expr]:

@@ -38,7 +38,7 @@ from dovetail.prompts import read_prompt
 from dovetail.retrieve.ask import AUTO, GRAPH, MODEL, open_retriever
 from dovetail.search.searcher import Searcher, open_searcher
 from dovetail.settings import Settings, load_settings
-from dovetail.text import fenced
+from dovetail.text import count, fenced
 
 if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
@@ -348,15 +348,15 @@ class Catalog:
 
     def __repr__(self) -> str:
         sources = len({table.source for table in self.ids})
-        tables = notebook.count(len(self), "table")
-        return f"<Catalog {self.folder}: {tables} of {notebook.count(sources, 'source')}>"
+        tables = count(len(self), "table")
+        return f"<Catalog {self.folder}: {tables} of {count(sources, 'source')}>"
 
     def _repr_html_(self) -> str:
         """The first tables, for a notebook."""
         shown = (self[table] for table in self.ids[:_SHOWN])
         rows = ((t.name, t.id.source, f"{t.rows:,}", len(t.columns)) for t in shown)
         more = f", the first {_SHOWN} shown" if len(self) > _SHOWN else ""
-        title = f"{self.folder}: {notebook.count(len(self), 'table')}{more}"
+        title = f"{self.folder}: {count(len(self), 'table')}{more}"
         return notebook.block(title, notebook.table(["table", "source", "rows", "columns"], rows))
 
     @property

@@ -19,6 +19,7 @@ from dovetail.catalog.files import DAMAGE
 from dovetail.catalog.generation import Part
 from dovetail.domain import TableId
 from dovetail.ports import Json
+from dovetail.text import count
 
 _FILE = "queries.json"
 
@@ -214,7 +215,7 @@ class Usage:
             others = len(self.tables)
             return [f"never queried, while {others:,} other tables are"] if others else []
         when = f", last {use.last}" if use.last else ""
-        lines = [f"in {queries(use.queries)}{when}"]
+        lines = [f"in {count(use.queries, 'query')}{when}"]
         together = {
             pair[pair[0] == table]: count for pair, count in self.together.items() if table in pair
         }
@@ -226,11 +227,6 @@ class Usage:
 
 
 NO_USAGE = Usage()
-
-
-def queries(count: int) -> str:
-    """So many queries, in words."""
-    return f"{count:,} quer{'ies' if count != 1 else 'y'}"
 
 
 def digest_of_tables(tables: Iterable[TableId]) -> str:

@@ -18,6 +18,7 @@ from dovetail.cli.output import (
 )
 from dovetail.domain.sql import transform_words
 from dovetail.errors import NotFoundError
+from dovetail.text import count
 
 if TYPE_CHECKING:
     from dovetail.api.catalog import Catalog
@@ -89,9 +90,9 @@ def _why(edge: JoinEdge, opened: Catalog) -> str:
     words = [
         ("pinned" in evidence, "you pinned this"),
         ("declared" in evidence, "declared in dbt" if "dbt" in evidence else "declared"),
-        ("queries" in evidence, f"joined in {_queries(evidence.get('queries', 0))}{sample}"),
-        (missing > 0, f"{missing:,.0f} value{'s' * (missing != 1)} without a partner"),
-        (several > 0, f"{several:,.0f} value{'s' * (several != 1)} with several partners"),
+        ("queries" in evidence, f"joined in {count(evidence.get('queries', 0), 'query')}{sample}"),
+        (missing > 0, f"{count(missing, 'value')} without a partner"),
+        (several > 0, f"{count(several, 'value')} with several partners"),
         (bool(edge.transform), transform_words(edge.transform)),
         ("names_only" in evidence, "by name only"),
         ("composite" in evidence, "unique together only"),
@@ -105,7 +106,3 @@ def _why(edge: JoinEdge, opened: Catalog) -> str:
         (evidence.get("jaccard", 0) >= 0.5, "values overlap"),
     ]
     return ", ".join(word for holds, word in words if holds)
-
-
-def _queries(count: float) -> str:
-    return f"{count:,.0f} quer{'ies' if count != 1 else 'y'}"

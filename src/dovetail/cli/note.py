@@ -18,6 +18,7 @@ from dovetail.cli.output import (
 )
 from dovetail.cli.output import note as warn
 from dovetail.errors import UsageError
+from dovetail.text import count
 
 if TYPE_CHECKING:
     from dovetail import LearnSummary
@@ -237,10 +238,9 @@ def _print_learnt(summary: LearnSummary) -> None:
             "join": len(log.joins),
             "example": len(log.examples),
         }
-        parts = [f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items() if count]
-        queries = f"{log.queries:,} quer{'ies' if log.queries != 1 else 'y'}"
-        tables = f"{len(log.tables):,} table{'s' * (len(log.tables) != 1)}"
-        print_line(", ".join([f"{log.name}: {queries} over {tables}", *parts]))
+        parts = [count(number, noun) for noun, number in counts.items() if number]
+        over = f"{count(log.queries, 'query')} over {count(len(log.tables), 'table')}"
+        print_line(", ".join([f"{log.name}: {over}", *parts]))
     for name in summary.unchanged:
         print_line(f"{name}: learnt before, and counted once")
     for name in summary.forgotten:

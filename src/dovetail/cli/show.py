@@ -17,6 +17,7 @@ from dovetail.cli.output import (
     rich_table,
 )
 from dovetail.domain import PERSON
+from dovetail.text import cut
 
 if TYPE_CHECKING:
     from dovetail.domain import Column, DeclaredKeys, Description, Table
@@ -132,8 +133,7 @@ def _wide_keys(keys: DeclaredKeys) -> list[str]:
 
 
 def _short(text: str | None) -> str:
-    text = text or ""
-    return text if len(text) <= 24 else text[:23] + "…"
+    return cut(text or "", 24)
 
 
 def _described_by(description: Description | None) -> str:

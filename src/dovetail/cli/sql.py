@@ -27,6 +27,7 @@ from dovetail.cli.output import (
     write,
 )
 from dovetail.errors import UsageError
+from dovetail.text import count
 
 if TYPE_CHECKING:
     from dovetail.answer.answer import Answer
@@ -107,7 +108,7 @@ def give(answer: Answer, form: Form) -> None:
     for warning in answer.warnings:
         note(warning)
     if file := form.parquet or form.to:
-        print_line(f"{_counted(answer)} in {file}")
+        print_line(f"{count(answer.rows.num_rows, 'row')} in {file}")
 
 
 def _print_table(answer: Answer) -> None:
@@ -129,14 +130,9 @@ def _print_table(answer: Answer) -> None:
     screen.print(listing)
     shown = f", the first {_SHOWN} shown" if answer.rows.num_rows > _SHOWN else ""
     seconds = sum(answer.seconds.values())
-    screen.print(f"{_counted(answer)}{shown} ({seconds:.2f} s)")
+    screen.print(f"{count(answer.rows.num_rows, 'row')}{shown} ({seconds:.2f} s)")
     for warning in answer.warnings:
         print_line(f"Note: {warning}")
-
-
-def _counted(answer: Answer) -> str:
-    count = answer.rows.num_rows
-    return f"{count:,} row{'s' * (count != 1)}"
 
 
 def _csv(answer: Answer) -> str:

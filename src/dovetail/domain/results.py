@@ -11,7 +11,7 @@ from dovetail.components import Components
 from dovetail.domain.joins import JoinEdge, join_sql
 from dovetail.domain.schema import ddl
 from dovetail.domain.tables import HasId, Table, TableId
-from dovetail.text import cut
+from dovetail.text import count, cut
 
 # Characters of the question in a `repr`, tables and members of a family that are named in a line,
 # and tables that are nearest where none fits.
@@ -294,7 +294,7 @@ class TableSet:
         names = [chosen.name for chosen in self.tables[:_NAMED]]
         names += [f"{len(self) - _NAMED} more"] if len(self) > _NAMED else []
         sure = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
-        listed = f"{', '.join(names)}; {notebook.count(len(self.joins), 'join')}{sure}"
+        listed = f"{', '.join(names)}; {count(len(self.joins), 'join')}{sure}"
         return f"<TableSet {cut(self.question, _WIDTH)!r}: {listed if self else 'no table fits'}>"
 
     def _repr_html_(self) -> str:

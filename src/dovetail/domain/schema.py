@@ -129,7 +129,7 @@ def _remark(column: Column, rows: int, examples: int, *, declared: bool) -> str:
 
 def _example(text: str, kind: Kind) -> str:
     text = one_line(" ".join(text.split()))
-    text = text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
+    text = cut(text, _WIDTH)
     return text if kind in (Kind.INTEGER, Kind.REAL, Kind.BOOLEAN) else f"'{text}'"
 
 

@@ -21,6 +21,7 @@ import openai
 
 from dovetail.errors import ModelError, RefusedError, UsageError
 from dovetail.models.chat import complaint
+from dovetail.text import count, cut
 
 _OPENAI = "https://api.openai.com/v1"
 _CREDENTIAL = re.compile(r"\b(?:sk|key|gsk)-[\w*.-]{4,}|Bearer \S+")
@@ -83,7 +84,7 @@ class Endpoint:
                 if attempt < patience.attempts:
                     time.sleep(wait)
             spent = time.monotonic() - started
-        tries = f"{attempt} attempt{'s' if attempt > 1 else ''} in {spent:.0f} s"
+        tries = f"{count(attempt, 'attempt')} in {spent:.0f} s"
         raise ModelError(f"{self.where} {trouble}, {tries}; {trouble.remedy}")
 
     def _once(self, send: Send, until: float) -> object:
@@ -170,8 +171,7 @@ class Endpoint:
 
     def _clean(self, text: str) -> str:
         text = text.replace(self._key, "***") if self._key else text
-        text = " ".join(_CREDENTIAL.sub("***", text).split())
-        return text if len(text) <= 300 else text[:299] + "…"
+        return cut(" ".join(_CREDENTIAL.sub("***", text).split()), 300)
 
 
 class _PassingError(Exception):

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-from dovetail import notebook
 from dovetail.domain import Skipped, TableId
+from dovetail.text import count
 
 
 class InFolder(Protocol):
@@ -154,9 +154,7 @@ class UpdateSummary(Generic[Opened]):
             "retained": len(self.retained),
             "unchanged": self.unchanged,
         }
-        parts = [
-            f"{notebook.count(number, 'table')} {what}" for what, number in counts.items() if number
-        ]
+        parts = [f"{count(number, 'table')} {what}" for what, number in counts.items() if number]
         parts += [f"{len(self.skipped)} skipped"] if self.skipped else []
         return f"<UpdateSummary {self.catalog.folder}: {', '.join(parts) or 'no tables'}>"
 

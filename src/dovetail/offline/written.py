@@ -33,6 +33,7 @@ from dovetail.offline.dictionary import Dictionary
 from dovetail.offline.plan import ChangeLogs
 from dovetail.ports import Declaration
 from dovetail.settings import Settings
+from dovetail.text import count
 
 # What `target` of a project has, where the folder is named in place of the file.
 _MANIFEST = "manifest.json"
@@ -173,7 +174,7 @@ def _counts(project: DbtProject) -> str:
         "key": sum(bool(one.primary) + len(one.unique) + len(one.foreign) for one in tables),
         "exposure": len({name for one in tables for name in one.exposures}),
     }
-    parts = [f"{count:,} {what}{'s' * (count != 1)}" for what, count in counts.items()]
+    parts = [count(number, noun) for noun, number in counts.items()]
     return f"dbt: {', '.join(parts)} of {Path(project.manifest).name}"
 
 

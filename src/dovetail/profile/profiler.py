@@ -19,6 +19,7 @@ from dovetail.ports import ColumnStatistics, Json, Scan, ScannedColumn, TableSta
 from dovetail.profile.blocks import HashedColumn, Range, hash_columns
 from dovetail.profile.distinct import DistinctHashes, HashCounts
 from dovetail.profile.normal_forms import NormalForms
+from dovetail.text import cut
 
 # Raised whenever a profile would come out differently than before: catalogs are then rebuilt.
 PROFILE_VERSION = 3
@@ -297,7 +298,7 @@ def write_out(value: object) -> str:
         text = str(value).lower()
     else:
         text = str(value)
-    return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1] + "…"
+    return cut(text, CELL_WIDTH)
 
 
 def kind_of(kind: pa.DataType) -> Kind:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dovetail.catalog.reader import CatalogReader
-from dovetail.catalog.usage import queries
 from dovetail.domain import PERSON, Description, Table, TableId
 from dovetail.notes.notes import NO_NOTES, Notes, Remark
 from dovetail.search.query import Query, QueryTerm, query_words, shapes_speech, stems
 from dovetail.search.value_linking import NumberColumns
-from dovetail.text import cut
+from dovetail.text import count, cut
 
 # Characters of a comment that a reason quotes.
 _WIDTH = 80
@@ -49,7 +48,7 @@ def reasons(
         if sentences and (in_dbt := catalog.dbt.tables.get(catalog.ids[number])):
             sentences += in_dbt.reasons
         if sentences and (use := catalog.usage.tables.get(catalog.ids[number])):
-            sentences.append(f"stands in {queries(use.queries)}")
+            sentences.append(f"stands in {count(use.queries, 'query')}")
         reasons_of.append(sentences)
     return reasons_of
 

@@ -22,6 +22,7 @@ from dovetail.domain import DeclaredForeignKey, DeclaredKeys
 from dovetail.domain.sql import identifier
 from dovetail.errors import SourceError
 from dovetail.ports import Declaration, Listing
+from dovetail.text import cut
 
 PRIMARY, UNIQUE, FOREIGN, COMMENT = "p", "u", "f", "c"
 # Characters of a comment that are kept; a manual pasted into one is not what a table is.
@@ -169,7 +170,7 @@ def trimmed(comment: str) -> str:
     ('one two', 1000)
     """
     text = " ".join(comment[: 4 * LONGEST_COMMENT].split())
-    return text if len(text) <= LONGEST_COMMENT else text[: LONGEST_COMMENT - 1] + "…"
+    return cut(text, LONGEST_COMMENT)
 
 
 def listing(name: str, schema: str, table: str, weight: int) -> Listing:

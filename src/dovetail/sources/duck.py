@@ -22,6 +22,7 @@ from dovetail.domain import sql
 from dovetail.errors import MissingExtraError, SourceError
 from dovetail.ports import Scan, ScannedColumn
 from dovetail.sources.projection import PLAIN, Columns, Field, fields_of
+from dovetail.text import cut
 
 # A batch holds about this many cells, so that wide tables come in short batches.
 _CELLS_PER_BATCH = 1 << 21
@@ -268,4 +269,4 @@ def one_line(message: str) -> str:
     text = _CLASS.sub("", lines[0]) if lines else "unknown error"
     text = re.sub(r'^Failed to prepare query ".*?": ', "", text)
     text = "".join(char if char.isprintable() else "\ufffd" for char in text)
-    return text if len(text) <= 300 else text[:299] + "…"
+    return cut(text, 300)
