@@ -67,16 +67,16 @@ def join_graph(
     boxes: dict[int, tuple[int, int, int]] = {}
     left = height = _MARGIN
     for column in columns:
-        wide = max(_width(names[place]) for place in column)
-        for row, place in enumerate(column):
+        wide = max(_width(names[number]) for number in column)
+        for row, number in enumerate(column):
             top = _MARGIN + row * (_HEIGHT + _DOWN)
-            boxes[place] = (left, top, wide)
+            boxes[number] = (left, top, wide)
             height = max(height, top + _HEIGHT + _MARGIN)
         left += wide + _ACROSS
     width = max(left - _ACROSS + _MARGIN, 2 * _MARGIN)
     lines = "".join(_line(boxes[one], boxes[other], text) for one, other, text in edges)
     drawn = "".join(
-        _box(boxes[place], names[place], dashed=place in connectors) for place in sorted(boxes)
+        _box(boxes[number], names[number], dashed=number in connectors) for number in sorted(boxes)
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -91,7 +91,7 @@ def _columns(tables: int, edges: Sequence[tuple[int, int, str]]) -> list[list[in
     seen: set[int] = set()
     for first in range(tables):
         level, depth = [first], 0
-        while level := [place for place in dict.fromkeys(level) if place not in seen]:
+        while level := [number for number in dict.fromkeys(level) if number not in seen]:
             seen.update(level)
             if depth == len(columns):
                 columns.append([])

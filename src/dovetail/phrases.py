@@ -37,7 +37,7 @@ def phrases(values: pa.Array, bounds: Ints) -> list[Hashes]:
     counts = np.diff(first)
     cells = np.flatnonzero((counts > 0) & (counts <= MOST_WORDS))
     cuts = np.searchsorted(cells, bounds[1:-1])
-    return np.split(_whole(words, first, cells), cuts)
+    return np.split(_phrase_hashes(words, first, cells), cuts)
 
 
 def phrase_mask(values: pa.Array) -> npt.NDArray[np.bool_]:
@@ -59,7 +59,7 @@ def cell_phrases(texts: Sequence[str]) -> Hashes:
     np.True_
     """
     words, first = _words(text_array(texts))
-    return _whole(words, first, np.arange(len(texts)))
+    return _phrase_hashes(words, first, np.arange(len(texts)))
 
 
 def _words(values: pa.Array) -> tuple[Hashes, Ints]:
@@ -86,13 +86,13 @@ def _words(values: pa.Array) -> tuple[Hashes, Ints]:
     return hash_slices(at, sizes, folded), first
 
 
-def _whole(words: Hashes, first: Ints, cells: Ints) -> Hashes:
+def _phrase_hashes(words: Hashes, first: Ints, cells: Ints) -> Hashes:
     """The hash of each of some values as a whole: of its words in their order."""
     counts = first[cells + 1] - first[cells]
     begins = np.cumsum(counts) - counts
-    place = np.arange(int(counts.sum()), dtype=np.int64) - np.repeat(begins, counts)
-    ordered = words[np.repeat(first[cells], counts) + place]
-    ordered = mix(ordered + (place.astype(np.uint64) + np.uint64(1)) * _ODD)
+    position = np.arange(int(counts.sum()), dtype=np.int64) - np.repeat(begins, counts)
+    ordered = words[np.repeat(first[cells], counts) + position]
+    ordered = mix(ordered + (position.astype(np.uint64) + np.uint64(1)) * _ODD)
     sums = np.add.reduceat(ordered, begins) if len(begins) else ordered
     return mix(sums ^ _CELL)
 

@@ -82,8 +82,8 @@ def load(group: str, name: str) -> Any:
     offered = _offered(group, entry_points)
     if name in offered:
         return offered[name].load()
-    known = ", ".join(names(group)) or "none"
-    raise UsageError(f"{group.split('.')[1][:-1]} {name!r} is not known; there are: {known}")
+    listed = ", ".join(names(group)) or "none"
+    raise UsageError(f"{group.split('.')[1][:-1]} {name!r} is not known; there are: {listed}")
 
 
 def names(group: str) -> list[str]:

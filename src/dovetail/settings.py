@@ -76,11 +76,11 @@ class Settings:
     sql_repair: bool = True
 
     def __post_init__(self) -> None:
-        for name, (least, greatest) in BOUNDS.items():
+        for name, (lowest, highest) in BOUNDS.items():
             value = getattr(self, name)
-            if value is not None and not least <= value <= greatest:  # NaN is in no range
+            if value is not None and not lowest <= value <= highest:  # NaN is in no range
                 raise UsageError(
-                    f"setting {name!r} is {value}; it must be from {least:,} to {greatest:,}"
+                    f"setting {name!r} is {value}; it must be from {lowest:,} to {highest:,}"
                 )
 
     def but(self, **given: Any) -> Settings:
@@ -119,8 +119,8 @@ def _merge(settings: Settings, values: Mapping[str, Any], *, where: str) -> Sett
     for name, value in values.items():
         default = Settings.__dataclass_fields__.get(name)
         if default is None:
-            known = ", ".join(field.name for field in fields(Settings))
-            raise UsageError(f"{where}: setting {name!r} is not known; there are: {known}")
+            listed = ", ".join(field.name for field in fields(Settings))
+            raise UsageError(f"{where}: setting {name!r} is not known; there are: {listed}")
         expected = _expected(name)
         if isinstance(value, list) and expected is tuple:
             value = tuple(str(entry) for entry in value)

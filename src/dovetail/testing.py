@@ -188,14 +188,14 @@ def check_retriever(
     for k in (2, 100):
         for question in _QUESTIONS:
             what = f"k={k}, question {question[:30]!r}"
-            found = make(small, k).retrieve(question)
-            _require(found.question == question, f"{what}: the set is of another question")
-            ids = found.ids
+            result = make(small, k).retrieve(question)
+            _require(result.question == question, f"{what}: the set is of another question")
+            ids = result.ids
             _require(set(ids) <= set(small.ids), f"{what}: tables of no corpus: {ids}")
             _require(len(set(ids)) == len(ids), f"{what}: a table twice: {ids}")
-            ends = {end for edge in found.joins for end in (edge.left, edge.right)}
+            ends = {end for edge in result.joins for end in (edge.left, edge.right)}
             _require(ends <= set(ids), f"{what}: joins with tables outside the set")
-            _require(make(small, k).retrieve(question) == found, f"{what}: asked again, different")
+            _require(make(small, k).retrieve(question) == result, f"{what}: asked again, different")
     retriever = make(_catalog(into / "empty", "CREATE TABLE gone (a); DROP TABLE gone;", chosen), 3)
     for question in _QUESTIONS:
         tables = retriever.retrieve(question).tables

@@ -110,7 +110,7 @@ def test_the_authorizer_alone_keeps_other_tables_shut(
 ) -> None:
     """As if the guard had let through what it refuses."""
     tables = [aviary["pub"], aviary["seen"], aviary["outer_view"]]
-    placed = running._place(relations(tables), "sqlite")
+    placed = running._located(relations(tables), "sqlite")
     described = [running._described(relation) for relation in placed]
     for sql in (
         "SELECT count(*) FROM vault",
@@ -201,7 +201,7 @@ def test_two_large_tables_keep_their_own_rows(
     sql = 'SELECT min(n), (SELECT min(n) FROM "stream_0"), (SELECT min(n) FROM a) FROM stream_1'
     with Executor(catalog.reader, workers=1) as executor:
         known = relations(list(catalog))
-        placed = executor._place(known, "duckdb")
+        placed = executor._located(known, "duckdb")
         described = [executor._described(relation) for relation in placed]
         text = guard(sql, placed).sql
     ran = in_duckdb.run(text, described, Limits())

@@ -158,7 +158,7 @@ def test_sqlite_reads_a_view_and_what_it_is_made_of_through_it_alone(
         view = [catalog["big"]]
         found = running.run("SELECT big.a FROM big", view, engine="sqlite")
         assert found.tuples() == [(2,)]
-        placed = running._place(relations(view), "sqlite")
+        placed = running._located(relations(view), "sqlite")
         described = [running._described(relation) for relation in placed]
     for sql in (
         "SELECT a FROM s0.base",

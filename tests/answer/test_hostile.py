@@ -61,7 +61,7 @@ def test_hostile_statements_that_got_past_the_guard_reach_nothing(
     """The engines are closed by themselves: no file changes, and no secret comes out."""
     before = checksums(den)
     with Executor(shop.reader, workers=1) as running:
-        placed = running._place(relations(pick(shop, "orders")), engine)
+        placed = running._located(relations(pick(shop, "orders")), engine)
         described = [running._described(relation) for relation in placed]
     processes = Pool(1)
     # These only use up time or memory, but for one that reads where its numbers point.

@@ -198,7 +198,7 @@ class Aviary:
         with Executor(catalog.reader, workers=1) as executor:
             known = relations([catalog["pub"], catalog["seen"]])
             for engine in DIALECTS:
-                placed = self.placed[engine] = executor._place(known, engine)
+                placed = self.placed[engine] = executor._located(known, engine)
                 self._described[engine] = {
                     each.table.id: executor._described(each) for each in placed
                 }

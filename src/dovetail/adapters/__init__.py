@@ -23,16 +23,16 @@ class TableDocument:
     metadata: dict[str, Any]
 
 
-def table_documents(found: TableSet) -> list[TableDocument]:
+def table_documents(result: TableSet) -> list[TableDocument]:
     """One document for each table, in the set's order.
 
     A join stands with the table that refers to the other, so that all texts together are the whole
     slice of schema, each line once. A query calls the tables as the texts do.
     """
-    names = query_names(found.ids)
+    names = query_names(result.ids)
     documents = []
-    for chosen, table in zip(found.tables, found.details, strict=True):
-        own = [edge for edge in found.joins if edge.left == table.id]
+    for chosen, table in zip(result.tables, result.details, strict=True):
+        own = [edge for edge in result.joins if edge.left == table.id]
         slice_ = ddl([table], names=names) + ddl([], own, names=names)
         metadata = {
             "table": str(table.id),
@@ -42,7 +42,7 @@ def table_documents(found: TableSet) -> list[TableDocument]:
             "reason": chosen.reason,
             "stage": chosen.stage,
             "joins": [str(edge) for edge in own],
-            "confidence": found.confidence,
+            "confidence": result.confidence,
         }
         documents.append(TableDocument(str(table.id), slice_, chosen.relevance, metadata))
     return documents

@@ -34,8 +34,8 @@ class DovetailRetriever(BaseRetriever):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
         del run_manager
-        found = self.catalog.ask(query, **self.options)
+        result = self.catalog.ask(query, **self.options)
         return [
             Document(one.text, id=one.id, metadata={**one.metadata, "score": one.score})
-            for one in table_documents(found)
+            for one in table_documents(result)
         ]

@@ -28,10 +28,10 @@ class DovetailRetriever(BaseRetriever):
         self._options = options
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        found = self._asked.ask(query_bundle.query_str, **self._options)
+        result = self._asked.ask(query_bundle.query_str, **self._options)
         return [
             NodeWithScore(
                 node=TextNode(id_=one.id, text=one.text, metadata=one.metadata), score=one.score
             )
-            for one in table_documents(found)
+            for one in table_documents(result)
         ]

@@ -74,7 +74,7 @@ class Answer:
         both as the query gave them.
         """
         rows = plain_rows(self.rows)
-        return rows.rename_columns(_told_apart(rows.column_names))
+        return rows.rename_columns(_distinct_names(rows.column_names))
 
     def to_pandas(self) -> Any:
         """The rows as a pandas data frame; pandas must be installed."""
@@ -230,10 +230,10 @@ def _json_value(cell: Any) -> Any:
     return cell_text(cell)
 
 
-def _told_apart(names: Iterable[str]) -> list[str]:
+def _distinct_names(names: Iterable[str]) -> list[str]:
     """Names that differ, for a data frame takes no two that are alike.
 
-    >>> _told_apart(["a", "b", "a"])
+    >>> _distinct_names(["a", "b", "a"])
     ['a', 'b', 'a_']
     """
     taken: dict[str, None] = {}

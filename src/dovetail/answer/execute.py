@@ -170,7 +170,7 @@ class Executor:
             language = DIALECTS[self._spec(placed[0].table.id.source).kind].name
             with suppress(GuardError):
                 return "warehouse", placed, ask(placed, engine=language)
-        placed = self._place(given, engine)
+        placed = self._located(given, engine)
         return engine, placed, ask(placed, engine=engine)
 
     def _request(
@@ -193,7 +193,7 @@ class Executor:
             "limits": asdict(limits),
         }
 
-    def _place(self, given: tuple[Relation, ...], engine: str) -> tuple[Relation, ...]:
+    def _located(self, given: tuple[Relation, ...], engine: str) -> tuple[Relation, ...]:
         """Tables where the engine has them: in SQLite, in the database they come from.
 
         In DuckDB under private names, so that no name of a query can mean one of them by itself.

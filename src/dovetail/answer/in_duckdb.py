@@ -289,11 +289,11 @@ def type_for(column: Json) -> str:
     ends = [text for text in (column["minimum"], column["maximum"]) if text]
     if type_name == "BIGINT" and ends:
         try:
-            most = max(abs(int(text)) for text in ends)
+            largest = max(abs(int(text)) for text in ends)
         except ValueError:
             return "VARCHAR"
-        if most >= 1 << 63:
-            return "HUGEINT" if most < 1 << 127 else "VARCHAR"
+        if largest >= 1 << 63:
+            return "HUGEINT" if largest < 1 << 127 else "VARCHAR"
     return type_name
 
 

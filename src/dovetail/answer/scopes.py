@@ -19,7 +19,7 @@ def unknown_columns(tree: exp.Expr, relations: Sequence[Relation]) -> list[exp.C
     missing: list[exp.Column] = []
     for scope in _scopes(tree):
         columns = _own_columns(scope)
-        missing += [column for column in columns if not _found(column, scope, relations)]
+        missing += [column for column in columns if not _is_column(column, scope, relations)]
     return missing
 
 
@@ -44,7 +44,7 @@ def joins(tree: exp.Expr, relations: Sequence[Relation]) -> list[Joined]:
         for one, other in _equalities(scope):
             ends = []
             for column in (one, other):
-                alias, relation = _home(column, scope, relations)
+                alias, relation = _table_of(column, scope, relations)
                 if relation is not None:
                     ends.append((relation.table.id, alias, _spelled(column, relation)))
             if len(ends) == 2 and ends[0][1] != ends[1][1]:
@@ -80,7 +80,7 @@ def _own_columns(scope: Scope) -> Iterator[exp.Column]:
             yield column
 
 
-def _found(column: exp.Column, scope: Scope, relations: Sequence[Relation]) -> bool:
+def _is_column(column: exp.Column, scope: Scope, relations: Sequence[Relation]) -> bool:
     name = fold(column.name)
     if not column.table and (name in _aliases(scope) or name in _ROW_NAMES):
         return True
@@ -118,11 +118,11 @@ def _columns(source: exp.Table | Scope, relations: Sequence[Relation]) -> set[st
 
 
 def _named(table: exp.Table, relations: Sequence[Relation]) -> Relation | None:
-    said = fold(".".join(part.name for part in table.parts))
-    return next((each for each in relations if fold(each.name) == said), None)
+    name = fold(".".join(part.name for part in table.parts))
+    return next((each for each in relations if fold(each.name) == name), None)
 
 
-def _home(
+def _table_of(
     column: exp.Column, scope: Scope, relations: Sequence[Relation]
 ) -> tuple[str, Relation | None]:
     """The table of the set that a column is read from, and what the query calls it there."""
@@ -132,8 +132,8 @@ def _home(
             if column.table and fold(alias) != fold(column.table):
                 continue
             if fold(column.name) in (_columns(source, relations) or ()):
-                found = _named(source, relations) if isinstance(source, exp.Table) else None
-                return alias, found
+                relation = _named(source, relations) if isinstance(source, exp.Table) else None
+                return alias, relation
         current = current.parent
     return "", None
 

@@ -124,8 +124,8 @@ def run_in_warehouse(sql: str, relations: list[Json], limits: Limits) -> Ran:
 def _bound(memory: int | None) -> None:
     """Bound the memory of this process, or lift the bound."""
     with suppress(OSError, ValueError):  # macOS has no such limit; DuckDB keeps its own
-        most = resource.RLIM_INFINITY if memory is None else _pages(0) + memory + _ROOM
-        resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+        limit = resource.RLIM_INFINITY if memory is None else _pages(0) + memory + _ROOM
+        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
 
 
 def _arrow(ran: Ran) -> bytes:

@@ -106,11 +106,13 @@ def _arguments(sources: Sequence[SourceArgument], catalog: Path) -> Iterator[str
     """Sources as the offline pipeline takes them: texts; tables in memory are written first."""
     for source in sources:
         if not isinstance(source, Mapping):
-            yield _place(source)
+            yield _location(source)
             continue
         frames = {name: value for name, value in source.items() if is_frame(value)}
         yield from (
-            f"{label}={os.fspath(place)}" for label, place in source.items() if label not in frames
+            f"{label}={os.fspath(location)}"
+            for label, location in source.items()
+            if label not in frames
         )
         if frames:
             with writing(catalog) as writer:
@@ -118,7 +120,7 @@ def _arguments(sources: Sequence[SourceArgument], catalog: Path) -> Iterator[str
             yield f"{MEMORY}={folder}"
 
 
-def _place(source: str | os.PathLike[str]) -> str:
+def _location(source: str | os.PathLike[str]) -> str:
     if isinstance(source, str | os.PathLike):
         return os.fspath(source)
     kind = type(source).__qualname__

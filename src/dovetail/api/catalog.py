@@ -75,8 +75,8 @@ class _State:
         file = self.reader.notes_file
         stamp = None
         with suppress(OSError):
-            found = file.stat() if file is not None else None
-            stamp = None if found is None else (found.st_size, found.st_mtime_ns)
+            status = file.stat() if file is not None else None
+            stamp = None if status is None else (status.st_size, status.st_mtime_ns)
         if self._notes_of is None or self._notes_of[0] != stamp:
             self._notes_of = stamp, read_notes(self.reader)
         return self._notes_of[1]
@@ -436,8 +436,8 @@ class Catalog:
         lasting = sources is None and model is None
         key = (searcher, name, settings, k, explain)
         retriever = self._state.selector(key, made) if lasting else made()
-        found = retriever.retrieve(question)
-        return replace(found, details=tuple(self[table] for table in found.ids))
+        result = retriever.retrieve(question)
+        return replace(result, details=tuple(self[table] for table in result.ids))
 
     def answer(self, found: TableSet | str, *, llm: LLM | str | None = None) -> Answer:
         """The rows that answer a question, or the one that a result of `ask` is for.

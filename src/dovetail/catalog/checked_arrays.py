@@ -39,7 +39,7 @@ class BlockChecksums:
 
     def __init__(self, block: int = BLOCK) -> None:
         self._block = block
-        self._whole = array("I")
+        self._complete = array("I")
         self._crc, self._filled = 0, 0
 
     def add(self, raw: Bytes) -> None:
@@ -51,22 +51,22 @@ class BlockChecksums:
             self._filled += len(part)
             at += len(part)
             if self._filled == self._block:
-                self._whole.append(self._crc)
+                self._complete.append(self._crc)
                 self._crc, self._filled = 0, 0
 
     def mark(self) -> Mark:
         """A place to come back to."""
-        return len(self._whole), self._crc, self._filled
+        return len(self._complete), self._crc, self._filled
 
     def rewind(self, mark: Mark) -> None:
         """Forget the bytes since the mark."""
-        whole, self._crc, self._filled = mark
-        del self._whole[whole:]
+        complete, self._crc, self._filled = mark
+        del self._complete[complete:]
 
     def checksums(self) -> Checksums:
         """The CRC-32 of each block so far."""
         last = [self._crc] if self._filled else []
-        return np.array([*self._whole, *last], dtype="<u4")
+        return np.array([*self._complete, *last], dtype="<u4")
 
 
 class CheckedBlocks:

@@ -126,7 +126,7 @@ class DbtProject:
 
     def write(self, folder: Path) -> None:
         """Write the project into the folder of a part."""
-        known = {
+        content = {
             "manifest": self.manifest,
             "digest": self.digest,
             "notices": list(self.notices),
@@ -135,14 +135,14 @@ class DbtProject:
                 for table, described in sorted(self.tables.items())
             ],
         }
-        (folder / _FILE).write_text(json.dumps(known, ensure_ascii=False), "utf-8")
+        (folder / _FILE).write_text(json.dumps(content, ensure_ascii=False), "utf-8")
 
     def ancestors(self, table: TableId) -> set[TableId]:
         """The tables that a table is built from, directly or through others."""
         seen, waiting = {table}, [table]
         while waiting:
-            known = self.tables.get(waiting.pop())
-            added = [one for one in known.built_from if one not in seen] if known else []
+            entry = self.tables.get(waiting.pop())
+            added = [one for one in entry.built_from if one not in seen] if entry else []
             seen.update(added)
             waiting += added
         return seen - {table}
@@ -155,9 +155,9 @@ def _ids(listed: list[list[str]]) -> tuple[TableId, ...]:
     return tuple(TableId(str(source), str(name)) for source, name in listed)
 
 
-def _listed(tables: tuple[TableId, ...], most: int = 5) -> str:
-    more = f" and {len(tables) - most} more" if len(tables) > most else ""
-    return ", ".join(table.name for table in tables[:most]) + more
+def _listed(tables: tuple[TableId, ...], limit: int = 5) -> str:
+    more = f" and {len(tables) - limit} more" if len(tables) > limit else ""
+    return ", ".join(table.name for table in tables[:limit]) + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,33 +195,33 @@ def contradicted(records: Records, project: DbtProject) -> list[str]:
     """The tests of single columns that the data contradicts, in words."""
     contradictions = []
     for table, stored in _tables(records, project):
-        known = project.tables[table]
-        keys = [stored.spelled(key) for key in (known.primary, *known.unique) if len(key) == 1]
+        entry = project.tables[table]
+        keys = [stored.spelled(key) for key in (entry.primary, *entry.unique) if len(key) == 1]
         contradictions += [
             f"{table.name}.{key[0]} is not unique" for key in keys if _broken(key, stored)
         ]
-        columns = (stored.spelled((column,)) for column in known.not_null)
+        columns = (stored.spelled((column,)) for column in entry.not_null)
         contradictions += [
             f"{table.name}.{c[0]} has nulls" for c in columns if c and stored.holds[c[0]][0]
         ]
     return sorted(contradictions)
 
 
-def _keys(own: DeclaredKeys, known: DbtTable, stored: _Stored) -> DeclaredKeys:
+def _keys(own: DeclaredKeys, entry: DbtTable, stored: _Stored) -> DeclaredKeys:
     """The keys of a source, and after them those of dbt that it does not declare itself."""
-    tested = [stored.spelled(key) for key in known.unique]
+    tested = [stored.spelled(key) for key in entry.unique]
     unique = [key for key in dict.fromkeys(tested) if key and not _broken(key, stored)]
-    primary = own.primary or stored.spelled(known.primary)
+    primary = own.primary or stored.spelled(entry.primary)
     if not own.primary and _broken(primary, stored):
         primary = ()
-    filled = {column for each in known.not_null for column in stored.spelled((each,))}
+    filled = {column for each in entry.not_null for column in stored.spelled((each,))}
     # Unique and never null is what a primary key is, where there is only one such column.
-    whole = [key for key in unique if filled.issuperset(key) and not stored.holds[key[0]][0]]
-    if not primary and len(whole) == 1:
-        primary = whole[0]
+    filled_keys = [key for key in unique if filled.issuperset(key) and not stored.holds[key[0]][0]]
+    if not primary and len(filled_keys) == 1:
+        primary = filled_keys[0]
     more = [key for key in unique if key != primary and key not in own.unique]
     have = {(key.columns, key.table) for key in own.foreign}
-    foreign = [_spelled(key, stored) for key in known.foreign]
+    foreign = [_spelled(key, stored) for key in entry.foreign]
     added = [key for key in foreign if key and (key.columns, key.table) not in have]
     return DeclaredKeys(primary, (*own.unique, *more), (*own.foreign, *added))
 
@@ -238,9 +238,9 @@ def _broken(key: tuple[str, ...], stored: _Stored) -> bool:
     return len(key) == 1 and not stored.is_unique(key[0])
 
 
-def _column_comments(known: DbtTable, stored: _Stored) -> dict[str, str]:
+def _column_comments(entry: DbtTable, stored: _Stored) -> dict[str, str]:
     comments = dict(stored.declared.column_comments)
-    for name, description in known.column_descriptions.items():
+    for name, description in entry.column_descriptions.items():
         for column in stored.spelled((name,)):
             comments[column] = _joined(description, comments.get(column, ""))
     return comments

@@ -45,8 +45,8 @@ _TESTS = {
 MOST_BYTES = 400 << 20
 
 
-def read_manifest_of(path: Path, tables: Iterable[TableId], known: DbtProject) -> DbtProject:
-    """What a manifest says of some tables; `known` itself if neither it nor the tables changed.
+def read_manifest_of(path: Path, tables: Iterable[TableId], previous: DbtProject) -> DbtProject:
+    """What a manifest says of some tables; `previous` itself if neither it nor the tables changed.
 
     What cannot be used is among the notices; a manifest that cannot be read is a `SourceError`.
     """
@@ -64,8 +64,8 @@ def read_manifest_of(path: Path, tables: Iterable[TableId], known: DbtProject) -
             notices.append(f"dbt: {error}")
     digest.update(digest_of_tables(ids).encode())
     name = digest.hexdigest()[:16]
-    if (known.manifest, known.digest) == (str(path), name):
-        return known
+    if (previous.manifest, previous.digest) == (str(path), name):
+        return previous
     notices += _version_notice(manifest, path)
     project = _Project(manifest, described, Relations(ids))
     by_table = dict(sorted(project.tables()))

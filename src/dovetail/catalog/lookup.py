@@ -58,9 +58,9 @@ def matches(tables: Iterable[TableId], name: TableId | str) -> list[TableId]:
         _ends_with(name, str),
         _ends_with(name, str.casefold),
     )
-    known = list(tables)
+    every = list(tables)
     for fits in readings:
-        if fitting := [table for table in known if fits(table)]:
+        if fitting := [table for table in every if fits(table)]:
             return fitting
     return []
 

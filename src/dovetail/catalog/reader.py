@@ -181,12 +181,12 @@ class CatalogReader:
 
     def hashes(self, table: TableId, column: int) -> Hashes:
         """The value hashes of a column, sorted; `column` counts from 0."""
-        segment, at = self._place(table, column)
+        segment, at = self._located(table, column)
         return segment.hashes(int(self._hashes_at[at]), int(self._distinct[at]))
 
     def counts(self, table: TableId, column: int) -> Counts:
         """In how many rows each of the column's distinct values stands, in the same order."""
-        segment, at = self._place(table, column)
+        segment, at = self._located(table, column)
         start = self.records.columns["counts_at"][at].as_py()
         return segment.placed_counts(start, int(self._distinct[at]))
 
@@ -198,7 +198,7 @@ class CatalogReader:
     def _distinct(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return numbers(self.records.columns["distinct"])
 
-    def _place(self, table: TableId, column: int) -> tuple[Segment, int]:
+    def _located(self, table: TableId, column: int) -> tuple[Segment, int]:
         row = self._row(table)
         width = int(self.records.bounds[row + 1] - self.records.bounds[row])
         if not 0 <= column < width:

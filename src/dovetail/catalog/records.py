@@ -159,9 +159,9 @@ class Records:
     def write(self, folder: Path) -> None:
         """Write the records into the folder of a part."""
         for file, table in ((TABLES_FILE, self.tables), (COLUMNS_FILE, self.columns)):
-            whole = table.combine_chunks()
-            with (folder / file).open("wb") as sink, pa.ipc.new_file(sink, whole.schema) as writer:
-                writer.write_table(whole, max_chunksize=max(len(whole), 1))
+            rows = table.combine_chunks()
+            with (folder / file).open("wb") as sink, pa.ipc.new_file(sink, rows.schema) as writer:
+                writer.write_table(rows, max_chunksize=max(len(rows), 1))
 
     def equals(self, other: Records) -> bool:
         """Whether other records are the same, to the last field."""

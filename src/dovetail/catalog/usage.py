@@ -171,10 +171,10 @@ class Usage:
         joins: dict[Join, JoinUse] = {}
         for use in (join for log in self.logs for join in log.joins):
             key = (use.left, use.right, use.columns)
-            known = joins.get(key)
-            if known is not None:
-                queries, last = known.queries + use.queries, max(known.last, use.last)
-                use = JoinUse(*key, queries, known.example or use.example, last)
+            earlier = joins.get(key)
+            if earlier is not None:
+                queries, last = earlier.queries + use.queries, max(earlier.last, use.last)
+                use = JoinUse(*key, queries, earlier.example or use.example, last)
             joins[key] = use
         return joins
 
@@ -202,10 +202,10 @@ class Usage:
     def share(self, table: TableId) -> float:
         """How much a table is used, from 0 for never to 1 for the most used one, by digits."""
         use = self.tables.get(table)
-        return use.queries.bit_length() / self._most.bit_length() if use and self._most else 0.0
+        return use.queries.bit_length() / self._peak.bit_length() if use and self._peak else 0.0
 
     @cached_property
-    def _most(self) -> int:
+    def _peak(self) -> int:
         return max((use.queries for use in self.tables.values()), default=0)
 
     def lines(self, table: TableId) -> list[str]:
@@ -219,9 +219,9 @@ class Usage:
         together = {
             pair[pair[0] == table]: count for pair, count in self.together.items() if table in pair
         }
-        most = sorted(together.items(), key=lambda item: (-item[1], item[0]))[:5]
-        if most:
-            listed = ", ".join(f"{other.name} ({count:,})" for other, count in most)
+        frequent = sorted(together.items(), key=lambda item: (-item[1], item[0]))[:5]
+        if frequent:
+            listed = ", ".join(f"{other.name} ({count:,})" for other, count in frequent)
             lines.append(f"queried together with {listed}")
         return lines
 

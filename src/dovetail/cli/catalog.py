@@ -109,8 +109,8 @@ def index(
 
     settings = settings_for(
         catalog,
-        include=_some(include),
-        exclude=_some(exclude),
+        include=_if_any(include),
+        exclude=_if_any(exclude),
         views=views,
         sample=sample,
         max_scan_bytes=max_scan_bytes,
@@ -218,7 +218,7 @@ def _in_order(listed: list[Table], sort: str) -> list[Table]:
     return sorted(listed, key=orders[sort])
 
 
-def _some(values: list[str] | None) -> tuple[str, ...] | None:
+def _if_any(values: list[str] | None) -> tuple[str, ...] | None:
     return tuple(values) if values else None
 
 

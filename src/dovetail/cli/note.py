@@ -106,23 +106,23 @@ def list_notes(catalog: CatalogOption = None, as_json: JsonOption = False) -> No
     from dovetail.notes.notes import file_of
 
     opened = open_catalog(catalog)
-    file, known = file_of(opened.reader), opened.notes
-    bad = {problem.line for problem in known.problems}
+    file, notes = file_of(opened.reader), opened.notes
+    bad = {problem.line for problem in notes.problems}
     entries = [entry for entry in read_entries(file)[0] if entry.line not in bad]
     if as_json:
         rows = [
             {"line": e.line, "section": e.section, "key": e.key, "value": e.value} for e in entries
         ]
-        problems = [{"line": each.line, "problem": each.text} for each in known.problems]
+        problems = [{"line": each.line, "problem": each.text} for each in notes.problems]
         print_json({"file": str(file), "notes": rows, "problems": problems})
     else:
         listing = rich_table("section", "key", "value")
         for entry in entries:
             listing.add_row(entry.section, entry.key, entry.value)
         console().print(listing)
-        for line in known.warnings:
+        for line in notes.warnings:
             print_line(line)
-    if known.problems:
+    if notes.problems:
         raise typer.Exit(1)
 
 
@@ -136,21 +136,21 @@ def suggest(
     from dovetail.notes.notes import note as write_note
 
     opened = open_catalog(catalog)
-    found = opened.proposals()
+    proposals = opened.proposals()
     if write:
-        for each in found:
+        for each in proposals:
             write_note(opened.reader, each.section, each.key, each.value)
     if as_json:
         rows: list[dict[str, Any]] = [
-            {"section": p.section, "key": p.key, "value": p.value, "why": p.why} for p in found
+            {"section": p.section, "key": p.key, "value": p.value, "why": p.why} for p in proposals
         ]
         print_json({"proposals": rows, "written": write})
         return
-    if not found:
+    if not proposals:
         print_line("Nothing to propose: tell which tables were right with dovetail feedback.")
         return
     listing = rich_table("section", "note", "why")
-    for each in found:
+    for each in proposals:
         listing.add_row(each.section, f"{each.key} = {each.value}", each.why)
     console().print(listing)
 

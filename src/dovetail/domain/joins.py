@@ -111,8 +111,8 @@ def join_sql(
     edges = sorted(joins, key=lambda edge: (-edge.score, edge.left, edge.right, edge.columns))
     clause, reached = [f"FROM {quoted(called[table])}" for table in tables[:1]], set(tables[:1])
     while True:
-        able = (e for e in edges if len(reached & {e.left, e.right}) == 1 and e.left != e.right)
-        edge = next((e for e in able if {e.left, e.right} <= called.keys()), None)
+        eligible = (e for e in edges if len(reached & {e.left, e.right}) == 1 and e.left != e.right)
+        edge = next((e for e in eligible if {e.left, e.right} <= called.keys()), None)
         if edge is None:
             return "\n".join(clause)
         table = edge.right if edge.left in reached else edge.left

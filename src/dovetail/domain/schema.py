@@ -33,8 +33,8 @@ def ddl(
     called = names or query_names(table.id for table in tables)
     parts = [_table(table, called, examples) for table in tables]
     parts += [_union(group, called) for group in slices(tables)]
-    told = [edge for edge in joins if {edge.left, edge.right} <= called.keys()]
-    lines = [_join(edge, called, dialect) for edge in told]
+    shown = [edge for edge in joins if {edge.left, edge.right} <= called.keys()]
+    lines = [_join(edge, called, dialect) for edge in shown]
     if lines:
         parts.append("\n".join(["-- joins", *lines]))
     return "\n\n".join(parts) + "\n" if parts else ""
@@ -69,8 +69,8 @@ def _shown(name: str) -> str:
 
 
 def _table(table: Table, called: Mapping[TableId, str], examples: int) -> str:
-    said = f"; {_comment(table.comment)}" if table.comment else ""
-    lines = [f"CREATE TABLE {_shown(called[table.id])} (  -- {table.rows:,} rows{said}"]
+    comment = f"; {_comment(table.comment)}" if table.comment else ""
+    lines = [f"CREATE TABLE {_shown(called[table.id])} (  -- {table.rows:,} rows{comment}"]
     wide = list(_wide_keys(table, called))
     last = len(table.columns) - 1
     for at, column in enumerate(table.columns):

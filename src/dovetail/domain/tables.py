@@ -153,11 +153,11 @@ class DeclaredKeys:
         if not text:
             return NO_KEYS
         try:
-            found = json.loads(text)
+            stored = json.loads(text)
             return cls(
-                _names(found["primary"]),
-                tuple(map(_names, found["unique"])),
-                tuple(map(DeclaredForeignKey.from_dict, found["foreign"])),
+                _names(stored["primary"]),
+                tuple(map(_names, stored["unique"])),
+                tuple(map(DeclaredForeignKey.from_dict, stored["foreign"])),
             )
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
             return NO_KEYS
@@ -263,8 +263,8 @@ class Estimate:
 
     @classmethod
     def from_text(cls, text: str) -> Estimate:
-        found = json.loads(text)
-        return cls(found["rows"], tuple(found["null_shares"]), tuple(found["distinct"]))
+        stored = json.loads(text)
+        return cls(stored["rows"], tuple(stored["null_shares"]), tuple(stored["distinct"]))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -197,9 +197,9 @@ def parse_json(text: str, *, mend: bool = True) -> Container | None:
         return None
     text = without_thoughts(text)
     for part in (text, *(content for _, content in fenced_blocks(text))):
-        found = _load(part)
-        if found is not None:
-            return found
+        value = _load(part)
+        if value is not None:
+            return value
     values = list(_values(text, mend=mend))
     return max(values, key=lambda value: (isinstance(value[1], dict), value[0]), default=(0, None))[
         1

@@ -59,7 +59,7 @@ class MiniLM:
     session: InferenceSession
     threads: int
     # The same names come again and again: in one catalog after another, in questions asked twice.
-    known: dict[str, Vectors] = field(default_factory=dict, compare=False, repr=False)
+    cached: dict[str, Vectors] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def model_id(self) -> str:
@@ -71,8 +71,10 @@ class MiniLM:
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """One row per text; the longest go first, so that no thread is left with one at the end."""
-        missing = list(dict.fromkeys(text for text in texts if text not in self.known))
-        made: dict[str, Vectors] = {text: self.known[text] for text in texts if text in self.known}
+        missing = list(dict.fromkeys(text for text in texts if text not in self.cached))
+        made: dict[str, Vectors] = {
+            text: self.cached[text] for text in texts if text in self.cached
+        }
         batches = self._batches(missing)
 
         def embed(batch: Batch) -> None:
@@ -109,9 +111,9 @@ class MiniLM:
         return batches
 
     def _remember(self, made: Mapping[str, Vectors]) -> None:
-        if len(self.known) + len(made) > _REMEMBERED:
-            self.known.clear()
-        self.known.update(islice(made.items(), _REMEMBERED))
+        if len(self.cached) + len(made) > _REMEMBERED:
+            self.cached.clear()
+        self.cached.update(islice(made.items(), _REMEMBERED))
 
 
 @cache

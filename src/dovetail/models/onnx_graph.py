@@ -181,7 +181,7 @@ def _embeddings(graph: Graph, weights: Mapping[str, Vectors]) -> str:
     positions = weights[name.format("position")][:TOKENS] + weights[name.format("token_type")][0]
     zero, one = graph.number(0), graph.number(1)
     count = graph.apply("Gather", graph.apply("Shape", "tokens"), one)
-    known = graph.apply("Slice", graph.weight(positions), zero, count, zero)
-    total = graph.apply("Add", graph.apply("Gather", words, "tokens"), known)
+    located = graph.apply("Slice", graph.weight(positions), zero, count, zero)
+    total = graph.apply("Add", graph.apply("Gather", words, "tokens"), located)
     norm = [graph.weight(weights[f"embeddings.LayerNorm.{part}"]) for part in ("weight", "bias")]
     return graph.apply("LayerNormalization", total, *norm, epsilon=_EPSILON)
