@@ -23,7 +23,15 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from dovetail.answer.relations import Relation, legible, private_names, reveal
-from dovetail.answer.tree import base_tables, nodes_of, only_ours, parse, rename, resolved
+from dovetail.answer.tree import (
+    TOO_DEEP,
+    base_tables,
+    nodes_of,
+    only_ours,
+    parse,
+    rename,
+    resolved,
+)
 from dovetail.domain import TableId
 from dovetail.errors import GuardError
 
@@ -164,7 +172,7 @@ def understand(
     try:
         references = [meant for _, meant in resolved(tree, relations)]
     except RecursionError:
-        raise _too_deep() from None
+        raise GuardError(TOO_DEEP) from None
     read = [meant.table.id for meant in references if isinstance(meant, Relation)]
     return tree, tuple(dict.fromkeys(read))
 
@@ -175,7 +183,7 @@ def table_names(sql: str, dialect: str = "duckdb") -> tuple[str, ...]:
     try:
         named = [".".join(part.name for part in table.parts) for table in base_tables(tree)]
     except RecursionError:
-        raise _too_deep() from None
+        raise GuardError(TOO_DEEP) from None
     return tuple(dict.fromkeys(named))
 
 
@@ -195,7 +203,7 @@ def write_out(
     except SqlglotError:
         raise GuardError(f"refused: it cannot be written for {engine}; put it simpler") from None
     except RecursionError:
-        raise _too_deep() from None
+        raise GuardError(TOO_DEEP) from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         why = type(error).__name__
         raise GuardError(f"refused: it cannot be written for {engine} ({why})") from None
@@ -263,10 +271,6 @@ def _check_table(node: exp.Table) -> None:
     odd = [part for part, value in node.args.items() if value and part not in _TABLE_PARTS]
     if odd:
         raise GuardError(f"refused: {odd[0]} is not something a table may be read with")
-
-
-def _too_deep() -> GuardError:
-    return GuardError("refused: the query is nested too deeply; write it flatter")
 
 
 def _shown(node: exp.Expr) -> str:

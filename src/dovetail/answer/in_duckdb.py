@@ -21,8 +21,8 @@ import duckdb
 import pyarrow as pa
 
 from dovetail.answer.relations import private_name
-from dovetail.answer.results import Limits, Ran, collect
-from dovetail.errors import DovetailError, LimitError, QueryError, RescanError, SourceError
+from dovetail.answer.results import Limits, Ran, collect, out_of_memory
+from dovetail.errors import DovetailError, QueryError, RescanError, SourceError
 from dovetail.plugins import open_source
 from dovetail.ports import Json, Listing, Scan, Source, SourceSpec
 from dovetail.sources import duck
@@ -185,7 +185,7 @@ def _narrowed(rows: pa.Table) -> pa.Table:
 def _failure(error: Exception) -> DovetailError:
     text = duck.one_line(str(error))
     if isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory" in str(error):
-        return LimitError("the query needs more memory than it was given; ask for less at a time")
+        return out_of_memory()
     return QueryError(f"the query failed: {text}")
 
 

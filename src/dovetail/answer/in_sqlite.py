@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from dovetail.answer.relations import fold
-from dovetail.answer.results import Limits, Ran, collect
-from dovetail.errors import LimitError, QueryError, SourceError
+from dovetail.answer.results import Limits, Ran, collect, out_of_memory
+from dovetail.errors import DovetailError, QueryError, SourceError
 from dovetail.ports import Json
 from dovetail.sources import duck
 from dovetail.sources.sqlite import ReadOnlyFile
@@ -51,7 +51,7 @@ def run(sql: str, relations: list[Json], limits: Limits, *, private: Collection[
         except sqlite3.Error as error:
             raise _failure(error) from None
         except MemoryError:
-            raise _too_much() from None
+            raise out_of_memory() from None
         if not all(file.consistent() for file in files.values()):
             raise QueryError("the tables were written while they were read; run the query again")
     rows = pa.Table.from_arrays([_column(cells) for cells in values], names=names)
@@ -188,12 +188,8 @@ def _column(cells: list[Any]) -> pa.Array:
     )
 
 
-def _failure(error: sqlite3.Error) -> QueryError:
+def _failure(error: sqlite3.Error) -> DovetailError:
     text = str(error)
     if "out of memory" in text or "too big" in text:
-        return _too_much()
+        return out_of_memory()
     return QueryError(f"the query failed: {duck.one_line(text)}")
-
-
-def _too_much() -> LimitError:
-    return LimitError("the query needs more memory than it was given; ask for less at a time")

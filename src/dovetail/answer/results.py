@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from dovetail.errors import UsageError
+from dovetail.errors import LimitError, UsageError
 
 if TYPE_CHECKING:
     from dovetail.settings import Settings
@@ -54,6 +54,11 @@ class Ran:
     truncated: bool
     seconds: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+
+def out_of_memory() -> LimitError:
+    """The error of a query that its memory is too small for."""
+    return LimitError("the query needs more memory than it was given; ask for less at a time")
 
 
 def python_values(column: pa.ChunkedArray) -> list[Any]:

@@ -36,7 +36,7 @@ _BEGINNINGS = {"SELECT", "WITH", "FROM", "VALUES", "("}
 _OPENING = {"(", "[", "{", "CASE"}
 _PREFIXES = {"NOT", "-", "+", "~", "@"}
 _CLOSING = {")", "]", "}", "END"}
-_TOO_DEEP = "refused: the query is nested too deeply; write it flatter"
+TOO_DEEP = "refused: the query is nested too deeply; write it flatter"
 
 
 def parse(sql: str, dialect: str) -> exp.Expr:
@@ -59,7 +59,7 @@ def parse(sql: str, dialect: str) -> exp.Expr:
     except SqlglotError as error:
         raise GuardError(f"refused: it does not parse as SQL: {_first_line(error)}") from None
     except RecursionError:
-        raise GuardError(_TOO_DEEP) from None
+        raise GuardError(TOO_DEEP) from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # The parser takes some texts apart in ways that it did not expect itself.
         why = f"{type(error).__name__} in the parser"
@@ -78,7 +78,7 @@ class _Counted(Parser):
     def _advance(self, times: int = 1) -> None:
         self.steps_left -= 1
         if self.steps_left < 0:
-            raise GuardError(_TOO_DEEP)
+            raise GuardError(TOO_DEEP)
         super()._advance(times)
 
 
@@ -108,7 +108,7 @@ def _look_over(tokens: Sequence[Token]) -> None:
         depth += (text in _OPENING) - (text in _CLOSING)
         run = run + 1 if text in _PREFIXES else 0
         if max(depth, run) > DEEPEST:
-            raise GuardError(_TOO_DEEP)
+            raise GuardError(TOO_DEEP)
 
 
 def _first_line(error: Exception) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from dovetail.answer import check, in_duckdb, in_sqlite
-from dovetail.answer.results import Limits, Ran, collect
+from dovetail.answer.results import Limits, Ran, collect, out_of_memory
 from dovetail.errors import (
     DovetailError,
     GuardError,
@@ -71,8 +71,7 @@ def _answer(request: Json, limits: Limits) -> tuple[Json, bytes]:
             return check.answer_names(request), b""
         body = _arrow(ran := _run(request, limits))
     except (MemoryError, pa.ArrowMemoryError):
-        why = "the query needs more memory than it was given; ask for less at a time"
-        return {"error": why, "class": LimitError.__name__}, b""
+        return {"error": str(out_of_memory()), "class": LimitError.__name__}, b""
     except DovetailError as error:
         kinds = (LimitError, QueryError, SourceError, GuardError)
         kind = next((kind for kind in kinds if isinstance(error, kind)), QueryError)

@@ -1,4 +1,4 @@
-"""The command that answers a question with tables."""
+"""The commands that answer a question with tables: the set that it needs, or a ranking."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from dovetail.cli.output import (
     CatalogOption,
     CsvOption,
+    EmbedderOption,
     JsonOption,
     LimitRowsOption,
     LLMOption,
@@ -33,9 +34,11 @@ from dovetail.errors import UsageError
 if TYPE_CHECKING:
     from dovetail.domain import TableSet
 
+QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.")]
+
 
 def ask(
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.")],
+    question: QuestionArgument,
     k: Annotated[
         int | None,
         typer.Option("--k", min=1, metavar="N", help="Candidates [graph: 16, llm: 8 to 30]."),
@@ -113,6 +116,43 @@ def ask(
         for warning in result.warnings:
             note(warning)
     _exit_if_nothing_fits(result)
+
+
+def search(
+    question: QuestionArgument,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, metavar="N", help="Tables to list.")] = 10,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the signals of each score, and why.")
+    ] = False,
+    catalog: CatalogOption = None,
+    embedder: EmbedderOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Rank the tables of a catalog for a question.
+
+    No language model is asked.
+    """
+    if not question.strip():
+        raise UsageError("the question is empty; say what the tables should be about")
+    opened = open_catalog(catalog, embedder=embedder)
+    candidates = opened.search(question, k, explain=True)
+    if as_json:
+        rows = [candidate.to_dict() for candidate in candidates]
+        print_json({"question": question, "embedder": opened.embedder, "tables": rows})
+        return
+    if explain:
+        for rank, one in enumerate(candidates, start=1):
+            print_line(f"{rank}. {one.id}  {one.relevance:.2f}")
+            print_line(
+                f"   {', '.join(f'{name} {value:.2f}' for name, value in one.signals.items())}"
+            )
+            for why in one.reasons:
+                print_line(f"   {why}")
+        return
+    listing = rich_table("table", "relevance", "why")
+    for one in candidates:
+        listing.add_row(str(one.id), f"{one.relevance:.2f}", "; ".join(one.reasons))
+    console().print(listing)
 
 
 def _exit_if_nothing_fits(result: TableSet) -> None:

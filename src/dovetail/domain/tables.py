@@ -250,16 +250,9 @@ class Estimate:
     null_shares: tuple[float, ...]
     distinct: tuple[int, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "rows": self.rows,
-            "null_shares": list(self.null_shares),
-            "distinct": list(self.distinct),
-        }
-
     def to_text(self) -> str:
         """As the catalog stores it."""
-        return json.dumps(self.to_json(), separators=(",", ":"))
+        return json.dumps(asdict(self), separators=(",", ":"))
 
     @classmethod
     def from_text(cls, text: str) -> Estimate:
@@ -315,7 +308,7 @@ class Table(HasId):
             "keys": self.keys.to_dict(),
             "columns": [column.to_dict() for column in self.columns],
             "sample": [list(row) for row in self.sample],
-            **({"estimate": self.estimate.to_json()} if self.estimate else {}),
+            **({"estimate": asdict(self.estimate)} if self.estimate else {}),
         }
 
 
