@@ -126,7 +126,8 @@ def test_a_codebook_of_variables_beside_the_data(tmp_path: Path) -> None:
     (folder / "sites.csv").write_text("site,town\n1,Oslo\n2,Bergen\n")
     (folder / "codebook.csv").write_text(
         "variable,label\nq1a,Satisfaction with the clinic\nq2,Reason for the visit\n"
-        "hhsz,Size of the household\ninc,Income before tax\nedu,Years of education\nq9,Asked in the second wave\n"
+        "hhsz,Size of the household\ninc,Income before tax\nedu,Years of education\n"
+        "q9,Asked in the second wave\n"
     )
     summary = dovetail.update([f"s={folder}"], into=tmp_path / "catalog")
     assert summary.notices == ("s::codebook was read as a dictionary: it describes 5 columns",)
