@@ -325,6 +325,8 @@ def test_descriptions_by_hand(catalog: dovetail.Catalog) -> None:
     ]
     with pytest.raises(UsageError, match="give one as author"):
         catalog.save_descriptions(given, author=" ")
+    with pytest.raises(UsageError, match="in the whole catalog"):
+        catalog.narrowed(["orders"]).tables_to_describe()
     with endpoint(about) as server:
         # What somebody wrote who was not asked by us is not asked for.
         assert catalog.describe(llm=model(server)).written == 3
@@ -506,6 +508,10 @@ def test_the_command_says_what_it_takes_and_what_it_came_to(catalog: dovetail.Ca
         "author": "openai:tiny",
         "columns": {"note": "what was noted"},
     }
+    listed = json.loads(run("tables", *where, "--json").stdout)["tables"]
+    assert {row["name"]: row["description"]["text"] for row in listed}[
+        "shops"
+    ] == "All about shops."
     assert "descriptions" not in json.loads(run("index", *where, "--json").stdout)
     assert run("describe", *where, "--dry-run").stdout == "All 5 logical tables are described.\n"
     missing = run("describe", *where)

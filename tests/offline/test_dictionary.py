@@ -10,6 +10,7 @@ import pytest
 
 import dovetail
 from dovetail.domain import DICTIONARY, PERSON, Description
+from dovetail.offline import dictionary
 from tests.offline.test_describe import execute
 
 
@@ -154,6 +155,7 @@ def test_oracles_comments_exported_with_a_schema(tmp_path: Path) -> None:
 
 
 NAMES = list(SALES)
+WORDS = ("red", "blue", "green", "white", "black", "brown")
 
 
 @pytest.mark.parametrize(
@@ -212,6 +214,32 @@ def test_a_persons_comment_wins_over_a_dictionary_and_that_over_a_model(tmp_path
     assert catalog.description("ccc") == Description("said of ccc there", DICTIONARY)
     assert catalog.description("ddd") == Description("By a model.", "m", glosses)
     assert "said of ccc there" in catalog.tables_to_describe(9).text
+
+
+def test_an_update_of_a_large_catalog_finds_what_a_rebuild_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dictionary, "_SMALL", 0)
+    path = tmp_path / "erp.sqlite"
+    sales(path)
+    for number in range(30):
+        fill(
+            path,
+            f"more_{WORDS[number // 6]}_{WORDS[number % 6]}",
+            "a, b",
+            [(number, "x"), (number + 1, "y")],
+        )
+    catalog, notices = build(path)
+    assert notices == ()
+    fill(path, "texts", "object, text", list(TABLE_TEXTS.items()))
+    dovetail.update(into=catalog.folder)
+    # The dictionary stays one when another table comes that it does not speak of.
+    fill(path, "later", "a, b", [(1, "x"), (2, "y")])
+    updated = dovetail.update(into=catalog.folder).catalog
+    rebuilt = dovetail.build(f"erp={path}", into=tmp_path / "rebuilt")
+    described = {table: updated.description(table) for table in updated.ids}
+    assert described == {table: rebuilt.description(table) for table in rebuilt.ids}
+    assert sum(each is not None for each in described.values()) == 5
 
 
 def test_a_dictionary_that_changes_is_read_again(tmp_path: Path) -> None:

@@ -619,6 +619,7 @@ class Catalog:
         """
         from dovetail.offline import pipeline
 
+        self._refuse_narrowed()
         model = _chosen_model(self.folder, self.settings, llm)
         if model is None:
             raise MissingModelError("describing tables")
@@ -632,6 +633,7 @@ class Catalog:
         """How many tables `describe` would ask about, and what that takes; nothing is asked."""
         from dovetail.offline.describe import Describer, Prices
 
+        self._refuse_narrowed()
         model = _chosen_model(self.folder, self.settings, llm)
         prices = Prices(self.settings.llm_price_in, self.settings.llm_price_out)
         return Describer(self.reader, model.model_id if model else None).plan(prices)
@@ -649,6 +651,7 @@ class Catalog:
         """
         from dovetail.offline.describe import tables_to_describe
 
+        self._refuse_narrowed()
         return tables_to_describe(self.reader, limit)
 
     def save_descriptions(
@@ -670,9 +673,15 @@ class Catalog:
         from dovetail.offline import pipeline
         from dovetail.offline.describe import save_descriptions
 
+        self._refuse_narrowed()
         result = save_descriptions(self.reader, descriptions, author)
         self._adopt(pipeline.reindex(self.folder, self.settings))
         return result
+
+    def _refuse_narrowed(self) -> None:
+        """Refuse to describe some tables alone: their neighbours are named beside them."""
+        if isinstance(self._state, _Narrowed):
+            raise UsageError("tables are described in the whole catalog, not in a part of it")
 
     def families(self) -> Families:
         """Which tables are one logical table: partitions, copies, histories, views; and twins.

@@ -173,10 +173,11 @@ def tables(
                 **table.id.to_dict(),
                 "rows": table.rows,
                 "columns": len(table.columns),
+                "description": description and description.to_dict(),
                 "family": family and family.to_dict(table.id, members=False),
             }
             for table in shown
-            for family in [families.of(table.id)]
+            for family, description in [(families.of(table.id), opened.description(table))]
         ]
         print_json({"catalog": str(opened.folder), "matching": len(chosen), "tables": rows})
         return
