@@ -188,7 +188,7 @@ def test_what_cannot_be_told_is_said_and_the_earlier_word_holds(
     pg.run(CITIES, STOPS, CALLS, *ROWS)
     into = tmp_path / "catalog"
     index(pg.url, into=into)
-    monkeypatch.setattr("dovetail.sources.postgres.DECLARED", "SELECT nothing_{kinds}_{most}")
+    monkeypatch.setattr("dovetail.sources.postgres.DECLARED", "SELECT nothing_{kinds}_{limit}")
     run = index(into=into)
     (skip,) = run.report.skipped
     assert skip.reason.startswith("its declared keys and comments cannot be read: ")

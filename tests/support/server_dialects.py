@@ -75,7 +75,7 @@ SERVERS = {
         declared=(
             Selected(
                 postgres_source.DECLARED.format(
-                    kinds="'r', 'p', 'm', 'v', 'f'", most=4 * LONGEST_COMMENT
+                    kinds="'r', 'p', 'm', 'v', 'f'", limit=4 * LONGEST_COMMENT
                 ),
                 keys=True,
                 comments=True,

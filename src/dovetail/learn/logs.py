@@ -84,9 +84,9 @@ def open_log(
     whose tables the log is about.
     """
     if dialect and dialect not in Dialect.classes:
-        known = ", ".join(sorted(filter(None, Dialect.classes)))
-        raise UsageError(f"the dialect {dialect!r} is not known; there are: {known}")
-    spec = next((one for one in catalog.manifest.roots if one.label == location), None)
+        dialects = ", ".join(sorted(filter(None, Dialect.classes)))
+        raise UsageError(f"the dialect {dialect!r} is not known; there are: {dialects}")
+    spec = next((spec for spec in catalog.manifest.roots if spec.label == location), None)
     if spec is None:
         spec = root(location, Path.cwd())
     elif spec.kind != "path":
@@ -99,7 +99,7 @@ def open_log(
         spoken = (dialect,) if dialect else _dialects(catalog, about)
         return Log(location, spoken, statements_in(file), about)
     label = next(
-        (one.label for one in catalog.manifest.roots if one.location == spec.location), None
+        (root.label for root in catalog.manifest.roots if root.location == spec.location), None
     )
     wanted = list(sources) or ([label] if label else [])
     about = tuple(tables_of_sources(catalog.ids, wanted)) if wanted else ()
@@ -135,8 +135,8 @@ def statements_in(file: Path) -> Iterator[Statement]:
     """The statements of a file of SQL, CSV, JSON, JSON lines or Parquet."""
     suffix = file.suffix.lower()
     if suffix not in (*_SCRIPTS, *_TABULAR):
-        known = ", ".join((*_SCRIPTS, *_TABULAR))
-        raise UsageError(f"{file.name} is no query log by its name; there are: {known}")
+        suffixes = ", ".join((*_SCRIPTS, *_TABULAR))
+        raise UsageError(f"{file.name} is no query log by its name; there are: {suffixes}")
     try:
         if file.stat().st_size > MOST_BYTES:
             raise SourceError(f"{file} has more than {MOST_BYTES >> 30} GB; it is not read")

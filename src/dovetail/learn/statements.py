@@ -51,12 +51,12 @@ class QueryReader:
         named = {_spoken(table): _relation(table) for table in base_tables(tree)}
         sources = self._sources(list(named.values()))
         meant = {words: self._meant(relation, sources) for words, relation in named.items()}
-        known = {words: table for words, table in meant.items() if table is not None}
+        tables = {words: table for words, table in meant.items() if table is not None}
         try:
-            joins = tuple(sorted(set(_Joins(known, self._columns).of(tree)))) if known else ()
+            joins = tuple(sorted(set(_Joins(tables, self._columns).of(tree)))) if tables else ()
         except (SqlglotError, RecursionError):  # two tables of one alias, say
             joins = ()
-        return QueryUse(tuple(sorted(set(known.values()))), joins, len(known) == len(meant))
+        return QueryUse(tuple(sorted(set(tables.values()))), joins, len(tables) == len(meant))
 
     def column_names(self, tables: Iterable[TableId]) -> set[str]:
         """The names of the columns of some tables, folded."""
@@ -78,10 +78,10 @@ class QueryReader:
 
 
 class _Joins:
-    """The joins of one query, whose table names stand for `known` tables."""
+    """The joins of one query, whose table names stand for `tables`."""
 
-    def __init__(self, known: Mapping[str, TableId], columns: Columns) -> None:
-        self._known, self._columns = known, columns
+    def __init__(self, tables: Mapping[str, TableId], columns: Columns) -> None:
+        self._tables, self._columns = tables, columns
 
     def of(self, tree: exp.Expr) -> Iterator[Join]:
         joins: dict[tuple[tuple[str, TableId], tuple[str, TableId]], set[tuple[str, str]]] = {}
@@ -141,7 +141,7 @@ class _Joins:
                 if column.table and alias.casefold() != column.table.casefold():
                     continue
                 if isinstance(source, exp.Table):
-                    table = self._known.get(_spoken(source))
+                    table = self._tables.get(_spoken(source))
                     if table is not None and name in self._columns[table]:
                         return alias, table, self._columns[table][name]
                 else:
@@ -171,7 +171,7 @@ def _within(part: exp.In, scope: Scope) -> Iterator[tuple[tuple[exp.Column, Scop
         return
     chosen = inner.selects[0]
     other = chosen.unalias() if isinstance(chosen, exp.Alias) else chosen
-    below = next((one for one in scope.subquery_scopes if one.expression is inner), None)
+    below = next((scope for scope in scope.subquery_scopes if scope.expression is inner), None)
     if isinstance(other, exp.Column) and below is not None:
         yield (own, scope), (other, below)
 

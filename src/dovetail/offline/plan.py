@@ -165,8 +165,8 @@ class Plan:
             wanted = [listing for listing in source.tables() if spec.wants(listing.name)]
             if earlier is not None:
                 tokens = earlier.tokens(spec.label)
-                known = [listing for listing in wanted if listing.name in tokens]
-                announce(source, known, tokens, rows=False)
+                recorded = [listing for listing in wanted if listing.name in tokens]
+                announce(source, recorded, tokens, rows=False)
             for listing in wanted:
                 self._inspect_table(TableToRead(spec, listing), source, earlier)
             self._note_declarations(spec, source, wanted)
@@ -252,7 +252,7 @@ def resolve_roots(
     settings: Settings,
 ) -> Roots:
     """Add the sources that a user names to the roots there were, and drop those to forget."""
-    known = {spec.label: spec for spec in before}
+    by_label = {spec.label: spec for spec in before}
     named = []
     for argument in sources:
         spec = root(argument, Path.cwd())
@@ -264,16 +264,16 @@ def resolve_roots(
             options=_reading(spec, settings),
         )
         remember(spec)
-        spec = _relabel(spec, known)
-        known[spec.label] = spec
+        spec = _relabel(spec, by_label)
+        by_label[spec.label] = spec
         named.append(spec)
-    forget = [label if label in known else _bare_location(label) for label in forget]
+    forget = [label if label in by_label else _bare_location(label) for label in forget]
     for label in forget:
-        if label not in known:
-            there = ", ".join(sorted(known)) or "none"
+        if label not in by_label:
+            there = ", ".join(sorted(by_label)) or "none"
             shown = without_login(label)
             raise UsageError(f"there is no source {shown!r} to forget; there are: {there}")
-    remaining = tuple(spec for label, spec in known.items() if label not in forget)
+    remaining = tuple(spec for label, spec in by_label.items() if label not in forget)
     return Roots(remaining, tuple(named), frozenset(forget))
 
 
@@ -296,9 +296,9 @@ def _bare_location(label: str) -> str:
 
 def _relabel(spec: SourceSpec, roots: dict[str, SourceSpec]) -> SourceSpec:
     """Keep the label that a location is known by; do not take another location's."""
-    for known in roots.values():
-        if (known.kind, known.location) == (spec.kind, spec.location):
-            return replace(spec, label=known.label, root=known.label)
+    for existing in roots.values():
+        if (existing.kind, existing.location) == (spec.kind, spec.location):
+            return replace(spec, label=existing.label, root=existing.label)
     other = roots.get(spec.label)
     if other is None or (other.kind == "path" and not Path(other.location).exists()):
         return spec  # a new source, or one that was moved

@@ -199,14 +199,14 @@ def merge_records(plan: Plan, read: Records) -> tuple[Records, tuple[TableId, ..
     """
     before, visited = plan.before, {root.label for root in plan.visited}
     unchanged = _with_tokens(plan.earlier.records, plan.unchanged)
-    known = {table: row for row, table in enumerate(before.ids)} if plan.same_profile else {}
-    same, changed = _compare(read, before, known)
+    rows = {table: row for row, table in enumerate(before.ids)} if plan.same_profile else {}
+    same, changed = _compare(read, before, rows)
     have = {*unchanged.ids, *read.ids}
     missed = {TableId(skip.source, skip.table) for skip in plan.skipped if skip.table}
     staying: list[int] = []
     retained: list[TableId] = []
     root_of = before.tables["root"].to_pylist()
-    for table, row in known.items():
+    for table, row in rows.items():
         root = root_of[row]
         if table in have or root in plan.roots.forgotten:
             continue
@@ -225,7 +225,7 @@ def merge_records(plan: Plan, read: Records) -> tuple[Records, tuple[TableId, ..
 
 
 def _compare(
-    read: Records, before: Records, known: dict[TableId, int]
+    read: Records, before: Records, rows: dict[TableId, int]
 ) -> tuple[dict[int, str], list[int]]:
     """Rows of old records that those read now equal, with new tokens; rows of the others."""
     old_digests = before.tables["digest"].to_pylist()
@@ -233,7 +233,7 @@ def _compare(
     same: dict[int, str] = {}
     changed: list[int] = []
     for row, table in enumerate(read.ids):
-        old = known.get(table)
+        old = rows.get(table)
         if old is not None and old_digests[old] == digests[row]:
             same[old] = tokens[row]
         else:
@@ -248,12 +248,12 @@ def _with_tokens(records: Records, tokens: dict[int, str]) -> Records:
 
 def _still_left_out(before: Sequence[Skipped], plan: Plan, now: Records) -> list[Skipped]:
     """The parts that were left out of tables which did not change, and so were not read again."""
-    known = {TableId(skip.source, skip.table) for skip in plan.skipped} | set(now.ids)
+    mentioned = {TableId(skip.source, skip.table) for skip in plan.skipped} | set(now.ids)
     unchanged = {plan.earlier.records.ids[row] for row in plan.unchanged}
     return [
         skip
         for skip in before
-        if TableId(skip.source, skip.table) not in known
+        if TableId(skip.source, skip.table) not in mentioned
         and any(TableId(skip.source, above) in unchanged for above in _prefixes(skip.table))
     ]
 

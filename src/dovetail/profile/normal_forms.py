@@ -167,11 +167,11 @@ class NormalForms:
         starts, lengths, data = folded.starts, folded.lengths, folded.data
         first = data[: int(lengths[0])].tobytes()
         prefix = first.rstrip(b"0123456789")
-        letters, known = len(prefix), prefix if self._prefix is None else self._prefix
+        letters, expected = len(prefix), prefix if self._prefix is None else self._prefix
         digits = lengths - letters
         if (
             letters > _MOST_LETTERS
-            or prefix != known
+            or prefix != expected
             or not (prefix.isalpha() or not prefix)
             or int(digits.min()) <= 0
             or int(digits.max()) > _MOST_DIGITS

@@ -329,7 +329,7 @@ class KindGuess:
 
     def __init__(self, type_name: str) -> None:
         self.declared = type_name != "VARCHAR"
-        self._whole = True
+        self._integral = True
         self._number = True
         self._pattern: re.Pattern[str] | None = None
         self._patterned = not self.declared
@@ -346,7 +346,7 @@ class KindGuess:
     def kind(self) -> Kind:
         """The narrowest kind that fits."""
         if self._number:
-            return Kind.INTEGER if self._whole else Kind.REAL
+            return Kind.INTEGER if self._integral else Kind.REAL
         if self._patterned:
             return Kind.DATE if self._pattern is _DATE else Kind.TIMESTAMP
         return Kind.TEXT
@@ -357,16 +357,16 @@ class KindGuess:
 
     def _add_numbers(self, values: pa.Array) -> None:
         if self.declared:
-            self._whole &= not pc.any(pc.match_substring(values, ".")).as_py()
+            self._integral &= not pc.any(pc.match_substring(values, ".")).as_py()
         else:
-            whole, decimal = read_numbers(values)
-            self._whole &= bool(whole.all())
-            self._number = bool((whole | decimal).all())
+            integral, decimal = read_numbers(values)
+            self._integral &= bool(integral.all())
+            self._number = bool((integral | decimal).all())
         if self._number:
             numbers: npt.NDArray[np.float64] = values.cast(pa.float64()).to_numpy()
-            least, most = int(numbers.argmin()), int(numbers.argmax())
-            low = (float(numbers[least]), str(values[least].as_py()))
-            high = (float(numbers[most]), str(values[most].as_py()))
+            lowest, highest = int(numbers.argmin()), int(numbers.argmax())
+            low = (float(numbers[lowest]), str(values[lowest].as_py()))
+            high = (float(numbers[highest]), str(values[highest].as_py()))
             self._low = min(self._low or low, low)
             self._high = max(self._high or high, high)
 

@@ -84,9 +84,9 @@ def _depots(rng: Random) -> Iterable[Row]:
     "employee_no int | employee_name text | job text | depot_code text | hired_on date",
 )
 def _employees(rng: Random, depots: list[str]) -> Iterable[Row]:
-    for place, name in enumerate(full_names(rng, 90)):
+    for number, name in enumerate(full_names(rng, 90), start=701):
         hired = day(rng, date(2005, 1, 1), date(2024, 4, 30))
-        yield 701 + place, name, rng.choice(_JOBS), rng.choice(depots), hired
+        yield number, name, rng.choice(_JOBS), rng.choice(depots), hired
 
 
 @rows_of("tanks", "tank_no text | hall text | capacity_litres int")
@@ -225,13 +225,13 @@ def leftover_tables(rng: Random, tables: Tables) -> Tables:
     customers, beers, orders = tables["customers"], tables["beers"], tables["orders"]
     prices, history = _prices(rng, beers.column("beer_code"))
     return by_name(
-        _some("customers_bak_20230601", customers, slice(0, 340)),
-        _some("stg_customers", customers, slice(300, 400)),
-        _some("beers_old", beers, slice(0, 12)),
-        _some("orders_tmp", orders, slice(0, 60)),
-        _some("employees_test", tables["employees"], slice(0, 8)),
-        _some("invoices_copy", tables["invoices"], slice(0, 200)),
-        _some("batches_backup", tables["batches"], slice(0, 150)),
+        _part("customers_bak_20230601", customers, slice(0, 340)),
+        _part("stg_customers", customers, slice(300, 400)),
+        _part("beers_old", beers, slice(0, 12)),
+        _part("orders_tmp", orders, slice(0, 60)),
+        _part("employees_test", tables["employees"], slice(0, 8)),
+        _part("invoices_copy", tables["invoices"], slice(0, 200)),
+        _part("batches_backup", tables["batches"], slice(0, 150)),
         prices,
         history,
     )
@@ -243,10 +243,10 @@ def exported_tables(rng: Random, customers: SampleTable) -> Tables:
     survey = _survey(rng)
     return by_name(
         contacts,
-        _some("crm_contacts (1)", contacts, slice(0, None)),
-        _some("crm_contacts_2023-11-30", contacts, slice(0, 210)),
-        _some("festival_survey_FINAL", survey, slice(0, 150)),
-        _some("festival_survey_FINAL_v2", survey, slice(0, None)),
+        _part("crm_contacts (1)", contacts, slice(0, None)),
+        _part("crm_contacts_2023-11-30", contacts, slice(0, 210)),
+        _part("festival_survey_FINAL", survey, slice(0, 150)),
+        _part("festival_survey_FINAL_v2", survey, slice(0, None)),
         *(_budget(rng, year) for year in (2022, 2023, 2024)),
     )
 
@@ -256,13 +256,13 @@ def readings(rng: Random, tanks: list[str], year: int, month: int) -> Iterable[R
     """The tanks' readings of one month."""
     first = date(year, month, 1)
     return [
-        (tank, first + timedelta(days=place), round(rng.uniform(2, 22), 1), rng.randint(80, 240))
+        (tank, first + timedelta(days=days), round(rng.uniform(2, 22), 1), rng.randint(80, 240))
         for tank in tanks
-        for place in range(0, 28, 3)
+        for days in range(0, 28, 3)
     ]
 
 
-def _some(name: str, of: SampleTable, rows: slice) -> SampleTable:
+def _part(name: str, of: SampleTable, rows: slice) -> SampleTable:
     return SampleTable(name, of.columns, of.rows[rows])
 
 
@@ -303,10 +303,10 @@ def _survey(rng: Random) -> Iterable[Row]:
 
 
 def _budget(rng: Random, year: int) -> SampleTable:
-    places = ("marketing", "brewing", "logistics", "administration")
+    centers = ("marketing", "brewing", "logistics", "administration")
     rows = [
-        (place, date(year, month, 1), money(rng, 2_000, 60_000))
-        for place in places
+        (center, date(year, month, 1), money(rng, 2_000, 60_000))
+        for center in centers
         for month in range(1, 13)
     ]
     return table(f"budget_{year}", "cost_center text | month date | planned_cost money", rows)
@@ -329,10 +329,10 @@ def _taprooms(rng: Random) -> Tables:
     guests = customers("customers", rng, 9_000_001, 250)
     drinks = [f"TAP-{number:03}" for number in range(1, 31)]
     placed = orders("orders", rng, guests.column("customer_no"), 2024, first=7_000_000)
-    venues = [(f"V{place:02}", f"{city} Taproom", city) for place, city in enumerate(CITIES[:8], 1)]
+    venues = [(f"V{at:02}", f"{city} Taproom", city) for at, city in enumerate(CITIES[:8], 1)]
     shifts = [
-        (place, name, rng.choice(venues)[0], rng.choice(("early", "late")))
-        for place, name in enumerate(full_names(rng, 40), 1)
+        (number, name, rng.choice(venues)[0], rng.choice(("early", "late")))
+        for number, name in enumerate(full_names(rng, 40), 1)
     ]
     return by_name(
         guests,

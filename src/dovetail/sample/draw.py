@@ -88,8 +88,8 @@ def pairs(rng: Random, left: Sequence[T], right: Sequence[Any], count: int) -> l
 
 def spoil(rng: Random, values: list[T], share: float, change: Callable[[T], Any]) -> list[Any]:
     """The values with exactly `share` of them, rounded to whole rows, put through `change`."""
-    places = set(rng.sample(range(len(values)), round(share * len(values))))
-    return [change(value) if place in places else value for place, value in enumerate(values)]
+    spoilt = set(rng.sample(range(len(values)), round(share * len(values))))
+    return [change(value) if row in spoilt else value for row, value in enumerate(values)]
 
 
 def generator(seed: int, part: str) -> Random:

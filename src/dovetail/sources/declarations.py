@@ -28,7 +28,8 @@ PRIMARY, UNIQUE, FOREIGN, COMMENT = "p", "u", "f", "c"
 # Characters of a comment that are kept; a manual pasted into one is not what a table is.
 LONGEST_COMMENT = 1000
 
-Place = tuple[str, str]
+# A schema, and the name of a table in it.
+TableName = tuple[str, str]
 
 # What DuckDB is asked for the keys and comments of a database, as `Row` has them; a foreign key
 # stays within its schema.
@@ -71,12 +72,12 @@ class Row:
     that a foreign key refers to may be left out, which means the primary key of that table.
     """
 
-    place: Place
+    table: TableName
     kind: str
     constraint: str = ""
     position: int = 0
     column: str = ""
-    key_table: Place | None = None
+    key_table: TableName | None = None
     key_column: str = ""
     text: str = ""
 
@@ -115,34 +116,34 @@ class _Declared:
 
     def columns(self, kind: str) -> Iterator[tuple[list[Row], tuple[str, ...]]]:
         """The keys of a kind, each with its columns, in the order of their columns' names."""
-        found = [
+        keys = [
             (rows, tuple(row.column for row in rows))
             for (each, _), listed in self.keys.items()
             if each == kind and (rows := sorted(listed, key=lambda row: row.position))
         ]
         # An index over an expression has a part that is no column, and says nothing of columns.
-        yield from sorted((key for key in found if all(key[1])), key=lambda key: key[1])
+        yield from sorted((key for key in keys if all(key[1])), key=lambda key: key[1])
 
 
 def declarations(tables: Iterable[Listing], rows: Iterable[Row]) -> dict[str, Declaration]:
     """The declarations of some tables; what is said of others is left out."""
     names = {qualified_name(table): table.name for table in tables}
-    by_table: dict[Place, _Declared] = {}
+    by_table: dict[TableName, _Declared] = {}
     for row in rows:
-        if row.place in names:
-            by_table.setdefault(row.place, _Declared()).add(row)
-    primary = {place: _primary(of_table) for place, of_table in by_table.items()}
+        if row.table in names:
+            by_table.setdefault(row.table, _Declared()).add(row)
+    primary = {table: _primary(of_table) for table, of_table in by_table.items()}
     return {
-        names[place]: Declaration(
+        names[table]: Declaration(
             DeclaredKeys(
-                primary[place],
+                primary[table],
                 tuple(dict.fromkeys(columns for _, columns in of_table.columns(UNIQUE))),
                 tuple(dict.fromkeys(_foreign(of_table, names, primary))),
             ),
             of_table.comment,
             of_table.column_comments,
         )
-        for place, of_table in by_table.items()
+        for table, of_table in by_table.items()
     }
 
 
@@ -151,16 +152,16 @@ def _primary(of_table: _Declared) -> tuple[str, ...]:
 
 
 def _foreign(
-    of_table: _Declared, names: Mapping[Place, str], primary: Mapping[Place, tuple[str, ...]]
+    own: _Declared, names: Mapping[TableName, str], primary: Mapping[TableName, tuple[str, ...]]
 ) -> Iterator[DeclaredForeignKey]:
-    for rows, columns in of_table.columns(FOREIGN):
-        place = rows[0].key_table
-        if place is None:
+    for rows, columns in own.columns(FOREIGN):
+        table = rows[0].key_table
+        if table is None:
             continue
         key = tuple(row.key_column for row in rows)
-        key = key if all(key) else primary.get(place, ())
+        key = key if all(key) else primary.get(table, ())
         if len(key) == len(columns):
-            yield DeclaredForeignKey(columns, names.get(place, ".".join(filter(None, place))), key)
+            yield DeclaredForeignKey(columns, names.get(table, ".".join(filter(None, table))), key)
 
 
 def trimmed(comment: str) -> str:
@@ -178,7 +179,7 @@ def listing(name: str, schema: str, table: str, weight: int) -> Listing:
     return Listing(name, json.dumps([schema, table]), weight)
 
 
-def names(places: Sequence[tuple[str, str]], default_schema: str) -> list[str]:
+def names(tables: Sequence[TableName], default_schema: str) -> list[str]:
     """What to call tables, given their schemas and names; the schema `default_schema` goes unsaid.
 
     A dot can make two of them sound alike: then both are quoted in full.
@@ -186,15 +187,15 @@ def names(places: Sequence[tuple[str, str]], default_schema: str) -> list[str]:
     >>> names([("public", "a"), ("b", "c"), ("public", "b.c")], "public")
     ['a', '"b"."c"', '"public"."b.c"']
     """
-    brief = [table if schema == default_schema else f"{schema}.{table}" for schema, table in places]
+    brief = [table if schema == default_schema else f"{schema}.{table}" for schema, table in tables]
     times = Counter(brief)
     return [
-        name if times[name] == 1 else ".".join(map(identifier, place))
-        for name, place in zip(brief, places, strict=True)
+        name if times[name] == 1 else ".".join(map(identifier, table))
+        for name, table in zip(brief, tables, strict=True)
     ]
 
 
-def qualified_name(table: Listing) -> tuple[str, str]:
+def qualified_name(table: Listing) -> TableName:
     """The schema and name that a table has in its database."""
     schema, name = json.loads(table.place)
     return schema, name

@@ -86,7 +86,7 @@ def encoding_of(file: str) -> str:
     return next((name for mark, name in _BOMS if head.startswith(mark)), "utf-8")
 
 
-def as_utf8(file: str, place: str, *, one_line_end: bool = False) -> None:
+def as_utf8(file: str, to: str, *, one_line_end: bool = False) -> None:
     """Write a text file again in UTF-8, and if asked to with one kind of line end.
 
     In UTF-8 with other bytes between, those are Windows-1252, of which Latin-1 is a part.
@@ -96,12 +96,12 @@ def as_utf8(file: str, place: str, *, one_line_end: bool = False) -> None:
     plain = codecs.getincrementaldecoder(encoding)(errors)
     decode = io.IncrementalNewlineDecoder(plain, translate=True) if one_line_end else plain
     try:
-        with pa.input_stream(file) as stream, open(place, "w", encoding="utf-8", newline="") as out:
+        with pa.input_stream(file) as stream, open(to, "w", encoding="utf-8", newline="") as out:
             while chunk := stream.read(1 << 20):
                 out.write(decode.decode(chunk))
             out.write(decode.decode(b"", final=True))
     except OSError as error:
-        raise SourceError(f"cannot be written as UTF-8 to {place}: {error}") from None
+        raise SourceError(f"cannot be written as UTF-8 to {to}: {error}") from None
 
 
 def with_decimal_points(relation: str, dialect: Dialect) -> str:
@@ -135,16 +135,16 @@ def _matches(name: str, pattern: str) -> str:
 
 
 def complaint(message: str) -> str:
-    """DuckDB says what is wrong with a CSV over several lines: the place and the cause."""
+    """DuckDB says what is wrong with a CSV over several lines: the position and the cause."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith(("Expected", "Value", "Invalid u", "Max"))]
-    place = duck.one_line(message)
-    if "sniffing" in place or "state machine" in place:
+    position = duck.one_line(message)
+    if "sniffing" in position or "state machine" in position:
         return (
             "does not read as CSV: rows of different lengths, lines that end in different ways, "
             "or a misplaced quote; export it again"
         )
-    return f"{place}: {causes[0]}" if causes else place
+    return f"{position}: {causes[0]}" if causes else position
 
 
 def dialect_of(file: str, *, tab: bool) -> Dialect:

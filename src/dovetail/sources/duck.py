@@ -1,4 +1,4 @@
-"""One DuckDB per process reads every kind of source; this is the only place that talks to it.
+"""One DuckDB per process reads every kind of source; only this module talks to it.
 
 It runs in memory with one thread (the offline work is parallel over tables), finds its
 extensions in installed wheels, and never reaches for the network to get one.
@@ -179,12 +179,12 @@ def scan(
     """
     reading = connection or cursor()
     with explain():
-        found = described
-        if not found:
+        typed = described
+        if not typed:
             started = run(f"SELECT * FROM {relation}", reading).description or []
-            found = [(str(row[0]), str(row[1])) for row in started]
-        fields = fields_of(found)
-        if described or not PLAIN.issuperset(kind for _, kind in found):
+            typed = [(str(row[0]), str(row[1])) for row in started]
+        fields = fields_of(typed)
+        if described or not PLAIN.issuperset(kind for _, kind in typed):
             run(f"SELECT {projection(fields)} FROM {relation}", reading)
         reader = reading.to_arrow_reader(_batch_rows(len(fields)))
     columns = tuple(

@@ -124,10 +124,10 @@ class FileReader:
         """The dialect of a file; of files that begin with the same header, that of the first."""
         key = (kind, delimited.first_line(file))
         if key not in self._dialects:
-            found = delimited.dialect_of(file, tab=kind == "tsv")
-            if not found.header or found.skip:
-                return found
-            self._dialects[key] = found
+            dialect = delimited.dialect_of(file, tab=kind == "tsv")
+            if not dialect.header or dialect.skip:
+                return dialect
+            self._dialects[key] = dialect
         return self._dialects[key]
 
     def _in_utf8(self, table: str, file: str) -> str:
@@ -138,19 +138,19 @@ class FileReader:
             return file
         key = (file, str(one_end))
         if key not in self._written_again:
-            place = self._scratch("csv")
-            delimited.as_utf8(file, place, one_line_end=one_end)
-            self._written_again[key] = place
+            target = self._scratch("csv")
+            delimited.as_utf8(file, target, one_line_end=one_end)
+            self._written_again[key] = target
         return self._written_again[key]
 
     def _as_parquet(self, kind: str, file: str, sheet: str) -> str:
         """Where a file of a format that DuckDB does not read is written as Parquet."""
-        place = self._scratch("parquet")
+        target = self._scratch("parquet")
         if kind == "excel":
-            pq.write_table(read_sheet(file, sheet), place)
+            pq.write_table(read_sheet(file, sheet), target)
         else:
-            write_parquet(file, place)
-        return place
+            write_parquet(file, target)
+        return target
 
     def _scratch(self, suffix: str) -> str:
         self._rewritten = self._rewritten or tempfile.TemporaryDirectory(prefix="dovetail-")
@@ -164,7 +164,7 @@ def _bytes(file: str) -> bytes:
 
 
 def size_of(files: Sequence[str]) -> int:
-    """The size of files; what cannot be looked at is found out when it is read."""
+    """The size of files; what cannot be looked at is dialect out when it is read."""
     total = 0
     for file in files:
         try:
@@ -174,7 +174,7 @@ def size_of(files: Sequence[str]) -> int:
     return total
 
 
-def write_parquet(file: str, place: str) -> None:
+def write_parquet(file: str, target: str) -> None:
     """Write an Arrow file as Parquet, batch by batch."""
     with open(file, "rb") as opened:
         head = opened.read(len(_FILE_MAGIC))
@@ -184,7 +184,7 @@ def write_parquet(file: str, place: str) -> None:
         with pa.memory_map(file) as source:
             in_file = head == _FILE_MAGIC
             reader = pa.ipc.open_file(source) if in_file else pa.ipc.open_stream(source)
-            with pq.ParquetWriter(place, reader.schema) as out:
+            with pq.ParquetWriter(target, reader.schema) as out:
                 for batch in _batches(reader, in_file=in_file):
                     out.write_batch(batch)
     except (pa.ArrowException, NotImplementedError) as error:

@@ -24,7 +24,7 @@ from dovetail.errors import SourceError
 from dovetail.sources.declarations import is_descriptions
 from dovetail.sources.lake_tables import LAKES, log_among, log_files
 from dovetail.sources.walk import (
-    Found,
+    Entry,
     anchor,
     is_wild,
     parts_within,
@@ -79,7 +79,7 @@ class FileTable:
         return self.parts == ("",)
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """All of it but the name, as a text."""
         plain = self.format == table_format(self.root) and not (self.sheet or self.trouble)
         if self.is_one_file and plain:
@@ -87,11 +87,11 @@ class FileTable:
         return json.dumps([self.format, self.root, self.parts, self.trouble, self.sheet])
 
     @classmethod
-    def at(cls, place: str) -> FileTable:
-        """The table at a place, without its name."""
-        if not place.startswith("["):
-            return cls("", table_format(place), place)
-        kind, root, parts, trouble, sheet = json.loads(place)
+    def at(cls, location: str) -> FileTable:
+        """The table at a location, without its name."""
+        if not location.startswith("["):
+            return cls("", table_format(location), location)
+        kind, root, parts, trouble, sheet = json.loads(location)
         return cls("", kind, root, tuple(parts), trouble, sheet)
 
     def readable(self) -> FileTable:
@@ -130,7 +130,7 @@ def file_tables(location: str) -> list[FileTable]:
 
 
 def remote_tables(
-    entries: list[Found],
+    entries: list[Entry],
     top: str,
     fetch: Callable[[str], str],
     inside: Mapping[str, list[str]],
@@ -151,10 +151,10 @@ def remote_tables(
     return sorted(_named_apart(tables + folders), key=lambda table: table.name)
 
 
-def _suffixed_folders(entries: list[Found]) -> tuple[list[FileTable], list[Found]]:
+def _suffixed_folders(entries: list[Entry]) -> tuple[list[FileTable], list[Entry]]:
     """The folders with a table's suffix, whose parts are one table each, and the other files."""
-    parts: dict[str, list[Found]] = {}
-    others: list[Found] = []
+    parts: dict[str, list[Entry]] = {}
+    others: list[Entry] = []
     for file in entries:
         names = file.below.split("/")[:-1]
         named = (at for at, name in enumerate(names) if is_partition(name) or table_suffix(name))
@@ -184,7 +184,7 @@ def _named_apart(tables: list[FileTable]) -> Iterator[FileTable]:
         yield table if unique else replace(table, name=table.name + (suffix or f".{table.format}"))
 
 
-def _alone(file: Found, fetch: Callable[[str], str] = str) -> list[FileTable]:
+def _alone(file: Entry, fetch: Callable[[str], str] = str) -> list[FileTable]:
     """A file that is a table, the sheets of a workbook, or a folder with a table's suffix."""
     if file.lake:
         return [FileTable(file.below, file.lake, file.path)]
@@ -255,16 +255,16 @@ def part_of(stem: str) -> str | None:
 
 
 def grouped(
-    files: Sequence[Found], top: str, look: Look | None = None
-) -> tuple[list[FileTable], list[Found]]:
+    files: Sequence[Entry], top: str, look: Look | None = None
+) -> tuple[list[FileTable], list[Entry]]:
     """The tables of several files each, and the files that are tables by themselves.
 
     `top` is the name of the folder that they are below. `look` tells the columns of a file that is
     not on this machine, which is asked of few.
     """
-    partitioned: dict[tuple[str, str, str], list[Found]] = {}
-    numbered: dict[tuple[str, str, str], list[Found]] = {}
-    apart: list[Found] = []
+    partitioned: dict[tuple[str, str, str], list[Entry]] = {}
+    numbered: dict[tuple[str, str, str], list[Entry]] = {}
+    apart: list[Entry] = []
     for file in files:
         kind = table_format(file.path)
         depth = _partition_depth(file.below)
@@ -288,7 +288,7 @@ def grouped(
 
 
 def _hive(
-    root: str, name: str, kind: str, files: Sequence[Found], top: str, look: Look | None
+    root: str, name: str, kind: str, files: Sequence[Entry], top: str, look: Look | None
 ) -> list[FileTable]:
     """The tables of a folder of partitions: one, unless each partition holds several by name."""
     by_stem: dict[str, list[str]] = {}
@@ -307,7 +307,7 @@ def _hive(
     return [FileTable(name or only or top, kind, root, _relative(root, paths))] if paths else []
 
 
-def _table_by_name(file: Found) -> str:
+def _table_by_name(file: Entry) -> str:
     """What a file in a partition is called by whoever named it; '' if only a program did."""
     stem = stem_of(os.path.basename(file.below))
     prefix = "" if re.fullmatch(_WORD, stem, re.IGNORECASE) else part_of(stem)
@@ -338,7 +338,7 @@ def _tell_far(by_stem: dict[str, list[str]], look: Look) -> bool:
     return False
 
 
-def _alike(root: str, kind: str, files: list[Found]) -> tuple[list[Found], list[Found]]:
+def _alike(root: str, kind: str, files: list[Entry]) -> tuple[list[Entry], list[Entry]]:
     """Numbered files that share most columns with the widest of them, and the others."""
     by_program = any(_BY_PROGRAM.fullmatch(os.path.basename(file.path)) for file in files)
     done = any(os.path.lexists(os.path.join(root, name)) for name in _DONE)
@@ -350,7 +350,7 @@ def _alike(root: str, kind: str, files: list[Found]) -> tuple[list[Found], list[
     return parts, [file for file in files if file not in parts]
 
 
-def _files(file: Found) -> list[str]:
+def _files(file: Entry) -> list[str]:
     if not os.path.isdir(file.path):
         return [file.path]
     try:

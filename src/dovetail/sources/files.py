@@ -46,7 +46,7 @@ class FilesSource:
     def tables(self) -> Sequence[Listing]:
         """List tables, each by its path below the source, without the suffix if unambiguous."""
         return [
-            Listing(table.name, table.place, size_of(table.files()))
+            Listing(table.name, table.location, size_of(table.files()))
             for table in file_tables(self._spec.location)
         ]
 
@@ -181,11 +181,11 @@ class PartsScan:
             except RescanError:
                 raise
             except (SourceError, OSError) as error:
-                if self._found_broken(chunks):
+                if self._find_broken(chunks):
                     raise RescanError(str(error)) from None
                 raise
 
-    def _found_broken(self, chunks: Sequence[_Chunk]) -> bool:
+    def _find_broken(self, chunks: Sequence[_Chunk]) -> bool:
         """Read every part by itself, to its end, and note those that cannot be."""
         before = len(self._broken)
         for part in (part for chunk in chunks for part in chunk.parts):
@@ -241,12 +241,12 @@ def _united(
     names = Counter(name for chunk in chunks for name in chunk.fields if name not in hidden)
     columns = []
     for name in names:
-        mine = [chunk.fields[name] for chunk in chunks if name in chunk.fields]
-        kinds = {field.type for field in mine}
+        fields = [chunk.fields[name] for chunk in chunks if name in chunk.fields]
+        kinds = {field.type for field in fields}
         kind = common_type(map(plain_type, kinds)) or "VARCHAR"
-        declared = mine[0].type if len(kinds) == 1 else kind
-        text = untyped or mine[0].written_number or (len(kinds) > 1 and kind == "VARCHAR")
-        columns.append(ScannedColumn(mine[0].name, declared, text))
+        declared = fields[0].type if len(kinds) == 1 else kind
+        text = untyped or fields[0].written_number or (len(kinds) > 1 and kind == "VARCHAR")
+        columns.append(ScannedColumn(fields[0].name, declared, text))
     return tuple(columns)
 
 

@@ -89,16 +89,9 @@ def manifest_lists(version: bytes) -> list[str]:
         raise SourceError("its newest metadata file is nested too deeply") from None
 
 
-def lake_relation(kind: str, place: str) -> str:
+def lake_relation(kind: str, location: str) -> str:
     """A call of DuckDB that reads a table: by its folder, or an Iceberg table by its version."""
-    return f"{kind}_scan({literal(place)})"
-
-
-def data_files_query(kind: str, place: str) -> str:
-    """A query for the files that a table names, without reading them."""
-    if kind == "delta":
-        return f"SELECT data_file FROM delta_list_files({literal(place)})"
-    return f"SELECT unnest([manifest_path, file_path]) FROM iceberg_metadata({literal(place)})"
+    return f"{kind}_scan({literal(location)})"
 
 
 def require_inside(folder: str, files: Iterable[str]) -> None:
@@ -171,17 +164,17 @@ def checked_relation(
     manifests, and only then the data.
     """
     load_lake(kind)
-    place = folder
+    location = folder
     if kind == "iceberg":
-        place = newest_version(log, read)
-        lists = manifest_lists(read(place))
+        location = newest_version(log, read)
+        lists = manifest_lists(read(location))
         require_inside(folder, lists)
         for file in lists:
             at = duck.file_pattern(file.removeprefix("file://"))
             named = duck.fetch(f"SELECT manifest_path FROM read_avro({at})")
             require_inside(folder, (manifest for (manifest,) in named))
-    require_inside(folder, data_files(kind, place))
-    return lake_relation(kind, place)
+    require_inside(folder, data_files(kind, location))
+    return lake_relation(kind, location)
 
 
 def load_lake(kind: str) -> None:
@@ -189,5 +182,11 @@ def load_lake(kind: str) -> None:
     duck.load_extension(kind)
 
 
-def data_files(kind: str, place: str) -> list[str]:
-    return [str(file) for (file,) in duck.fetch(data_files_query(kind, place))]
+def data_files(kind: str, location: str) -> list[str]:
+    """The files that a table names, without reading them."""
+    if kind == "delta":
+        query = f"SELECT data_file FROM delta_list_files({literal(location)})"
+    else:
+        named = f"iceberg_metadata({literal(location)})"
+        query = f"SELECT unnest([manifest_path, file_path]) FROM {named}"
+    return [str(file) for (file,) in duck.fetch(query)]

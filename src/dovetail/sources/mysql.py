@@ -118,7 +118,7 @@ class MysqlSource:
             target=_TARGET,
             before=_bounds(spec.seconds) + "/* {tag} */ ",
             remedy=_REMEDY,
-            cancel=(_RUNNING, "KILL QUERY {found}"),
+            cancel=(_RUNNING, "KILL QUERY {running}"),
         )
         self._database = at.database
         self._kinds = (*_STORED, "VIEW") if spec.views else _STORED
@@ -169,10 +169,10 @@ class MysqlSource:
             rows = self._server.ask(DECLARED.format(schema=""))
         return declarations(tables, (Row.of((self._database, *row)) for row in rows))
 
-    def statements(self, most: int) -> Iterator[tuple[str, int, str]]:
+    def statements(self, limit: int) -> Iterator[tuple[str, int, str]]:
         """The statements that the performance schema has counted for this database."""
         with self._server.explained():
-            rows = self._server.ask(f"{_STATEMENTS} LIMIT {int(most)}")
+            rows = self._server.ask(f"{_STATEMENTS} LIMIT {int(limit)}")
         yield from rows
 
     def answers(self) -> bool:

@@ -42,7 +42,7 @@ from dovetail.sources.store import (
     look,
     make_secret,
 )
-from dovetail.sources.walk import Found, table_format, table_suffix
+from dovetail.sources.walk import Entry, table_format, table_suffix
 
 # Times of objects are whole seconds: a change within the last ones may hide behind the same time.
 _SETTLED_SECONDS = 5
@@ -73,7 +73,7 @@ class ObjectStoreSource:
         self._broken: dict[str, dict[str, str]] = {}
 
     def tables(self) -> Sequence[Listing]:
-        """List tables; the place of each says in which state its files were listed."""
+        """List tables; the location of each says in which state its files were listed."""
         now = time.time()
         with self._explained():
             return self._in_bucket(self._store, now) if self._store else self._behind_url(now)
@@ -103,7 +103,7 @@ class ObjectStoreSource:
 
     def _in_bucket(self, store: Store, now: float) -> list[Listing]:
         objects = Objects(self._location, store)
-        entries = objects.found()
+        entries = objects.entries()
         if not entries:
             raise SourceError("holds no table files, or is not there; check bucket and folder")
         tables = remote_tables(
@@ -119,7 +119,7 @@ class ObjectStoreSource:
             )
         name = self._location.rpartition("/")[2]
         (state,) = look(self._address(self._location)).values()
-        entries = [Found(self._location, name)]
+        entries = [Entry(self._location, name)]
         tables = remote_tables(entries, name, self._copies.fetch, {}, self._columns)
         return [_listing(table, [state], now) for table in tables]
 
@@ -135,7 +135,7 @@ class ObjectStoreSource:
     def _lake(self, table: FileTable) -> str:
         if table.format == "delta" and self._store and not self._store.kernel:
             objects = Objects(table.root, self._store)
-            objects.found()
+            objects.entries()
             return _copied_delta(table.root, objects.inside.get(table.root, []), self._copies)
         return checked_relation(table.format, table.root, table.files(), self._read)
 
@@ -165,7 +165,7 @@ def _listing(table: FileTable, states: Sequence[State], now: float) -> Listing:
     stable = 0 < newest < now - _SETTLED_SECONDS
     seen = json.dumps([table.files(), list(states)], separators=(",", ":"))
     token = hashlib.sha256(seen.encode()).hexdigest() if stable else ""
-    return Listing(table.name, json.dumps([token, table.place]), sum(size for size, _ in states))
+    return Listing(table.name, json.dumps([token, table.location]), sum(size for size, _ in states))
 
 
 def _listed(table: Listing) -> tuple[str, FileTable]:

@@ -128,9 +128,9 @@ WITH RECURSIVE within (root, member) AS (
                     AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> w.member
     JOIN pg_class v ON v.oid = d.refobjid AND v.relkind = 'v'
 ), called (root, function) AS (
-  SELECT DISTINCT w.root, m.found[1]::oid
+  SELECT DISTINCT w.root, m.ids[1]::oid
   FROM within w JOIN pg_rewrite r ON r.ev_class = w.member,
-       LATERAL regexp_matches(r.ev_action::text, '(?:funcid|fnoid) (\d+)', 'g') AS m (found)
+       LATERAL regexp_matches(r.ev_action::text, '(?:funcid|fnoid) (\d+)', 'g') AS m (ids)
 )
 SELECT n.nspname, c.relname, string_agg(DISTINCT p.proname::text, ', ' ORDER BY p.proname::text)
 FROM called JOIN pg_proc p ON p.oid = called.function JOIN pg_class c ON c.oid = called.root
@@ -169,7 +169,7 @@ WHERE i.indisunique AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NUL
   AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype <> 'f')
 UNION ALL
 SELECT w.nspname, w.relname, 'c', NULL, NULL, a.attname, NULL, NULL, NULL,
-       left(d.description, {most})
+       left(d.description, {limit})
 FROM wanted w JOIN pg_description d ON d.objoid = w.oid AND d.classoid = 'pg_class'::regclass
 LEFT JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum = d.objsubid AND d.objsubid > 0
 WHERE d.objsubid = 0 OR NOT a.attisdropped
@@ -183,7 +183,7 @@ WHERE e.extname = 'pg_stat_statements'
 STATEMENTS = """
 SELECT left(s.query, 50001) AS query, sum(s.calls)::bigint AS calls FROM {view} s
 WHERE s.dbid = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {most}
+GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {limit}
 """
 _REMEDY = "check host, port, database and login (the URL, or PGUSER and PGPASSWORD)"
 _TARGET = "application_name={tag} connect_timeout=10"
@@ -245,10 +245,10 @@ class PostgresSource:
     def tables(self) -> Sequence[Listing]:
         with self._server.explained():
             rows = self._server.ask(TABLES.format(kinds=self._kinds))
-        places = [(schema, table) for schema, table, _ in rows]
+        tables = [(schema, table) for schema, table, _ in rows]
         return [
             listing(name, schema, table, pages * _PAGE)
-            for name, (schema, table, pages) in zip(names(places, "public"), rows, strict=True)
+            for name, (schema, table, pages) in zip(names(tables, "public"), rows, strict=True)
         ]
 
     def expect(self, tables: Sequence[Listing], tokens: Mapping[str, str], *, rows: bool) -> None:
@@ -277,10 +277,10 @@ class PostgresSource:
 
     def declarations(self, tables: Sequence[Listing]) -> Mapping[str, Declaration]:
         with self._server.explained():
-            rows = self._server.ask(DECLARED.format(kinds=self._kinds, most=4 * LONGEST_COMMENT))
+            rows = self._server.ask(DECLARED.format(kinds=self._kinds, limit=4 * LONGEST_COMMENT))
         return declarations(tables, map(Row.of, rows))
 
-    def statements(self, most: int) -> Iterator[tuple[str, int, str]]:
+    def statements(self, limit: int) -> Iterator[tuple[str, int, str]]:
         """The statements that `pg_stat_statements` has counted here, each with how often it ran."""
         with self._server.explained():
             schemas = self._server.ask(STATISTICS)
@@ -290,7 +290,7 @@ class PostgresSource:
             )
         view = f"{duck.identifier(schemas[0][0])}.pg_stat_statements"
         with self._server.explained():
-            rows = self._server.ask(STATEMENTS.format(view=view, most=most))
+            rows = self._server.ask(STATEMENTS.format(view=view, limit=limit))
         yield from ((query, calls, "") for query, calls in rows)
 
     def answers(self) -> bool:
@@ -327,12 +327,12 @@ class PostgresSource:
             rows = self._server.ask(VOLATILE)
         return {(schema, view): calls for schema, view, calls in rows}
 
-    def _columns_of(self, place: tuple[str, str]) -> list[Column]:
+    def _columns_of(self, name: tuple[str, str]) -> list[Column]:
         """The columns of a table: with those of all others, unless for a query, which needs few."""
         if not self._in_query:
-            return self._columns.get(place, [])
-        schema, table = map(duck.literal, place)
-        return self._ask_columns(f"AND n.nspname = {schema} AND c.relname = {table}").get(place, [])
+            return self._columns.get(name, [])
+        schema, table = map(duck.literal, name)
+        return self._ask_columns(f"AND n.nspname = {schema} AND c.relname = {table}").get(name, [])
 
     @cached_property
     def _columns(self) -> dict[tuple[str, str], list[Column]]:

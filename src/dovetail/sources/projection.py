@@ -49,8 +49,8 @@ class Field:
 def fields_of(columns: Columns) -> list[Field]:
     """What to read of a relation that has these columns.
 
-    >>> found = fields_of([("id", "BIGINT"), ("at", "STRUCT(x DOUBLE, y DOUBLE)")])
-    >>> [field.name for field in found]
+    >>> fields = fields_of([("id", "BIGINT"), ("at", "STRUCT(x DOUBLE, y DOUBLE)")])
+    >>> [field.name for field in fields]
     ['id', 'at.x', 'at.y']
     """
     taken = {name.casefold() for name, kind in columns if not _is_record(kind)}

@@ -15,7 +15,7 @@ from dovetail.sources.server import without_credentials
 from dovetail.sources.store import STORES
 from dovetail.sources.walk import (
     DATABASE_SUFFIXES,
-    Found,
+    Entry,
     anchor,
     first_bytes,
     is_wild,
@@ -45,8 +45,8 @@ def root(argument: str, here: Path) -> SourceSpec:
     if url:
         kind = _SCHEMES.get(url[2].lower(), url[2].lower())
         location, credentials = _address(kind, argument[url.end(2) :].rstrip())
-        known_as = (url[1] or "").strip() or location
-        return SourceSpec(known_as, kind, location, known_as, credentials=credentials)
+        named_as = (url[1] or "").strip() or location
+        return SourceSpec(named_as, kind, location, named_as, credentials=credentials)
     if not exists and holds_login(argument):
         raise UsageError(
             "a source looks like a server with a login, and is not understood as one (it is not "
@@ -58,8 +58,8 @@ def root(argument: str, here: Path) -> SourceSpec:
     # `~` stands for home as in a shell, though not where a file is called that.
     path = here / (spec if _exists(here / spec) else os.path.expanduser(spec))
     path = path.absolute()
-    known_as = label or _shown(path, here)
-    return SourceSpec(known_as, "path", str(path), known_as)
+    named_as = label or _shown(path, here)
+    return SourceSpec(named_as, "path", str(path), named_as)
 
 
 def _address(kind: str, rest: str) -> tuple[str, dict[str, str]]:
@@ -150,7 +150,7 @@ def _database_kind(path: str) -> str:
     return "duckdb" if path.lower().endswith((".duckdb", ".ddb")) else "sqlite"
 
 
-def _label(spec: SourceSpec, file: Found) -> str:
+def _label(spec: SourceSpec, file: Entry) -> str:
     """A database below a folder or glob is known by its path from there."""
     front = anchor(spec.label) if is_wild(spec.location) else spec.label
     return file.below if front in ("", ".") else f"{front}/{file.below}"

@@ -152,7 +152,7 @@ class Server:
     `before` is put before every statement that the server is sent. `target` and `before` may hold
     `{tag}`, a word that the sessions or statements of this object are known by in the server.
     `cancel` is how to end what they do, from another session: a query that finds it, and a
-    statement for each thing `{found}`, unless the query itself ends it.
+    statement for each thing `{running}` that it names, unless the query itself ends it.
     """
 
     def __init__(
@@ -238,11 +238,11 @@ class Server:
             target = self._target.partition(" options=")[0].replace("{tag}", "dovetail")
             with _secret(self._kind, self._at, self._port) as login:
                 name = duck.attach(target, f"TYPE {self._kind}, SECRET {login}", read_only=False)
-            place = duck.literal(name)
-            rows = duck.fetch(f"SELECT * FROM {self._function}({place}, {duck.literal(find)})")
+            alias = duck.literal(name)
+            rows = duck.fetch(f"SELECT * FROM {self._function}({alias}, {duck.literal(find)})")
             for (running,) in rows if each else ():
-                statement = duck.literal(each.replace("{found}", running))
-                duck.run(f"CALL {self._kind}_execute({place}, {statement})")
+                statement = duck.literal(each.replace("{running}", running))
+                duck.run(f"CALL {self._kind}_execute({alias}, {statement})")
             return name
 
         with suppress(SourceError, *duck.ENGINE_ERRORS):

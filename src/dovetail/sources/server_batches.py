@@ -188,8 +188,8 @@ class ServerBatches:
         if not table.columns or any(column.slot not in self._types for column in table.columns):
             return None
         fields = fields_of([(str(at), self._types[c.slot]) for at, c in enumerate(table.columns)])
-        found = [ScannedColumn(field.name, field.type, field.written_number) for field in fields]
-        return Scan(named_columns(table.columns, found), iter(()))
+        scanned = [ScannedColumn(field.name, field.type, field.written_number) for field in fields]
+        return Scan(named_columns(table.columns, scanned), iter(()))
 
     def close(self) -> None:
         """Forget the rows that are held."""
@@ -308,15 +308,15 @@ class TablesAhead(Generic[_T]):
 
 
 def _slots_needed(tables: Iterable[Wanted]) -> Counter[str]:
-    """How many places of each type a row needs that has room for any of the tables."""
-    most: Counter[str] = Counter()
+    """How many slots of each type a row needs that has room for any of the tables."""
+    needed: Counter[str] = Counter()
     for table in tables:
-        most |= table.slots
-    return most
+        needed |= table.slots
+    return needed
 
 
 def _own_slots(table: Wanted, slots: Mapping[str, int]) -> list[int]:
-    """The places that the columns of a table take in a row."""
+    """The slots that the columns of a table take in a row."""
     free: dict[str, int] = {}
     start = 0
     for slot, width in slots.items():

@@ -23,7 +23,7 @@ from dovetail.ports import SourceSpec
 from dovetail.sources import duck
 from dovetail.sources.lake_tables import lake_around, lakes_below
 from dovetail.sources.logins import HIDDEN, LOGIN_VARIABLES
-from dovetail.sources.walk import WILD, Found, fits, is_hidden, table_suffix
+from dovetail.sources.walk import WILD, Entry, fits, is_hidden, table_suffix
 
 # The size of an object, and the second of its last change.
 State = tuple[int, int]
@@ -48,7 +48,7 @@ _SAID = {
         "the store has too much to do; index again later"
     ),
 }
-_GONE = re.compile("NoSuchKey|BlobNotFound|HTTP 404|404 Not Found|FileNotFound|No such file")
+_GONE = re.compile("NoSuchKey|BlobNotFound|HTTP 404|404 Not Entry|FileNotFound|No such file")
 _FILE = re.compile(r"(?:reading|on|file:?|for path) '?([^\s']+)'?")
 _STATUS = re.compile(r"HTTP (\d{3})")
 # Everything after the ? of a URL may be a signature.
@@ -176,10 +176,10 @@ class Objects:
         """The name of the folder that was looked into, or of the bucket."""
         return self._base.rpartition("/")[2]
 
-    def found(self) -> list[Found]:
+    def entries(self) -> list[Entry]:
         """The table files, and the folders that are a table by their log."""
         lakes = lakes_below(self._paths)
-        files: list[Found] = []
+        files: list[Entry] = []
         meant: set[str] = set()
         for path, url in self._paths.items():
             around = lake_around(path, lakes)
@@ -190,9 +190,9 @@ class Objects:
             if around is not None:
                 meant.add(around)
             elif table_suffix(path) and (self._pattern or not _is_hidden(path)):
-                files.append(Found(url, path))
+                files.append(Entry(url, path))
         return files + [
-            Found(self._url(folder), folder or self.top, lake=lakes[folder])
+            Entry(self._url(folder), folder or self.top, lake=lakes[folder])
             for folder in sorted(meant)
             if not _is_hidden(folder)
         ]

@@ -26,7 +26,7 @@ _PACKED_SUFFIXES = ("", ".gz", ".zst")
 _WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _ARROW = (".arrow", ".arrows", ".feather", ".ipc")
 TABLE_SUFFIXES = (
-    *(known + packed for known in _TABLE_SUFFIXES for packed in _PACKED_SUFFIXES),
+    *(suffix + packed for suffix in _TABLE_SUFFIXES for packed in _PACKED_SUFFIXES),
     *_WORKBOOKS,
     *_ARROW,
     ".avro",
@@ -65,7 +65,7 @@ def fits(path: str, pattern: str) -> bool:
 
 
 def _after(name: str, at: int, wanted: Sequence[str]) -> Iterable[int]:
-    """Where in a pattern a name leads from one place."""
+    """Where in a pattern a name leads from one position."""
     if at == len(wanted):
         return ()
     hidden = name.startswith(".")
@@ -77,7 +77,7 @@ def _after(name: str, at: int, wanted: Sequence[str]) -> Iterable[int]:
 
 
 def _ahead(positions: set[int], wanted: Sequence[str]) -> set[int]:
-    """The places that are reached without a name: `**` before others may be no folder at all."""
+    """The positions that are reached without a name: `**` before others may be no folder at all."""
     reached = set(positions)
     for at in range(len(wanted) - 1):
         if at in reached and wanted[at] == _ANY_DEPTH:
@@ -86,7 +86,7 @@ def _ahead(positions: set[int], wanted: Sequence[str]) -> set[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Entry:
     """A file (or a folder of parts, which is one table) and its path below where we looked.
 
     A folder that may not be looked into is `shut`. `lake` is the format of a folder that is a
@@ -114,8 +114,8 @@ def table_suffix(path: str) -> str:
     ('.CSV.gz', '')
     """
     lower = path.lower()
-    known = next((suffix for suffix in TABLE_SUFFIXES if lower.endswith(suffix)), "")
-    return path[len(path) - len(known) :]
+    suffix = next((suffix for suffix in TABLE_SUFFIXES if lower.endswith(suffix)), "")
+    return path[len(path) - len(suffix) :]
 
 
 def is_wild(location: str) -> bool:
@@ -132,7 +132,7 @@ def anchor(location: str) -> str:
     return str(Path(*parts[:wild])) if wild else "."
 
 
-def walk(location: str) -> list[Found]:
+def walk(location: str) -> list[Entry]:
     """The database and table files a location stands for, in order; hidden ones are left out."""
     if is_wild(location):
         entries = _matched(location, anchor(location))
@@ -140,18 +140,18 @@ def walk(location: str) -> list[Found]:
         raise SourceError("there is no such file or folder")
     elif kind := lake_format(location):
         name = os.path.basename(os.path.abspath(location))
-        entries = [Found(location, readable(name), lake=kind)]
+        entries = [Entry(location, readable(name), lake=kind)]
     elif os.path.isdir(location) and not table_suffix(location):
         entries = _walk(location, "")
     else:
-        entries = [Found(location, readable(os.path.basename(location)))]
+        entries = [Entry(location, readable(os.path.basename(location)))]
     return sorted(entries, key=lambda file: file.below)
 
 
-def _matched(location: str, base: str) -> list[Found]:
+def _matched(location: str, base: str) -> list[Entry]:
     """What a pattern stands for; a file of a table with a log stands for the table."""
     formats: dict[str, str] = {}
-    entries: dict[str, Found] = {}
+    entries: dict[str, Entry] = {}
     for path in glob(location, recursive=True):
         below = os.path.relpath(path, base)
         is_folder = os.path.isdir(path)
@@ -162,9 +162,9 @@ def _matched(location: str, base: str) -> list[Found]:
                 formats[folder] = _lake(folder)
         if lake := next((folder for folder in folders if formats[folder]), ""):
             top = os.path.dirname(os.path.abspath(base)) if lake == base else base
-            entries[lake] = Found(lake, readable(os.path.relpath(lake, top)), lake=formats[lake])
+            entries[lake] = Entry(lake, readable(os.path.relpath(lake, top)), lake=formats[lake])
         elif _is_table_like(path, is_folder):
-            entries[path] = Found(path, readable(below))
+            entries[path] = Entry(path, readable(below))
     # What is in a folder with a table's suffix is its part, and no table beside it.
     tables = {path + os.sep for path, file in entries.items() if os.path.isdir(file.path)}
     return [file for path, file in entries.items() if not _is_below(path, tables)]
@@ -174,7 +174,7 @@ def _is_below(path: str, folders: Container[str]) -> bool:
     return any(path[: at + 1] in folders for at, char in enumerate(path) if char == os.sep)
 
 
-def _walk(folder: str, below: str, above: frozenset[tuple[int, int]] = frozenset()) -> list[Found]:
+def _walk(folder: str, below: str, above: frozenset[tuple[int, int]] = frozenset()) -> list[Entry]:
     state = os.stat(folder)
     if (state.st_dev, state.st_ino) in above:  # by a link to a folder that we are in
         return []
@@ -188,16 +188,16 @@ def _walk(folder: str, below: str, above: frozenset[tuple[int, int]] = frozenset
         path = below + readable(entry.name)
         is_folder = _is_folder(entry)
         if is_folder and (kind := _lake(entry.path)):
-            files.append(Found(entry.path, path, lake=kind))
+            files.append(Entry(entry.path, path, lake=kind))
             continue
         if not is_folder or table_suffix(entry.name):
             if _is_table_like(entry.path, is_folder):
-                files.append(Found(entry.path, path))
+                files.append(Entry(entry.path, path))
             continue
         try:
             files += _walk(entry.path, path + "/", above)
         except OSError:
-            files.append(Found(entry.path, path, shut=True))
+            files.append(Entry(entry.path, path, shut=True))
     return files
 
 
@@ -241,7 +241,7 @@ def _is_table_like(path: str, is_folder: bool) -> bool:
     return bool(table_suffix(path)) or (path.lower().endswith(DATABASE_SUFFIXES) and not is_folder)
 
 
-def parts_within(path: str) -> list[Found]:
+def parts_within(path: str) -> list[Entry]:
     """What a folder with a table's suffix holds of its format, by name."""
     inside = sorted(_walk(path, ""), key=lambda entry: entry.path)
     for entry in inside:

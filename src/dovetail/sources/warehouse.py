@@ -75,21 +75,21 @@ class WarehouseSource:
         # A query reads whole tables, within limits of its own.
         self._in_query = spec.seconds is not None
         self._sample = int(spec.options.get("sample", 0))
-        self._most_bytes = int(spec.options.get("max_scan_bytes", _MOST_SCANNED))
+        self._limit_bytes = int(spec.options.get("max_scan_bytes", _MOST_SCANNED))
         self._as_text: set[str] = set()
 
     def tables(self) -> Sequence[Listing]:
         chosen = [key for key, table in self._tables.items() if self._views or not table.view]
         default_schema = self._dialect.default_schema or next((schema for schema, _ in chosen), "")
         named = zip(names(chosen, default_schema), chosen, strict=True)
-        return [listing(name, *key, self._bytes_known(key) or 0) for name, key in named]
+        return [listing(name, *key, self._tables[key].bytes or 0) for name, key in named]
 
     def fingerprint(self, table: Listing, previous: str | None) -> Fingerprint:
         listed = self._tables.get(qualified_name(table))
         token = listed.changed if listed is not None else ""
         if token:
             shape = [column[:2] for column in self._columns.get(qualified_name(table), [])]
-            token = f"{token} {self._sample} {self._most_bytes} {duck.literal(str(shape))}"
+            token = f"{token} {self._sample} {self._limit_bytes} {duck.literal(str(shape))}"
         return Fingerprint(token, unchanged=bool(token) and token == previous)
 
     def scan(self, table: Listing) -> Scan:
@@ -99,19 +99,19 @@ class WarehouseSource:
         columns = self._columns.get(key, [])
         read = ", ".join(self._quoted(name) for name, *_ in columns) or "*"
         size = self._size(key)
-        if self._in_query or (not self._sample and size <= self._most_bytes):
+        if self._in_query or (not self._sample and size <= self._limit_bytes):
             return self._read(table, f"SELECT {read} FROM {self._name(key)}")
         wanted = self._sample or _SAMPLE_ROWS
         rows = self._count(key)
-        if rows <= wanted and size <= self._most_bytes:
+        if rows <= wanted and size <= self._limit_bytes:
             return self._read(table, f"SELECT {read} FROM {self._name(key)}")
-        if size <= self._most_bytes:
+        if size <= self._limit_bytes:
             stated = self._statistics(self._name(key), columns)
             source = self._by_hash(key, columns, wanted / max(stated.rows, 1))
-            most = 2 * wanted
+            limit = 2 * wanted
         else:
             return self._sampled_blocks(table, columns, read, rows, wanted)
-        scan = self._read(table, self._limited(f"{read} FROM {source}", most))
+        scan = self._read(table, self._limited(f"{read} FROM {source}", limit))
         return replace(scan, statistics=stated)
 
     def _sampled_blocks(
@@ -163,15 +163,15 @@ class WarehouseSource:
                 answered += self._asked(statement)
             except SourceError as error:
                 refused.append((str(error), statement))
-        found = declarations(tables, answered)
+        declared = declarations(tables, answered)
         if refused:
             raise PartlyDeclaredError(
                 refused[0][0],
-                found,
+                declared,
                 keys=any(statement.keys for _, statement in refused),
                 comments=any(statement.comments for _, statement in refused),
             )
-        return found
+        return declared
 
     def _asked(self, statement: Statement) -> list[Row]:
         sql = statement.sql.format(**self._parts)
@@ -205,8 +205,8 @@ class WarehouseSource:
         return {
             (str(row[0]), str(row[1])): _Table(
                 bool(row[2]),
-                _in_query(row[3]),
-                _in_query(row[4]),
+                _optional_int(row[3]),
+                _optional_int(row[4]),
                 str(row[5] or ""),
                 str(row[6] or ""),
             )
@@ -215,11 +215,11 @@ class WarehouseSource:
 
     @cached_property
     def _columns(self) -> dict[tuple[str, str], list[tuple[str, str, str]]]:
-        found: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
+        columns: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
         for row in self._warehouse.ask(self._dialect.columns.format(**self._parts)):
             schema, table, name, kind, comment = (str(cell or "") for cell in row)
-            found.setdefault((schema, table), []).append((name, kind, comment))
-        return found
+            columns.setdefault((schema, table), []).append((name, kind, comment))
+        return columns
 
     def _read(self, table: Listing, sql: str) -> Scan:
         as_text = table.name in self._as_text
@@ -292,14 +292,11 @@ class WarehouseSource:
             self._tables[key] = replace(self._tables[key], rows=counted)
         return counted
 
-    def _bytes_known(self, key: tuple[str, str]) -> int | None:
-        return self._tables[key].bytes
-
     def _size(self, key: tuple[str, str]) -> int:
         """How many bytes reading a table would scan: as listed, or by its cells."""
         if self._in_query:
             return 0
-        listed = self._bytes_known(key)
+        listed = self._tables[key].bytes
         if listed is not None:
             return listed
         return self._count(key) * _CELL_BYTES * max(len(self._columns.get(key, [])), 1)
@@ -312,7 +309,7 @@ class WarehouseSource:
         return quote + name.replace(quote, quote * 2) + quote
 
 
-def _in_query(value: Any) -> int | None:
+def _optional_int(value: Any) -> int | None:
     return None if value is None else int(value)
 
 

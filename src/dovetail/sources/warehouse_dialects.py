@@ -21,13 +21,13 @@ from dovetail.sources.declarations import DUCKDB_DECLARED, FOREIGN, PRIMARY, UNI
 _TABLES = """
 SELECT table_schema, table_name, CASE WHEN table_type LIKE '%VIEW%' THEN 1 ELSE 0 END,
        {rows}, {bytes}, {changed}, {comment}
-FROM {place}information_schema.tables
+FROM information_schema.tables
 WHERE LOWER(table_schema) NOT IN ('information_schema', 'pg_catalog', 'performance_schema', 'sys')
   {which} ORDER BY 1, 2
 """
 _COLUMNS = """
 SELECT table_schema, table_name, column_name, {type}, {comment}
-FROM {place}information_schema.columns
+FROM information_schema.columns
 WHERE LOWER(table_schema) NOT IN ('information_schema', 'pg_catalog', 'performance_schema', 'sys')
   {which} ORDER BY table_schema, table_name, ordinal_position
 """
@@ -36,14 +36,12 @@ WHERE LOWER(table_schema) NOT IN ('information_schema', 'pg_catalog', 'performan
 def standard_tables(**given: str) -> str:
     """The question for all tables to an information schema, with the expressions given."""
     blank = dict.fromkeys(("rows", "bytes", "changed", "comment"), "NULL")
-    return _TABLES.format(**{**blank, "place": "", "which": "", **given})
+    return _TABLES.format(**{**blank, "which": "", **given})
 
 
 def standard_columns(**given: str) -> str:
     """The question for all columns to an information schema, with the expressions given."""
-    return _COLUMNS.format(
-        **{"type": "data_type", "comment": "NULL", "place": "", "which": "", **given}
-    )
+    return _COLUMNS.format(**{"type": "data_type", "comment": "NULL", "which": "", **given})
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,11 +226,11 @@ def _batches(cursor: Any, first: list[Any], schema: pa.Schema) -> Iterator[pa.Re
 def _kind(values: tuple[Any, ...]) -> pa.DataType:
     """The Arrow type of Python values; text where there is none."""
     try:
-        found = pa.array(values).type
+        kind = pa.array(values).type
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return pa.string()
-    plain = pa.types.is_null(found) or pa.types.is_nested(found) or pa.types.is_decimal(found)
-    return pa.string() if plain or pa.types.is_duration(found) else found
+    plain = pa.types.is_null(kind) or pa.types.is_nested(kind) or pa.types.is_decimal(kind)
+    return pa.string() if plain or pa.types.is_duration(kind) else kind
 
 
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:

@@ -106,8 +106,8 @@ def _header(columns: Sequence[Sequence[str | None]]) -> tuple[int, bool]:
 
 
 def _free(name: str, taken: Sequence[str], number: int) -> str:
-    known = {other.casefold() for other in taken}
-    return f"{name}_{number}" if name.casefold() in known else name
+    folded = {other.casefold() for other in taken}
+    return f"{name}_{number}" if name.casefold() in folded else name
 
 
 def _dates(values: pa.Array) -> pa.Array:
