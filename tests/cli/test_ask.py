@@ -149,7 +149,7 @@ def test_the_account_of_a_set(shop: Path) -> None:
 
 @pytest.mark.slow
 def test_tables_that_do_not_join_are_warned_of(sample: dovetail.Catalog) -> None:
-    question = "recalls of products and districts of schools"
+    question = "recalls of products and diagnoses of patients"
     done = run("ask", question, "-C", str(sample.folder), DOVETAIL_EMBEDDER="none")
     assert done.returncode == 0
     assert done.stderr.startswith("dovetail: no joins are known between these parts of the set: ")

@@ -24,7 +24,7 @@ PAGES = {
         ("TableSet", "Alternative", "Chosen", "Candidate", "Answer"),
     ),
     "tables": ("Tables", ("Table", "TableId", "Column", "ColumnProfile", "Kind")),
-    "joins": ("Joins", ("JoinEdge", "JoinGraph")),
+    "joins": ("Joins", ("JoinEdge", "JoinGraph", "KeyDomain", "DomainColumn")),
     "families": ("Families", ("Families", "Family", "FamilyMember", "Role")),
     "settings": ("Settings", ("Settings", "load_settings")),
     "errors": ("Errors", ("DovetailError",)),

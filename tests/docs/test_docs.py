@@ -78,7 +78,8 @@ def test_the_pictures_show_what_is_found(sample: dovetail.Catalog) -> None:
 def test_every_command_is_documented() -> None:
     text = PAGE.read_text("utf-8")
     assert command_names() == [
-        "index", "describe", "ask", "search", "tables", "show", "families", "joins", "sql", "mcp",
+        "index", "describe", "ask", "search", "tables", "show", "families", "joins", "domains",
+        "sql", "mcp",
         "serve", "demo", "feedback", "learn", "note", "note pin", "note ban", "note mark",
         "note define", "note about", "note remove", "note list", "note suggest", "bench",
         "bench joins", "bench retrieval", "bench run", "bench sql", "bench data", "bench import",

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from dovetail.arrays import sorted_distinct
-from dovetail.joins.columns import _GLOBAL_ID, _global_ids, _numbers
+from dovetail.joins.columns import _codes, _numbers
 
 MAIL, UUID = "ada@post.example", "123e4567-e89b-12d3-a456-426614174000"
 EXAMPLES = [
@@ -18,15 +18,23 @@ EXAMPLES = [
     ["x", MAIL],
     [UUID],
     ["a b@c.de"],
+    ["POL-2019-0100001", "GB97 MERI 6366 0761 2384 11"],
+    ["LD62 FFX"],
+    ["2024-02-29", "2024-03-01 10:00"],
+    ["12 High Street"],
+    ["A12"],
 ]
+# Which of them are codes: no dates, no words, not too short.
+CODES = [1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0, 0]
 
 
-def test_columns_of_global_ids_are_those_whose_examples_all_are() -> None:
+def test_columns_of_codes_are_those_whose_examples_all_are() -> None:
     halves = [pa.array(part, pa.list_(pa.string())) for part in (EXAMPLES[:3], EXAMPLES[3:])]
-    expected = [bool(some) and all(map(_GLOBAL_ID.fullmatch, some)) for some in EXAMPLES]
-    assert _global_ids(pa.chunked_array(halves)).tolist() == expected
-    assert expected == [True, False, True, False, False, False, True, False]
-    assert _global_ids(pa.chunked_array([halves[1].slice(1)])).tolist() == expected[4:]
+    number = np.zeros(len(EXAMPLES), dtype=np.bool_)
+    assert _codes(pa.chunked_array(halves), number).tolist() == [bool(codes) for codes in CODES]
+    rest = pa.chunked_array([halves[1].slice(1)])
+    assert _codes(rest, number[4:]).tolist() == [bool(codes) for codes in CODES[4:]]
+    assert not _codes(pa.chunked_array(halves), ~number).any()
 
 
 def test_numbers_are_read_where_a_column_holds_them() -> None:

@@ -22,7 +22,7 @@ from dovetail.joins.candidates import find_candidates
 from dovetail.joins.columns import ColumnArrays, Thresholds
 from dovetail.joins.features import DEFAULT_WEIGHTS, PairFeatures, local_logits, value_information
 from dovetail.joins.graph import JoinGraph
-from dovetail.joins.scoring import score_foreign_keys
+from dovetail.joins.scoring import foreign_key, weigh
 from dovetail.joins.sketches import sample_places
 from dovetail.settings import Settings
 from tests.support.column_arrays import COLUMNS, NO_BOUNDS, arrays_of, as_dict, name_match
@@ -38,8 +38,8 @@ def test_pairs_beyond_the_upper_bound_are_no_edges(sample: dovetail.Catalog) -> 
     best = local_logits(weighed.upper_bounds(everything.child, everything.parent))
     assert (logit <= best).all()
     alive = everything.take(logit > DEFAULT_WEIGHTS.least)
-    edges, _ = score_foreign_keys(arrays)
-    assert as_dict(edges.candidates) == as_dict(alive)
+    weighed_pairs, _, _ = weigh(arrays, (), {}, DEFAULT_WEIGHTS)
+    assert as_dict(weighed_pairs.candidates) == as_dict(alive)
     assert 50 < len(alive) < len(everything)
 
 
@@ -119,19 +119,23 @@ def test_scores_do_not_depend_on_the_order_or_labels_of_tables(sample: dovetail.
         table=place[arrays.table[columns]],
         position=arrays.position[columns],
         name=[arrays.name[column] for column in columns],
+        called=[arrays.called[column] for column in columns],
         number=arrays.number[columns],
+        text=arrays.text[columns],
         filled=arrays.filled[columns],
         distinct=arrays.distinct[columns],
         unique=arrays.unique[columns],
         key=arrays.key[columns],
         low=arrays.low[columns],
         high=arrays.high[columns],
-        global_ids=arrays.global_ids[columns],
+        codes=arrays.codes[columns],
+        period=arrays.period[columns],
+        prefix=[arrays.prefix[column] for column in columns],
         values=arrays.values.take(columns),
     )
 
     def scores(of: ColumnArrays, back: list[int]) -> dict[tuple[int, int], float]:
-        edges, _ = score_foreign_keys(of)
+        edges, _ = foreign_key(of)
         pairs = zip(edges.candidates.child, edges.candidates.parent, edges.score, strict=True)
         return {(back[child], back[parent]): round(float(s), 9) for child, parent, s in pairs}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import dovetail
-from dovetail.arrays import Flags, found_in
+from dovetail.arrays import found_in
 from dovetail.catalog.reader import CatalogReader
 from dovetail.joins import candidates, transforms
 from dovetail.joins.candidates import Candidates, CountedPairs, find_candidates
@@ -47,25 +47,22 @@ def catalog_of_all_transforms(folder: Path) -> CatalogReader:
     return dovetail.build(tables, into=folder).reader
 
 
-def searches(catalog: CatalogReader, children: Flags | None = None) -> Iterator[TransformSearch]:
+def searches(catalog: CatalogReader) -> Iterator[TransformSearch]:
     """A search for each normal form that the catalog has columns in."""
     values = CatalogValues(catalog)
     arrays = ColumnArrays.of(catalog, passes=ValuePasses(values))
-    flags = np.ones(len(arrays), dtype=np.bool_) if children is None else children
     for form in FORMS:
         if any(each.transform in form for each in values.normalized):
             columns = NormalizedColumns.of(arrays, values.normalized, form)
-            yield TransformSearch(arrays, columns, WEIGHTS, arrays.conventions(), flags)
+            yield TransformSearch(arrays, columns, WEIGHTS, arrays.conventions())
 
 
 def test_the_candidates_are_all_that_names_or_values_speak_for(tmp_path: Path) -> None:
     catalog = catalog_of_all_transforms(tmp_path / "catalog")
-    children = np.ones(len(ColumnArrays.of(catalog)), dtype=np.bool_)
-    children[0] = False
     seen = 0
-    for search in searches(catalog, children):
-        weighed, _ = search.find(None)
-        held, changed = weighed.columns.arrays, weighed.columns.changed
+    for search in searches(catalog):
+        result, _ = search.find(None)
+        held, changed = search.columns.arrays, search.columns.changed
         information = value_information(held, WEIGHTS)
         # All pairs, counted first and judged afterwards.
         every = find_candidates(held, information.distinctive, NO_BOUNDS)
@@ -78,16 +75,15 @@ def test_the_candidates_are_all_that_names_or_values_speak_for(tmp_path: Path) -
             held.distinct[every.child] >= SAME * held.distinct[every.parent]
         )
         able = (local_logits(best, WEIGHTS) > WEIGHTS.least) | same
-        able &= (changed[every.child] | changed[every.parent]) & (
-            children[weighed.columns.column[every.child]]
-        )
-        able &= np.maximum(raised.name / 0.55, raised.value / 0.5) >= 1
-        able &= (raised.value >= 0.25) | ~held.number[every.child]
-        able &= transforms.needed(search.every, weighed.columns, every)
-        assert as_dict(weighed.candidates) == as_dict(every.take(able))
+        able &= changed[every.child] | changed[every.parent]
+        able &= (raised.name >= 0.55) | (raised.value >= 0.5)
+        able &= transforms.needed(search.every, search.columns, every)
+        column, chosen = search.columns.column, every.take(able)
+        chosen = replace(chosen, child=column[chosen.child], parent=column[chosen.parent])
+        assert as_dict(result.candidates) == as_dict(chosen)
         order = np.lexsort((every.parent[able], every.child[able]))
-        assert weighed.features.value.tolist() == raised.take(able).take(order).value.tolist()
-        seen += len(weighed.candidates)
+        assert result.features.value.tolist() == raised.take(able).take(order).value.tolist()
+        seen += len(result.candidates)
     assert seen > 4
 
 
@@ -125,7 +121,7 @@ def test_pairs_of_changed_columns_and_those_known_are_all_pairs(
             )
             before = CountedPairs(left, np.where(changed, np.nan, kept.rarity), searched)
             again, kept_again = search.find(before)
-            assert by_column(again) == by_column(whole)
+            assert weighed(again) == weighed(whole)
             assert pairs(kept_again.candidates) == pairs(known)
 
 
@@ -134,9 +130,9 @@ def pairs(found: Candidates) -> list[tuple[int, ...]]:
     return list(zip(*(part.tolist() for part in parts), strict=True))
 
 
-def by_column(weighed: WeighedCandidates) -> list[tuple[float, ...]]:
-    """Candidates by the numbers of all columns, with their counts and features."""
-    found, column = weighed.candidates, weighed.columns.column
-    features = [getattr(weighed.features, each.name) for each in fields(weighed.features)]
-    counts = [column[found.child], column[found.parent], found.shared, found.rows]
+def weighed(candidates: WeighedCandidates) -> list[tuple[float, ...]]:
+    """Candidates with their counts and features."""
+    found = candidates.candidates
+    features = [getattr(candidates.features, each.name) for each in fields(candidates.features)]
+    counts = [found.child, found.parent, found.shared, found.rows]
     return list(zip(*(each.tolist() for each in (*counts, *features)), strict=True))

@@ -94,21 +94,25 @@ def test_a_match_as_is_scores_above_one_through_a_transform(tmp_path: Path) -> N
     assert as_is.condition() == "claims.client_no = clients.client_no"
 
 
-def test_dense_numbers_behind_a_prefix_prove_nothing(tmp_path: Path) -> None:
-    """1..n padded lies in every table's 1..m: no edge, whatever the names say."""
+def test_dense_numbers_behind_a_prefix_go_by_names(tmp_path: Path) -> None:
+    """1..n padded lies in every table's 1..m: the one that it is named after is meant, or none."""
     tables = {
         "clients": pa.table(
             {"client_no": list(range(1, 121)), "age": [n % 90 for n in range(120)]}
         ),
         "claims": pa.table(
-            {"claim": list("x" * 300), "client_no": [f"A{n % 100 + 1:06d}" for n in range(300)]}
+            {"client_no": [f"A{n % 100 + 1:06d}" for n in range(300)], "claim": ["x"] * 300}
         ),
+        "parcels": pa.table({"shelf": [f"B{n % 90 + 1:05d}" for n in range(300)], "kg": [2] * 300}),
         "payments": pa.table(
             {"pay_no": list(range(1, 400)), "sum": [n * 3 % 77 for n in range(1, 400)]}
         ),
     }
     catalog = dovetail.build(tables, into=tmp_path / "catalog")
-    assert [edge for edge in JoinGraph.of(catalog.reader).edges if edge.transform] == []
+    edges = [edge for edge in JoinGraph.of(catalog.reader).edges if edge.transform]
+    assert [(edge.left.name, edge.right.name) for edge in edges if edge.score > 0.5] == [
+        ("claims", "clients")
+    ]
 
 
 def test_a_column_with_a_parent_as_it_is_takes_no_transform(tmp_path: Path) -> None:

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.names.references import ROLE, NamePairs, heads, refers, word_likeness, word_weights
+from dovetail.names.references import (
+    ROLE,
+    NamePairs,
+    abbreviations,
+    heads,
+    refers,
+    word_likeness,
+    word_weights,
+)
 from dovetail.names.table_name import entity
 from dovetail.names.words import Words, core, is_people, is_role
 
@@ -61,11 +69,14 @@ def one_by_one(one: Words, other: Words) -> float:
     if glued == "".join(other):
         return 1.0
     if len(other) > 1 and "".join(sorted(glued)) == letters:
-        return 0.8 if len(glued) > 2 else 0.5
+        far = 0.8 if len(glued) > 2 else 0.5
+        return max(far, 0.8) if set(one) & set(abbreviations(other)) else far
     named = weighted(other, one)
-    if not any(word_likeness(one[head], word) for head in heads(one) for word in other):
-        return named / 3
-    return named * (0.5 + 0.5 * weighted(one, other))
+    if any(word_likeness(one[head], word) for head in heads(one) for word in other):
+        named *= 0.5 + 0.5 * weighted(one, other)
+    else:
+        named /= 3
+    return max(named, 0.8) if set(one) & set(abbreviations(other)) else named
 
 
 def weighted(wanted: Words, among: Words) -> float:

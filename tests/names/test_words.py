@@ -27,7 +27,8 @@ def test_an_id_word_may_be_glued_or_followed_by_a_remark(name: str, identifier: 
         ("price_list_hist", {"hist"}),
         ("work_orders", set()),  # a word that marks copies elsewhere, and names a thing here
         ("archive", set()),  # says nothing else: it is not a copy of anything
-        ("staging.orders", set()),  # a schema does not make a copy
+        ("staging.orders", {"staging"}),  # where tables are made from those of others
+        ("exports/orders (1)", {"(n)"}),
         ("coldplay", set()),
     ],
 )

@@ -82,7 +82,9 @@ def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Co
         table=np.array(tables, dtype=np.int64),
         position=np.ones(count, dtype=np.int64),
         name=["thing_id"] * count,
+        called=["thing_id"] * count,
         number=np.ones(count, dtype=np.bool_),
+        text=np.zeros(count, dtype=np.bool_),
         filled=np.array([int(c.sum()) for c in counts], dtype=np.int64),
         distinct=np.array([len(values) for values in sets], dtype=np.int64),
         unique=np.array(unique, dtype=np.bool_),
@@ -90,7 +92,9 @@ def arrays_of(sets: list[set[int]], tables: list[int], unique: list[bool]) -> Co
         low=np.zeros(count),
         high=np.array([float(max(values, default=0)) for values in sets]),
         values=held([hashed(values) for values in sets], counts),
-        global_ids=np.zeros(count, dtype=np.bool_),
+        prefix=[""] * count,
+        period=np.zeros(count, dtype=np.bool_),
+        codes=np.zeros(count, dtype=np.bool_),
     )
 
 

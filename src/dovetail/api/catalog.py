@@ -21,6 +21,7 @@ from dovetail.domain import (
     Description,
     HasId,
     JoinEdge,
+    KeyDomain,
     Skipped,
     Table,
     TableId,
@@ -546,6 +547,16 @@ class Catalog:
         if table is not None:
             return self.join_graph().joins(self[table].id, least=least)
         return [edge for edge in self.join_graph().edges if edge.score > least]
+
+    def domains(self, table: HasId | TableId | str | None = None) -> list[KeyDomain]:
+        """The key domains, those of the most columns first: of one table, or all of them.
+
+        A key domain is columns that hold the same identifiers, with the master of each source.
+        """
+        from dovetail.joins.domains import key_domains, of_table
+
+        domains = key_domains(self.reader, self.joins())
+        return domains if table is None else list(of_table(domains, self[table].id))
 
     def path(
         self,

@@ -40,6 +40,7 @@ _COMMANDS = {
     "show": "show",
     "families": "show",
     "joins": "show",
+    "domains": "show",
     "sql": "sql",
     "mcp": "serve",
     "serve": "serve",

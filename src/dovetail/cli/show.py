@@ -1,4 +1,5 @@
-"""The commands that show a table, which tables join, and which are one logical table."""
+"""The commands that show a table, which tables join, which are one logical table, and which columns
+hold the same identifiers."""
 
 from __future__ import annotations
 
@@ -152,6 +153,36 @@ def joins(
         print_line(f"Note: {each}.")
 
 
+def domains(
+    table: Annotated[
+        str | None, typer.Argument(metavar="[TABLE]", help="Only the domains of this table.")
+    ] = None,
+    catalog: CatalogOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which columns hold the same identifiers, and where these are made."""
+    opened = open_catalog(catalog)
+    found = opened.domains(table)
+    if as_json:
+        listed = [domain.to_dict() for domain in found]
+        print_json({"catalog": str(opened.folder), "domains": listed})
+        return
+    for domain in found:
+        print_line(f"{domain.name}: {len(domain.columns)} columns, made in {domain.master}")
+        masters = set(map(str, domain.masters.values()))
+        listing = rich_table("column", "", "refers to", "match rate", "without a partner")
+        for column in domain.columns:
+            refers = column.refers_to
+            to = f"{refers[0]}.{refers[1]} {transform_words(column.transform)}" if refers else ""
+            lacking = (
+                f"{column.missing:,} {' '.join(column.examples[:3])}" if column.missing else ""
+            )
+            role = "master" if str(column) in masters else ""
+            rate = f"{column.match_rate:.0%}" if refers else ""
+            listing.add_row(str(column), role, to.strip(), rate, lacking.strip())
+        console().print(listing)
+
+
 def _column_cells(column: Column, extra: Sequence[str]) -> list[str]:
     profile = column.profile
     span = f"{_short(profile.minimum)} … {_short(profile.maximum)}" if profile.distinct else ""
@@ -231,6 +262,8 @@ def _join_reasons(edge: JoinEdge, opened: Catalog) -> str:
         ("composite" in evidence, "unique together only"),
         ("self" in evidence, "self-reference"),
         ("junction" in evidence, "junction table"),
+        (evidence.get("calendar", 0) > 0, "days of a calendar"),
+        (evidence.get("part", 0) > 0, "one of several parts"),
         (evidence.get("name", 0) >= 0.5, "named after it"),
         (evidence.get("value", 0) >= 0.5, "distinctive values"),
         (evidence.get("key", 0) >= 0.7, "its key"),

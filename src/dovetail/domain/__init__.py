@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dovetail.domain.descriptions import DICTIONARY, PERSON, Description
 from dovetail.domain.joins import JoinEdge
+from dovetail.domain.key_domains import DomainColumn, KeyDomain
 from dovetail.domain.results import (
     EXPLANATION,
     NEAREST,
@@ -44,9 +45,11 @@ __all__ = [
     "DeclaredForeignKey",
     "DeclaredKeys",
     "Description",
+    "DomainColumn",
     "Estimate",
     "HasId",
     "JoinEdge",
+    "KeyDomain",
     "Kind",
     "Skipped",
     "Table",

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.arrays import Flags, Ints, firsts, sorted_distinct, spans
+from dovetail.arrays import Flags, Floats, Ints, firsts, sorted_distinct, spans
 from dovetail.engines.passes import Arrays, Range
 from dovetail.hashing import Hashes
 from dovetail.joins.columns import ColumnArrays, ColumnValues, ValueSets
@@ -167,7 +167,8 @@ class CandidateSearch:
     Per column: its `table`, and whether its values are `distinctive`. Per multiset: the `filled`
     rows, whether it is sampled in `full`, and where its sampled values begin (`sampled_at`). Per
     sampled value: the `rows` that hold it, and where the key sets that do `begin` and `end` in
-    `sets`, of which there are `set_count`. `minimum` is the share of rows that a key must hold.
+    `sets`, of which there are `set_count`. `minimum` is the share of rows that a key
+    must hold.
     """
 
     table: Ints
@@ -185,7 +186,7 @@ class CandidateSearch:
     end: Ints
     sets: npt.NDArray[np.int32]
     set_count: int
-    minimum: float
+    minimum: Floats
 
     def ranges(self) -> list[Range]:
         """All child groups in ranges of about equal work, estimated before it is done.
@@ -245,7 +246,7 @@ class CandidateSearch:
         multiset, key_set = pair // count, pair % count
         likely = (2 * by_value >= size[multiset]) | (2 * by_rows >= rows[multiset])
         filled, full = self.filled[start:stop][multiset], self.full[start:stop][multiset]
-        likely &= ~full | (by_rows >= self.minimum * filled)
+        likely &= ~full | (by_rows >= self.minimum[start:stop][multiset] * filled)
         return multiset[likely], key_set[likely]
 
 
@@ -287,7 +288,7 @@ def prepare_search(
     hashes, rows, sizes = arrays.values.take(first).sampled()
     index, begin, end = _held_by(equal, sets, hashes, np.repeat(only[first], sizes))
     return CandidateSearch(
-        table=arrays.table,
+        table=arrays.tables,
         distinctive=distinctive,
         named=named,
         child_groups=child_groups,
@@ -303,7 +304,7 @@ def prepare_search(
         end=end,
         sets=index.sets,
         set_count=len(sets),
-        minimum=arrays.thresholds.rows,
+        minimum=arrays.least_rows[first],
     )
 
 

@@ -91,9 +91,9 @@ def find_candidates(
     """
     groups = group_equal_sets(arrays.values)
     source_only = source_only or SourceOnly.of_none(len(arrays))
-    every = (np.ones(len(arrays), dtype=np.bool_), arrays.key)
+    every = (arrays.children, arrays.key)
     keys = np.flatnonzero(arrays.key)
-    named = NameMatch.of(arrays.name, arrays.table, arrays.table_names, keys)
+    named = NameMatch.of(arrays.called, arrays.table, arrays.table_names, keys)
     parts = []
     for flags in chosen or [every]:
         if not (flags[0].any() and flags[1].any()):
@@ -113,7 +113,7 @@ def _counted(arrays: ColumnArrays, groups: EqualSets, child: Ints, parent: Ints)
     pairs, back = np.unique(child * width + groups.group_of[parent], return_inverse=True)
     shared, rows = count_shared(arrays.values, pairs // width, groups.values, pairs % width)
     counted = Candidates(child, parent, shared[back], rows[back])
-    return counted.take(counted.rows >= arrays.thresholds.rows * arrays.filled[child])
+    return counted.take(counted.rows >= arrays.least_rows[child] * arrays.filled[child])
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +203,8 @@ def own_source_only(arrays: ColumnArrays, common: Floats) -> SourceOnly:
     columns = np.flatnonzero(everyday)
     keys = np.flatnonzero(arrays.key).tolist()
     tables = [arrays.ids[table].name for table in arrays.table[keys].tolist()]
-    lookup = NameIndex.of_keys(tables, [arrays.name[key] for key in keys])
-    names = Encoded.of([arrays.name[column] for column in columns.tolist()])
+    lookup = NameIndex.of_keys(tables, [arrays.called[key] for key in keys])
+    names = Encoded.of([arrays.called[column] for column in columns.tolist()])
     fits_many = [lookup.has_more_than(core(name), _FEW_KEYS) for name in names.dictionary]
     flags[columns] = np.array(fits_many, dtype=np.bool_)[names.codes]
     return SourceOnly(flags, source)

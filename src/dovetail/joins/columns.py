@@ -7,10 +7,12 @@ passes (`engines/passes.py`), which may run in other processes.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, overload
 
@@ -25,18 +27,33 @@ from dovetail.catalog.segment import Segment
 from dovetail.domain import Kind, TableId
 from dovetail.engines.passes import Elsewhere, Passes, Workers, opened_here
 from dovetail.hashing import Hashes
+from dovetail.joins.parts import find_parts, merged
 from dovetail.joins.sketches import SetFacts, SketchLookup, holding, ranges_of, set_facts
 from dovetail.names.conventions import naming_conventions
 from dovetail.names.references import refers
 from dovetail.names.table_name import entity
-from dovetail.names.words import core, identifies
+from dovetail.names.words import core, identifies, without_table_prefix
 from dovetail.ports import Json
 
 _NUMBERS = (Kind.INTEGER, Kind.REAL)
-_GLOBAL_ID = re.compile(
-    r"[^@\s]+@[^@\s]+\.[^@\s.]+|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+_TIMES = (Kind.DATE, Kind.TIMESTAMP)
+# A day, a month or a quarter as people write it, with the time of day or without.
+_PERIOD = re.compile(
+    r"\d{4}[-/.](0?[1-9]|1[0-2]|[Qq][1-4])([-/.]\d{1,2}([ T].*)?)?"
+    r"|\d{1,2}[-/.]\d{1,2}[-/.](\d\d|\d{4})([ T].*)?"
+    r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])?"
 )
-_UUID = 36  # its characters
+_CODE = re.compile(
+    r"[^@\s]+@[^@\s]+\.[^@\s.]+"  # an address of mail
+    # or no date or time, no word, and five letters and digits, three of them digits; or six, two
+    r"|(?!\d{1,4}[-/.:]\d{1,2}([-/.:]\d{1,4})?([ T].*)?$)(?!.*[^\W\d_]{5})"
+    r"((?=(\W*\w){5})(?=(\D*\d){3})|(?=(\W*\w){6})(?=(\D*\d){2})).*"
+)
+# Codes from which on the half of them is no chance, and that half.
+_MANY_CODES, _PARTIAL = 20, 0.5
+_LETTERS = re.compile(r"[^\W\d_]*")
+# The file that a table is in, as the state of its source tells it.
+_FIRST_FILE = re.compile(r'{"files":\[\["((?:[^"\\]|\\.)*)"')
 # Tables with no more rows than these say nothing by their values.
 HARDLY_ANY = 5
 
@@ -68,12 +85,17 @@ DEFAULT_THRESHOLDS = Thresholds()
 class ColumnArrays:
     """Tables and their columns. Per table: `ids`, `rows` and `estimated`. Per column: the rest.
 
-    `table` is the number of a column's table, `position` its index there. `number` flags columns
-    of numbers. `filled` counts the rows with a value; `low` and `high` are NaN unless the column
-    holds numbers. `key` columns are unique but for a few rows entered twice. `values` are the
-    distinct values of each. `global_ids` flags e-mail addresses and UUIDs, which mean the same
-    wherever they occur. `estimated` flags tables that only a sample was read of, and is None if all
-    were read whole.
+    `table` is the number of a column's table, `position` its index there. `called` is its name
+    without a prefix that nearly all columns of its table have. `number` flags columns of numbers,
+    `text` those that the source keeps as something else: padded, or behind a prefix. `filled`
+    counts the rows with a value; `low` and `high` are NaN unless the column holds numbers. `key`
+    columns are unique but for a few rows entered twice. `values` are the distinct values of each.
+    `period` flags days and months. `codes` flags text that chance does not make twice, such as
+    policy numbers and e-mail addresses: it means the same wherever it occurs. `estimated` flags
+    tables that only a sample was read of, and is None if all were read whole. `files` flags tables
+    that are files of a folder; None if none are. `prefix` are the letters that a column's smallest
+    value begins with. `whole` is the number of the table that each table is a part of, its own for
+    one that is kept in parts, else -1.
     """
 
     ids: Sequence[TableId]
@@ -81,7 +103,9 @@ class ColumnArrays:
     table: Ints
     position: Ints
     name: Sequence[str]
+    called: Sequence[str]
     number: Flags
+    text: Flags
     filled: Ints
     distinct: Ints
     unique: Flags
@@ -89,12 +113,41 @@ class ColumnArrays:
     low: Floats
     high: Floats
     values: ValueSets
-    global_ids: Flags
+    period: Flags
+    codes: Flags
+    prefix: Sequence[str]
     thresholds: Thresholds = DEFAULT_THRESHOLDS
     estimated: Flags | None = None
+    files: Flags | None = None
+    whole: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.table)
+
+    @property
+    def tables(self) -> Ints:
+        """The table of each column, the whole one for a column of a part."""
+        if self.whole is None:
+            return self.table
+        whole = self.whole[self.table]
+        return np.where(whole >= 0, whole, self.table)
+
+    @property
+    def children(self) -> Flags:
+        """Which columns may refer to others; what is kept in parts does so by its parts."""
+        if self.whole is None:
+            return np.ones(len(self), dtype=np.bool_)
+        may: Flags = self.whole[self.table] != self.table
+        return may
+
+    @property
+    def least_rows(self) -> Floats:
+        """The share of each column's rows that a key must hold: of codes, which no chance puts into
+        another column, half are enough, as two systems never have all the same customers."""
+        rows = self.thresholds.rows
+        partial = self.codes & (self.distinct >= _MANY_CODES)
+        least: Floats = np.where(partial, min(rows, _PARTIAL), rows)
+        return least
 
     @property
     def table_names(self) -> list[str]:
@@ -131,13 +184,18 @@ class ColumnArrays:
         # A sample of a column may be without repetition where the column is not.
         credible = ~sampled[table] | unique if sampled.any() else True
         passes = passes or ValuePasses(CatalogValues(catalog))
+        names = columns["name"].to_pylist()
+        ends = np.append(0, np.cumsum(widths)).tolist()
+        called = [without_table_prefix(names[at:end]) for at, end in pairwise(ends)]
         return cls(
             ids=catalog.ids,
             rows=rows,
             table=table,
             position=np.arange(len(table)) - starts,
-            name=columns["name"].to_pylist(),
+            name=names,
+            called=list(chain.from_iterable(called)),
             number=number,
+            text=~number,
             filled=filled,
             distinct=distinct,
             unique=unique,
@@ -146,8 +204,11 @@ class ColumnArrays:
             low=_numbers(columns["minimum"], number),
             high=_numbers(columns["maximum"], number),
             values=ValueSets(passes, np.arange(len(table))),
-            global_ids=_global_ids(columns["examples"]),
+            period=_periods(columns, filled),
+            codes=_codes(columns["examples"], number),
+            prefix=[_letters(text) for text in columns["minimum"].to_pylist()],
             thresholds=thresholds.resolved(catalog),
+            files=_files(tables),
         )
 
 
@@ -189,7 +250,8 @@ class CatalogValues:
     """The value sets of a catalog's columns, numbered through the tables in order.
 
     The numbers after those are the columns' values under transforms (`normalized`), in the order in
-    which the catalog has them.
+    which the catalog has them, and then the keys of tables that are kept in `parts`: `parted` are
+    the index of the table among these and the columns of each key.
     """
 
     def __init__(self, catalog: CatalogReader) -> None:
@@ -219,6 +281,19 @@ class CatalogValues:
         # Every pass reads all sets: to take a part of a mapped file again costs more than to keep.
         self._read: list[Hashes | None] = [None] * len(self._sizes)
         self._opened: dict[Any, Any] = {}
+        self.parts = find_parts(catalog.records)
+        self.parted: list[tuple[int, list[int]]] = []
+        self._merged: list[tuple[Hashes, Counts]] = []
+        for number, part in enumerate(self.parts):
+            for key in part.keys:
+                values = merged(list(map(self.hashes, key)), list(map(self.counts, key)))
+                if values is not None:
+                    self.parted.append((number, key))
+                    self._merged.append(values)
+        distinct = np.array([len(hashes) for hashes, _ in self._merged], dtype=np.int64)
+        rows = np.array([int(counts.sum()) for _, counts in self._merged], dtype=np.int64)
+        self.distinct = np.append(self.distinct, distinct)
+        self.filled = np.append(self.filled, rows)
 
     def trust(self) -> None:
         """From now on read values without comparing their files with their checksums."""
@@ -227,6 +302,8 @@ class CatalogValues:
 
     def hashes(self, number: int) -> Hashes:
         """The sorted hashes of a set."""
+        if number >= len(self._read):
+            return self._merged[number - len(self._read)][0]
         hashes = self._read[number]
         if hashes is None:
             segment = self._segments[self._segment[number]]
@@ -236,6 +313,8 @@ class CatalogValues:
 
     def counts(self, number: int) -> Counts:
         """In how many rows each of them occurs."""
+        if number >= len(self._read):
+            return self._merged[number - len(self._read)][1]
         start, size = self._counts_at[number], self._sizes[number]
         if start < 0:
             return self._ones[:size]
@@ -355,19 +434,52 @@ class ValueSets(Sequence[Hashes]):
         return np.concatenate([np.empty(0, dtype=np.int64), *(part["held"] for part in parts)])
 
 
-def _global_ids(examples: pa.ChunkedArray) -> Flags:
-    """Columns all of whose examples are e-mail addresses or UUIDs."""
+def _files(tables: pa.Table) -> Flags:
+    """Which tables are files among others: their source is a folder, and no system by itself."""
+    sources = tables["source"].to_pylist()
+    paths = [_FIRST_FILE.match(token) for token in tables["token"].to_pylist()]
+    own: dict[str, set[str]] = defaultdict(set)
+    for source, path in zip(sources, paths, strict=True):
+        own[source].add(path[1] if path else "")
+    return np.array([len(own[source]) > 1 for source in sources], dtype=np.bool_)
+
+
+def _periods(columns: pa.Table, filled: Ints) -> Flags:
+    """Columns of days, months or quarters: by their kind, or by all of their examples.
+
+    Numbers that read as such must lie close together, as times do.
+    """
+    kinds, examples = columns["kind"].to_pylist(), columns["examples"].combine_chunks()
+    low, high = columns["minimum"].to_pylist(), columns["maximum"].to_pylist()
+    flags = np.array([kind in _TIMES for kind in kinds], dtype=np.bool_)
+    for column in np.flatnonzero(~flags & (filled > 0)).tolist():
+        first = low[column]
+        if first is None or not first[:1].isdigit() or not _PERIOD.fullmatch(first):
+            continue
+        ends = kinds[column] not in _NUMBERS or bool(_PERIOD.fullmatch(high[column] or ""))
+        flags[column] = ends and all(map(_PERIOD.fullmatch, examples[column].as_py()))
+    return flags
+
+
+def _letters(text: str | None) -> str:
+    """The letters that a text begins with, in lower case."""
+    letters = _LETTERS.match(text or "")
+    return letters[0].casefold() if letters else ""
+
+
+def _codes(examples: pa.ChunkedArray, number: Flags) -> Flags:
+    """Columns of text all of whose examples are codes, or addresses of mail."""
     import pyarrow.compute as pc  # takes long to load, and a question needs none of it
 
     listed = examples.combine_chunks()
     values = listed.flatten()
-    possible = pc.or_(pc.match_substring(values, "@"), pc.equal(pc.binary_length(values), _UUID))
+    possible = pc.match_substring_regex(values, r"@|\d.*\d")
     before = np.append(0, np.cumsum(pc.fill_null(possible, False).to_numpy(zero_copy_only=False)))
     ends = listed.offsets.to_numpy() - listed.offsets[0].as_py()
     sizes = np.diff(ends)
-    flags: Flags = (sizes > 0) & (before[ends[1:]] - before[ends[:-1]] == sizes)
+    flags: Flags = ~number & (sizes > 0) & (before[ends[1:]] - before[ends[:-1]] == sizes)
     for column in np.flatnonzero(flags).tolist():
-        flags[column] = all(map(_GLOBAL_ID.fullmatch, listed[column].as_py()))
+        flags[column] = all(map(_CODE.fullmatch, listed[column].as_py()))
     return flags
 
 

@@ -37,6 +37,8 @@ _MOST_PARTS = 32
 # The least share of the child's rows that must be found: several columns agree by less chance.
 LEAST_SHARE = 0.9
 _MOST_COLUMNS = 3
+# How much values must say for a composite key that nothing is named after.
+_PROVED = 0.9
 # Combinations of columns that are tried together.
 _AT_ONCE = 4096
 # A column of the child and the column of the parent that it refers to.
@@ -58,7 +60,8 @@ class CompositeKeys:
 
     The parent has no key column, and one part names it, for two children of the same parents
     share their keys too. It is the likelier the parent if it is the only one: where several tables
-    hold the same columns, the one they are a key of is what the others refer to.
+    hold the same columns, the one they are a key of is what the others refer to. Within one source
+    the only one needs no name, if the values of the columns together are beyond chance.
     """
 
     arrays: ColumnArrays
@@ -73,7 +76,16 @@ class CompositeKeys:
         parents = Counter(map(_referring, edges))
         for edge in edges:
             only = parents[_referring(edge)] == 1
-            yield _raised(edge, self.weights.key) if only and edge.evidence["name"] else edge
+            if only and edge.evidence["name"]:
+                yield _raised(edge, self.weights.key)
+            elif only and edge.evidence["value"] >= _PROVED and self._within_source(edge):
+                yield _raised(edge, self.weights.value)
+            else:
+                yield edge
+
+    def _within_source(self, edge: JoinEdge) -> bool:
+        """Whether both tables are of one source, where sources count."""
+        return bool(self.arrays.thresholds.sources) and edge.left.source == edge.right.source
 
     def _narrowest(self) -> Iterator[JoinEdge]:
         """Between every two tables the best foreign key of the fewest columns."""
@@ -138,7 +150,7 @@ class CompositeKeys:
         few = (arrays.rows <= HARDLY_ANY)[arrays.table]
         alike: dict[Words, list[int]] = defaultdict(list)
         for column in np.flatnonzero(arrays.filled > 0).tolist():
-            alike[words(arrays.name[column])].append(column)
+            alike[words(arrays.called[column])].append(column)
         children, parents = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
         for columns in alike.values():
             if not 1 < len(columns) <= _COMMON:
@@ -160,7 +172,7 @@ class CompositeKeys:
         """How far each column of a child refers to what its parent is about."""
         arrays = self.arrays
         asked = sorted({(column, parent) for (_, parent), parts in pairs for column, _ in parts})
-        called = [core(arrays.name[column]) for column, _ in asked]
+        called = [core(arrays.called[column]) for column, _ in asked]
         far = refers(called, [entity(arrays.ids[parent].name) for _, parent in asked])
         return dict(zip(asked, far.tolist(), strict=True))
 

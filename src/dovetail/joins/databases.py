@@ -17,8 +17,14 @@ from dovetail.components import Components
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.features import DEFAULT_WEIGHTS, Features, Weights, ranks
-from dovetail.names.table_name import entity
-from dovetail.names.words import words
+from dovetail.names.table_name import TableName, entity
+from dovetail.names.words import plain, words
+
+# The share of columns that versions of one table have in common, and nats by which a version of the
+# child's own table yields to every other parent.
+_ALIKE, _VERSION = 0.7, 20.0
+# Tables that make a database.
+_SEVERAL = 3
 
 
 class LatentDatabases:
@@ -49,6 +55,14 @@ class LatentDatabases:
         clashing = [self.clash(pair // len(sets), pair % len(sets)) for pair in pairs.tolist()]
         clashing_pairs[more] = np.array(clashing, dtype=np.bool_)[back]
         return clashing_pairs
+
+    def near(self, left: Ints, right: Ints) -> tuple[Floats, Floats]:
+        """1 for pairs of tables of one set; 1 for pairs of two sets, both of several tables."""
+        sets = np.array([self._sets.root(t) for t in range(len(self._code))], dtype=np.int64)
+        several = np.bincount(sets, minlength=len(sets)) >= _SEVERAL
+        left, right = sets[left], sets[right]
+        near = (left == right).astype(np.float64)
+        return near, (1 - near) * (several[left] & several[right])
 
     def join(self, left: int, right: int) -> bool:
         """Join two tables' sets, unless they are one or would clash; says whether it did."""
@@ -99,38 +113,85 @@ def score_jointly(
     low, high = np.minimum(left, right), np.maximum(left, right)
     pairs, pair = np.unique(low * tables + high, return_inverse=True)
     rank = ranks(features, logit, weights)
+    versions = same_thing(arrays, left, right)
+    backward = backwards(arrays, candidates, rank)
     order = _name_order(arrays, candidates)
+    levels = list(weights.levels)
     while True:
         blocked = databases.clashes(pairs // tables, pairs % tables)[pair]
-        penalty = weights.clash * blocked
-        competitors = np.round(competition(arrays, candidates, rank - penalty, weights), 9)
-        total = np.round(logit - penalty - weights.competitor * competitors, 9)
+        if arrays.thresholds.sources:
+            blocked[:] = False
+            near = apart = np.zeros(len(rank))
+        else:
+            near, apart = databases.near(left, right)
+        penalty = weights.clash * (blocked | backward)
+        nearer = rank - penalty + weights.source * near
+        competitors = np.round(competition(arrays, candidates, nearer, versions, weights), 9)
+        total = logit - penalty - weights.competitor * competitors
+        total = np.round(total - weights.apart * apart * (1 - features.value), 9)
         score = 1 / (1 + np.exp(-np.clip(total, -700, 700)))
-        sure = np.flatnonzero((score > 0.5) & (competitors < weights.clear))
+        sure = np.flatnonzero((score > levels[0]) & (competitors < weights.clear))
         sure = sure[np.lexsort((order[sure], -score[sure]))]
         # Two tables that an edge did not join, no later edge between them does.
         sure = sure[np.sort(np.unique(pair[sure], return_index=True)[1])]
         ends = zip(left[sure].tolist(), right[sure].tolist(), strict=True)
         grown = [databases.join(one, other) for one, other in ends]
-        if not any(grown):
+        if not any(grown) and len(levels) == 1:
             return ScoredEdges(candidates, features, logit, competitors, blocked, score, rank)
+        if not any(grown):
+            levels.pop(0)
+
+
+def same_thing(arrays: ColumnArrays, left: Ints, right: Ints) -> Flags:
+    """Which pairs of tables are versions, parts or copies of one: of one source, about the same by
+    their names, with mostly the same columns. What they share is no reference."""
+    parsed = [TableName.parse(table.name) for table in arrays.ids]
+    about = Encoded.of([(t.source, p.stem) for t, p in zip(arrays.ids, parsed, strict=True)]).codes
+    columns: list[set[str]] = [set() for _ in arrays.ids]
+    for table, name in zip(arrays.table.tolist(), arrays.name, strict=True):
+        columns[table].add(plain(name))
+    same = np.zeros(len(left), dtype=np.bool_)
+    near = np.flatnonzero(about[left] == about[right])
+    for at in near.tolist():
+        one, other = columns[int(left[at])], columns[int(right[at])]
+        same[at] = len(one & other) >= _ALIKE * min(len(one), len(other))
+    return same
+
+
+def backwards(arrays: ColumnArrays, candidates: Candidates, rank: Floats) -> Flags:
+    """Of two keys that hold each other's values, which way round is the weaker: only one of them is
+    the master. Of equals the one with fewer values refers to the other."""
+    child, parent, count = candidates.child, candidates.parent, len(arrays)
+    forward, turned = child * count + parent, parent * count + child
+    order = np.argsort(forward)
+    at = np.searchsorted(forward[order], turned)
+    at[at == len(order)] = 0
+    other = order[at] if len(order) else order
+    both = np.flatnonzero(forward[other] == turned)
+    flags = np.zeros(len(child), dtype=np.bool_)
+    own, turn = np.round(rank[both], 9), np.round(rank[other[both]], 9)
+    larger = arrays.distinct[child[both]] > arrays.distinct[parent[both]]
+    flags[both] = (own < turn) | ((own == turn) & larger)
+    return flags
 
 
 def competition(
-    arrays: ColumnArrays, candidates: Candidates, rank: Floats, weights: Weights
+    arrays: ColumnArrays, candidates: Candidates, rank: Floats, versions: Flags, weights: Weights
 ) -> Floats:
     """The weight of the candidates that exclude each candidate, in equal competitors.
 
     A child column has one parent. And a parent has one child table of a given name: two `orders`
     that point to one `customers` come from two databases.
     """
-    weight = weights.sharp * rank
+    weight = weights.sharp * np.where(versions, rank - _VERSION, rank)
     entities = Encoded.of([entity(table.name) for table in arrays.ids]).codes
     table = arrays.table[candidates.child]
     claim = candidates.parent * (int(entities.max(initial=0)) + 1) + entities[table]
     one_parent = _others(
         weight, candidates.child, candidates.child * len(arrays) + candidates.parent
     )
+    if arrays.thresholds.sources:  # the sources are the databases
+        return one_parent
     return one_parent + _others(weight, claim, claim * len(arrays.ids) + table)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -29,24 +30,22 @@ from dovetail.joins.candidates import Candidates, CountedPairs
 from dovetail.joins.columns import (
     DEFAULT_THRESHOLDS,
     CatalogPasses,
+    CatalogValues,
     ColumnArrays,
     Thresholds,
     catalog_passes,
 )
 from dovetail.joins.declared import with_declared
 from dovetail.joins.edges import in_order, write_edges
-from dovetail.joins.features import DEFAULT_WEIGHTS
+from dovetail.joins.parted import by_part, with_parts
 from dovetail.joins.queried import with_queries
 from dovetail.joins.rows import RowQuestions
 from dovetail.joins.scoring import edges_of, foreign_key
 from dovetail.joins.structure import structural_edges
-from dovetail.joins.transforms import transformed_edges
 
 _TABLES, _ARRAYS = "tables.json", "counted.npz"
 _PAIRS = ("child", "parent", "shared", "rows")
 _COUNTED = (*_PAIRS, "rarity", "searched")
-# The number of columns' values as they are, where others are those of normal forms.
-AS_THEY_ARE = -1
 
 # A table's contents, by source, name, digest and number of columns.
 TableVersion = tuple[str, str, str, int]
@@ -66,17 +65,13 @@ def join_evidence(
     with ExitStack() as stack:
         passes = passes or stack.enter_context(catalog_passes(catalog))
         arrays = ColumnArrays.of(catalog, thresholds, passes)
-        now = table_versions(catalog)
+        every = with_parts(arrays, passes.values)
+        now = table_versions(catalog, passes.values)
         known = before.counted_for(now) if before else {}
-        scored = foreign_key(arrays, known.get(AS_THEY_ARE))
-        edges = edges_of(arrays, scored)
+        scored, counted = foreign_key(every, passes.values.normalized, known)
+        scored = by_part(every, scored, passes.values)
         rows = RowQuestions(passes)
-        edges = structural_edges(arrays, edges, rows)
-        edges, counted = transformed_edges(
-            arrays, passes.values.normalized, edges, DEFAULT_WEIGHTS, scored.unlikely, known
-        )
-        if scored.counted is not None:
-            counted[AS_THEY_ARE] = scored.counted
+        edges = structural_edges(arrays, edges_of(arrays, scored), rows)
         return Snapshot(now, in_order(edges), counted), rows.complete
 
 
@@ -92,12 +87,22 @@ def with_what_people_wrote(
     return with_queries(catalog, with_declared(catalog, evidence), usage)
 
 
-def table_versions(catalog: CatalogReader) -> list[TableVersion]:
-    """The tables of a catalog, as a snapshot knows them."""
+def table_versions(catalog: CatalogReader, values: CatalogValues) -> list[TableVersion]:
+    """The tables of a catalog, as a snapshot knows them; after them those that are kept in parts,
+    whose contents are those of all parts."""
     columns = (
         catalog.records.tables[name].to_pylist() for name in ("source", "name", "digest", "columns")
     )
-    return list(zip(*columns, strict=True))
+    versions: list[TableVersion] = list(zip(*columns, strict=True))
+    keys = Counter(number for number, _ in values.parted)
+    for number, width in sorted(keys.items()):
+        whole = values.parts[number]
+        digest = " ".join(versions[table][2] for table in whole.tables)
+        versions.append((whole.id.source, whole.id.name, digest, width))
+        for table in whole.tables:  # a part that becomes a table of its own is another table
+            source, name, contents, columns_of = versions[table]
+            versions[table] = (source, name, f"{contents} {whole.id.name}", columns_of)
+    return versions
 
 
 @dataclass(frozen=True, slots=True)

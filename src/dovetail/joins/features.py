@@ -16,9 +16,9 @@ from dovetail.joins.candidate_search import Groups
 from dovetail.joins.candidates import Candidates
 from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.sketches import commonness
-from dovetail.names.references import References
-from dovetail.names.table_name import CopyMarks
-from dovetail.names.words import counts, identifies
+from dovetail.names.references import References, abbreviates
+from dovetail.names.table_name import CopyMarks, entity
+from dovetail.names.words import Words, counts, identifies, is_position
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +36,43 @@ class Weights:
     cover: float = 0.5  # per e-fold of the parent's values unused: prefer the one in use
     convention: float = 2.0  # the same naming convention, one nat either way around neutral
     exact: float = 0.5  # the same column name to the letter: breaks ties between competitors only
+    master: float = 3.0  # of two parents never the copy, however much nearer it is
+    prefix: float = 3.0  # E00123 of employee 123; half of it for a single letter
+    fit: float = 4.0  # two running numbers that end alike, at most: by chance they would not
+    few: float = 4.0  # the parent is no key of its table, only unique in a handful of rows
     copy: float = 2.0  # nobody refers to a backup or a staging table by its name
     source: float = 1.0  # both tables are of one source: of look-alikes, the one next to it
+    across: float = 1.5  # the tables are of two systems; twice this where values say nothing
+    code: float = 3.0  # ten codes in common, such as policy numbers, are more than rare values
+    partial: float = 4.0  # per unit of rows without a parent in another system, by codes
     transform: float = 1.0  # values match only after a transform: below an equal match as they are
     sharp: float = 6.0  # a competitor weighs 1/e for every sixth of a nat it is weaker
     competitor: float = 0.693  # every equal competitor halves the odds
     clear: float = 0.7  # an edge may found a database while its competitors together weigh less
     clash: float = 6.0  # two tables of one name in one database: as good as excluded
     proof: float = 5.0  # nats at which a chance inclusion is out of the question
+    levels: tuple[float, ...] = (
+        0.95,
+        0.8,
+        0.5,
+    )  # scores from which on edges found databases, in turn
+    apart: float = 1.0  # the tables are of two databases, and values say nothing
     least: float = -1.0  # the logit below which a candidate neither becomes an edge nor competes
 
 
 DEFAULT_WEIGHTS = Weights()
 
 
+# A likeness of naming conventions that speaks neither for nor against.
+NEUTRAL = 0.5
+# Numbers from which on it means something where they end, and nats that this says at most.
+_RUN, _MOST_FIT = 20, 4.0
+# Values from which on a column is not unique by chance.
+_FEW = 20
+# How much more than a number of any other name one that is called a count is a measure.
+_COUNT = 2.0
+# Codes in common that are no chance.
+_CODES = 10
 # Twice the sparsity above which values are distinctive.
 _DISTINCTIVE = 0.05
 
@@ -93,17 +116,20 @@ class ColumnFacts:
 
     # As child or parent.
     rarity: Floats  # how few tables hold its values
-    global_id: Flags  # its values mean the same thing wherever they stand
+    code: Flags  # its values mean the same thing wherever they stand
+    period: Flags  # it holds days or months
     # As a child.
     own: Floats  # how far it is its own table's key
     plain: Floats  # it is a number without an id-word
     counts: Flags  # it is called a count of something
+    position: Flags  # it is called the place of a row among others, such as a line's number
     # As a parent.
     sparsity: Floats  # how little chance puts a number into it
     key: Floats  # how much it looks like a key
     own_key: Floats  # how far a reference to what it is called is one to its table
     own_name: Floats  # how far it is named after its own table
     repeat: Floats  # share of its rows whose value is another's too
+    few: Floats  # how far it is unique for want of rows: no key of its table, and few values
 
     @classmethod
     def of(
@@ -115,9 +141,9 @@ class ColumnFacts:
     ) -> ColumnFacts:
         """The facts about all columns."""
         every = np.arange(len(arrays))
-        id_word, count_word = (
+        id_word, count_word, position = (
             np.array([says(name) for name in names.dictionary], dtype=np.bool_)[names.codes]
-            for says in (identifies, counts)
+            for says in (identifies, counts, is_position)
         )
         first = arrays.position == 0
         # How far a column is named after its own table, both ways round: the head word must agree.
@@ -128,16 +154,19 @@ class ColumnFacts:
         key = 0.5 * first + 0.5 * np.maximum(0.5 * id_word, own_name)
         return cls(
             rarity=information.rarity,
-            global_id=arrays.global_ids,
+            code=arrays.codes,
+            period=arrays.period,
             own=arrays.key * np.clip(3 * own_name - 1, 0, 1) * np.where(first, 1, 0.5),
-            plain=(arrays.number & ~id_word).astype(np.float64),
+            plain=(arrays.number & ~arrays.text & ~id_word).astype(np.float64),
             counts=count_word,
+            position=position,
             sparsity=information.sparsity,
             key=key,
             # Two children of one parent share its name too: it counts in full for the own key.
             own_key=(0.5 + 0.5 * np.minimum(2 * key, 1)) * (0.8 + 0.2 * own_name),
             own_name=own_name,
             repeat=1 - arrays.distinct / np.maximum(arrays.filled, 1),
+            few=np.clip(1 - 2 * key, 0, 1) * np.clip(1 - arrays.distinct / _FEW, 0, 1),
         )
 
     def best(self, children: Groups, parents: Groups) -> ColumnFacts:
@@ -151,14 +180,15 @@ class ColumnFacts:
         return replace(
             self,
             repeat=parents.spread(np.minimum, self.repeat),
+            few=parents.spread(np.minimum, self.few),
             **both,
             **low,
             **high,
         )
 
 
-_FOR_BOTH = ("rarity", "global_id")
-_AGAINST_CHILD = ("own", "plain", "counts")
+_FOR_BOTH = ("rarity", "code")
+_AGAINST_CHILD = ("own", "plain", "counts", "position")
 _FOR_PARENT = ("sparsity", "key", "own_key", "own_name")
 
 
@@ -178,6 +208,12 @@ class Features:
     exact: Floats  # the column names are equal to the letter
     copy: Floats  # the parent's table is a copy by its name, and the child's is not
     source: Floats  # both tables are of one source, where sources count
+    across: Floats  # they are of two, where sources count
+    calendar: Floats  # the child holds days or months, which every calendar has
+    few: Floats  # the parent is unique for want of rows alone
+    prefix: Floats  # the child's letters in front of a number abbreviate what the parent is about
+    fit: Floats  # two sequences of numbers end at the same number, and no other key does
+    code: Floats  # how many of ten codes they have in common
 
     def take(self, chosen: Ints | Flags) -> Features:
         """Those of some candidates."""
@@ -187,12 +223,16 @@ class Features:
 def ranks(features: Features, logit: Floats, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
     """The logit with what decides between competitors only."""
     rank: Floats = logit + weights.exact * features.exact + weights.source * features.source
-    return rank
+    # Of two parents the one that has all of the child's, where half would do.
+    partial = (weights.orphan - weights.partial) * features.across * features.orphan
+    return rank - weights.master * features.copy - partial
 
 
 def local_logits(features: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floats:
     """The logit of each candidate by itself: the weighted sum of its features, in nats."""
     w = weights
+    # Small numbers of two systems, by name alone.
+    unproved = np.clip(1 - features.value - features.fit - features.prefix, 0, 1)
     logit: Floats = (
         w.prior
         + w.name * features.name
@@ -200,13 +240,20 @@ def local_logits(features: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floa
         + w.key * features.key
         - w.own * features.own
         - w.measure * features.measure
-        - w.orphan * features.orphan
+        - np.where(features.across * features.value > 0.5, w.partial, w.orphan) * features.orphan
+        - w.across * features.across * (1 + unproved)
+        + w.code * features.code
         - w.repeat * features.repeat
         - w.copy * features.copy
+        - w.few * features.few
+        + w.fit * features.fit * (1 - features.name)
+        + w.prefix * features.prefix
         + w.cover * np.log(features.cover)
         + w.convention * (features.convention - 0.5)
     )
-    return logit
+    # A day is in every calendar: that says nothing of whether the two belong together.
+    capped: Floats = np.where(features.calendar > 0, np.minimum(logit, 0.0), logit)
+    return capped
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +262,8 @@ class PairFeatures:
 
     Per column: its `table`, the `distinct` values, the `filled` rows, the number of its name
     (`names`), its `facts`, and how rare its values may become (`rarity_bound`). Per table: the
-    number of its source (`sources`), where `sources_count`, and its row of `conventions`.
+    number of its source (`sources`), where `sources_count`, whether it is one of several
+    `files`, and its row of `conventions`. `ends` are the largest numbers of all keys.
     """
 
     table: Ints
@@ -228,6 +276,12 @@ class PairFeatures:
     conventions: Floats
     copies: CopyMarks
     sources: Ints
+    files: Flags
+    high: Floats
+    ends: Floats
+    behind_letters: Flags
+    prefixes: Encoded[str]
+    abouts: Encoded[Words]
     sources_count: bool
 
     @classmethod
@@ -242,7 +296,7 @@ class PairFeatures:
 
         `conventions` are the tables', where the columns are not all that these have.
         """
-        names = Encoded.of(arrays.name)
+        names = Encoded.of(arrays.called)
         references = References.of(names, arrays.table_names)
         return cls(
             table=arrays.table,
@@ -252,9 +306,18 @@ class PairFeatures:
             references=references,
             facts=ColumnFacts.of(arrays, names, information, references),
             rarity_bound=information.rarity if rarity_bound is None else rarity_bound,
-            conventions=arrays.conventions(names) if conventions is None else conventions,
+            conventions=arrays.conventions() if conventions is None else conventions,
             copies=CopyMarks.of(arrays.table_names),
             sources=Encoded.of([table.source for table in arrays.ids]).codes,
+            files=np.zeros(len(arrays.ids), dtype=np.bool_)
+            if arrays.files is None
+            else arrays.files,
+            high=np.where(arrays.number, arrays.high, np.nan),
+            ends=_ends(arrays, names),
+            behind_letters=arrays.number
+            & np.array([bool(p) for p in arrays.prefix], dtype=np.bool_),
+            prefixes=Encoded.of(arrays.prefix),
+            abouts=Encoded.of([entity(name) for name in arrays.table_names]),
             sources_count=bool(arrays.thresholds.sources),
         )
 
@@ -288,12 +351,18 @@ class PairFeatures:
         Columns of a group have the same values, their and their tables' names the same words, and
         the same `best` facts.
         """
-        return self._at_best(child, parent, best, np.zeros(len(child)))
+        none = np.zeros(len(child))
+        return replace(self._at_best(child, parent, best, none), across=none)
 
     def _at_best(self, child: Ints, parent: Ints, facts: ColumnFacts, copy: Floats) -> Features:
         shared = np.minimum(self.distinct[child], self.distinct[parent])
         candidates = Candidates(child, parent, shared, self.filled[child])
-        return self._of(candidates, facts, np.ones(len(child)), copy)
+        best = self._of(candidates, facts, np.ones(len(child)), copy)
+        if not self.sources_count:
+            return best
+        # However many keys end alike, they may go.
+        fit = self._fit(child, parent, np.empty(0)) * np.clip(1 - best.measure, 0, 1)
+        return replace(best, fit=fit)
 
     def _of(
         self, candidates: Candidates, facts: ColumnFacts, convention: Floats, copy: Floats
@@ -304,6 +373,12 @@ class PairFeatures:
         to_column = self.references.to_column(child, parent)
         name = np.maximum(to_table, to_column * facts.own_key[parent])
         value = self._value(facts, child, parent)
+        across = self._across(*tables)
+        role = self.references.by_role(child, tables[1])
+        both = facts.code[child] & facts.code[parent]
+        named = np.where(facts.counts[child], _COUNT, np.where(role, 0, 1 - to_table))
+        measure, none = facts.plain[child] * named, np.zeros(len(child))
+        measure = np.maximum(measure, facts.position[child] * across)
         # A key inside a key, no word in common, values beyond chance: a table of a subtype.
         subtype = value * facts.own_name[parent] * (to_column == 0)
         return Features(
@@ -311,29 +386,70 @@ class PairFeatures:
             value=value,
             key=facts.key[parent],
             own=facts.own[child] * (1 - subtype),
-            measure=facts.plain[child] * np.where(facts.counts[child], 1, 1 - to_table),
+            measure=measure,
             cover=candidates.shared / self.distinct[parent],
             orphan=1 - candidates.rows / self.filled[child],
             repeat=facts.repeat[parent],
-            convention=convention,
+            convention=np.where(across > 0, np.maximum(convention, NEUTRAL), convention),
             exact=(self.names[child] == self.names[parent]).astype(np.float64),
             copy=copy,
-            source=self._same_source(*tables),
+            source=(self.sources_count - across) * ~self.files[tables[0]],
+            across=across,
+            calendar=facts.period[child].astype(np.float64),
+            few=facts.few[parent],
+            prefix=self._prefix(child, tables[1]),
+            fit=self._fit(child, parent, self.ends) * np.clip(1 - measure, 0, 1)
+            if self.sources_count
+            else none,
+            code=np.where(both, np.minimum(candidates.shared / _CODES, 1), 0.0),
         )
 
-    def _same_source(self, left: Ints, right: Ints) -> Floats:
-        """1 for two tables of one source, unless sources are not to count."""
+    def _prefix(self, child: Ints, table: Ints) -> Floats:
+        """How far the letters before a column's numbers abbreviate what a table is about."""
+
+        def compare(prefix: Ints, about: Ints) -> Floats:
+            letters, words = self.prefixes.dictionary, self.abouts.dictionary
+            pairs = zip(prefix.tolist(), about.tolist(), strict=True)
+            return np.array([abbreviates(letters[p], words[a]) for p, a in pairs])
+
+        far = np.zeros(len(child))
+        some = np.flatnonzero(self.behind_letters[child])
+        codes = self.prefixes.codes[child[some]], len(self.prefixes.dictionary)
+        abouts = self.abouts.codes[table[some]], len(self.abouts.dictionary)
+        far[some] = once(compare, codes, abouts)
+        return far
+
+    def _fit(self, child: Ints, parent: Ints, ends: Floats) -> Floats:
+        """How exactly a sequence of numbers ends where a key does, in shares of `Weights.fit`.
+
+        Keys whose `ends` are as near count against it: 1 to 10 ends where every other table's key
+        does.
+        """
+        high, key_high = self.high[child], self.high[parent]
+        many = np.minimum(self.distinct[child], self.distinct[parent]) >= _RUN
+        chosen = np.flatnonzero(many & (high > 0) & (key_high >= high))
+        nats = np.zeros(len(child))
+        own, end = high[chosen], key_high[chosen]
+        gap = (end - own) / end + 1 / self.distinct[child[chosen]]
+        # Keys with ends between the child's and the parent's, and as far again beyond.
+        near = np.searchsorted(ends, end + (end - own), "right")
+        near -= np.searchsorted(ends, own, "left")
+        nats[chosen] = -np.log(gap) - np.log(np.maximum(near, 1))
+        return np.clip(nats / _MOST_FIT, 0, 1)
+
+    def _across(self, left: Ints, right: Ints) -> Floats:
+        """1 for two tables of different sources, unless sources are not to count."""
         if not self.sources_count:
             return np.zeros(len(left))
-        same: Floats = (self.sources[left] == self.sources[right]).astype(np.float64)
-        return same
+        apart: Floats = (self.sources[left] != self.sources[right]).astype(np.float64)
+        return apart
 
     def _value(self, facts: ColumnFacts, child: Ints, parent: Ints) -> Floats:
         rarity = np.minimum(facts.rarity[child], facts.rarity[parent])
         # A second value settles it.
         sparsity = facts.sparsity[parent] * np.minimum(self.distinct[child], 2)
         # However many tables hold an e-mail address, it is the same one.
-        both = facts.global_id[child] & facts.global_id[parent]
+        both = facts.code[child] & facts.code[parent]
         value: Floats = np.clip(np.where(both, sparsity, np.minimum(sparsity, rarity)), 0, 1)
         return value
 
@@ -344,6 +460,14 @@ class PairFeatures:
             (left, len(self.conventions)),
             (right, len(self.conventions)),
         )
+
+
+def _ends(arrays: ColumnArrays, names: Encoded[str]) -> Floats:
+    """The largest numbers of the keys, once for keys of one name that end alike, in order."""
+    keys = np.flatnonzero(arrays.key & arrays.number & (arrays.distinct >= _RUN))
+    keys = keys[np.isfinite(arrays.high[keys])]
+    both = np.stack([names.codes[keys].astype(np.float64), arrays.high[keys]])
+    return np.sort(np.unique(both, axis=1)[1]) if len(keys) else np.empty(0)
 
 
 # By how much sums of the same numbers may differ.

@@ -16,11 +16,14 @@ evidence against.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 
 import numpy as np
 
-from dovetail.arrays import Floats
+from dovetail.arrays import Floats, firsts
+from dovetail.catalog.records import KeyView
 from dovetail.domain import JoinEdge
 from dovetail.joins.candidates import (
     Candidates,
@@ -31,7 +34,7 @@ from dovetail.joins.candidates import (
     own_source_only,
 )
 from dovetail.joins.columns import ColumnArrays
-from dovetail.joins.databases import ScoredEdges, score_jointly
+from dovetail.joins.databases import score_jointly
 from dovetail.joins.edges import cardinality, in_order
 from dovetail.joins.features import (
     DEFAULT_WEIGHTS,
@@ -41,83 +44,115 @@ from dovetail.joins.features import (
     local_logits,
     value_information,
 )
+from dovetail.joins.transforms import (
+    ENOUGH,
+    WeighedCandidates,
+    normalized_candidates,
+    together,
+)
 
+# The number of columns' values as they are, where others are those of the ladder's rungs.
+AS_THEY_ARE = -1
 # A pair with a lower score is no edge: of small tables with keys 1 to n there are very many.
 _LEAST_SCORE = 0.001
 
 
-def foreign_key(arrays: ColumnArrays, before: CountedPairs | None = None) -> ScoredPairs:
-    """Pairs of columns with their score, and their features as evidence."""
-    edges, counted = score_foreign_keys(arrays, DEFAULT_WEIGHTS, before)
+def foreign_key(
+    arrays: ColumnArrays,
+    normalized: Sequence[KeyView] = (),
+    before: Mapping[int, CountedPairs] = MappingProxyType({}),
+    weights: Weights = DEFAULT_WEIGHTS,
+) -> tuple[ScoredPairs, dict[int, CountedPairs]]:
+    """Pairs of columns with their score, and their features as evidence.
+
+    The scores are the same with the pairs counted before, by rung of the ladder of normal forms, or
+    without. The second part of the result is what the next call may take for `before`.
+    """
+    weighed, logit, counted = weigh(arrays, normalized, before, weights)
+    edges = score_jointly(arrays, weighed.candidates, weighed.features, logit, weights)
     evidence = {f.name: getattr(edges.features, f.name) for f in fields(edges.features)}
     evidence |= {
         "logit": edges.logit,
         "competitors": edges.competitors,
         "blocked": edges.blocked * 1.0,
     }
-    possible = edges.score >= _LEAST_SCORE
-    unlikely = Unlikely(edges.candidates.take(~possible), edges.logit[~possible])
-    return ScoredPairs(
+    possible = np.flatnonzero(edges.score >= _LEAST_SCORE)
+    scored = ScoredPairs(
         edges.candidates.take(possible),
         edges.score[possible],
         edges.rank[possible],
         {name: values[possible] for name, values in evidence.items()},
-        counted,
-        unlikely,
+        [weighed.transform[at] for at in possible.tolist()],
     )
+    return scored, counted
 
 
-def score_foreign_keys(
+def weigh(
     arrays: ColumnArrays,
-    weights: Weights = DEFAULT_WEIGHTS,
-    before: CountedPairs | None = None,
-) -> tuple[ScoredEdges, CountedPairs]:
-    """Score every pair of columns that may be a foreign key and its key.
+    normalized: Sequence[KeyView],
+    before: Mapping[int, CountedPairs],
+    weights: Weights,
+) -> tuple[WeighedCandidates, Floats, dict[int, CountedPairs]]:
+    """The candidates of all rungs that may become edges, and the logit of each by itself."""
+    as_is, pairs = _as_they_are(arrays, weights, before.get(AS_THEY_ARE))
+    higher, counted = normalized_candidates(arrays, normalized, weights, before)
+    counted[AS_THEY_ARE] = pairs
+    weighed = lowest_rungs([as_is, *higher])
+    transformed = np.array([bool(name) for name in weighed.transform], dtype=np.float64)
+    logit = local_logits(weighed.features, weights) - weights.transform * transformed
+    eligible = np.flatnonzero(logit > weights.least)
+    return weighed.take(eligible), logit[eligible], counted
 
-    The scores are the same with the pairs counted before, or without. The second part of the result
-    is what the next call may take for `before`.
-    """
+
+def _as_they_are(
+    arrays: ColumnArrays, weights: Weights, before: CountedPairs | None
+) -> tuple[WeighedCandidates, CountedPairs]:
+    """The candidates among columns as they are, with their features, and what was counted."""
     information = value_information(arrays, weights)
     source_only = own_source_only(arrays, information.common)
     update = Update.of(before, information.rarity, ~source_only.flags)
     features = PairFeatures.of_columns(arrays, information, update.rarity_bound)
-    chosen = update.chosen([(np.ones(len(arrays), dtype=np.bool_), arrays.key)])
+    chosen = update.chosen([(arrays.children, arrays.key)])
     changed = find_candidates(
         arrays, information.distinctive, UpperBounds(features, weights), chosen, source_only
     )
     known = update.known.take(source_only.allows(update.known.child, update.known.parent))
     counted = concatenate([known, changed]).sorted()
-    weighed = features.of(counted)
-    logit = local_logits(weighed, weights)
-    eligible = logit > weights.least
-    edges = score_jointly(
-        arrays, counted.take(eligible), weighed.take(eligible), logit[eligible], weights
+    weighed = WeighedCandidates(counted, features.of(counted), [""] * len(counted))
+    return weighed, CountedPairs(counted, update.rarity, ~source_only.flags)
+
+
+def lowest_rungs(rungs: Sequence[WeighedCandidates]) -> WeighedCandidates:
+    """Each pair of columns once: at the lowest rung of the ladder that finds its rows."""
+    every = together(rungs)
+    candidates = every.candidates
+    rung = np.repeat(np.arange(len(rungs)), [len(each.candidates) for each in rungs])
+    order = np.lexsort((rung, candidates.parent, candidates.child))
+    child, parent = candidates.child[order], candidates.parent[order]
+    starts = firsts(child * (int(parent.max(initial=0)) + 1) + parent)
+    sizes = np.diff(np.append(starts, len(order)))
+    most = (
+        np.repeat(np.maximum.reduceat(candidates.rows[order], starts), sizes)
+        if len(order)
+        else order
     )
-    return edges, CountedPairs(counted, update.rarity, ~source_only.flags)
-
-
-@dataclass(frozen=True, slots=True)
-class Unlikely:
-    """Candidates that are next to impossible in view of others, and their logits by themselves."""
-
-    candidates: Candidates
-    logit: Floats
+    enough = np.flatnonzero(candidates.rows[order] >= ENOUGH * most)
+    pair = np.repeat(np.arange(len(starts)), sizes)[enough]
+    return every.take(np.sort(order[enough[firsts(pair)]]))
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredPairs:
     """Scored pairs of columns, with the evidence for each by name; `rank` breaks ties.
 
-    `counted` is what makes the next update cheaper. `unlikely` are pairs whose score is next to
-    nothing: they are no edges, but their values have been explained.
+    `transform` is what makes the two match, empty for nothing.
     """
 
     candidates: Candidates
     score: Floats
     rank: Floats
     evidence: dict[str, Floats]
-    counted: CountedPairs | None = None
-    unlikely: Unlikely | None = None
+    transform: Sequence[str]
 
 
 def edges_of(arrays: ColumnArrays, scored: ScoredPairs) -> list[JoinEdge]:
@@ -137,6 +172,7 @@ def edges_of(arrays: ColumnArrays, scored: ScoredPairs) -> list[JoinEdge]:
         [round(rate, 6) for rate in match_rate.tolist()],
         _cardinalities(arrays, scored),
         np.round(values, 6).tolist(),
+        scored.transform,
         strict=True,
     )
     edges = [
@@ -147,9 +183,11 @@ def edges_of(arrays: ColumnArrays, scored: ScoredPairs) -> list[JoinEdge]:
             score=score,
             cardinality=how_many,
             match_rate=rate,
-            evidence=dict(zip(names, values_of, strict=True)),
+            evidence=dict(zip(names, values_of, strict=True))
+            | ({"transformed": 1.0} if transform else {}),
+            transform=transform,
         )
-        for left, right, of_left, of_right, score, rate, how_many, values_of in rows
+        for left, right, of_left, of_right, score, rate, how_many, values_of, transform in rows
     ]
     return in_order(edges)
 

@@ -24,7 +24,9 @@ from dovetail.joins.features import DEFAULT_WEIGHTS, Weights
 from dovetail.joins.names_only import name_only_edges
 from dovetail.joins.rows import RowHashes, RowQuestions, RowReader, row_tuples
 from dovetail.names.references import References
-from dovetail.names.words import core, identifies, words
+from dovetail.names.table_name import entity
+from dovetail.names.words import core, identifies, is_people, words
+from dovetail.names.words import is_role as names_role
 from dovetail.ports import Json
 
 
@@ -130,6 +132,8 @@ def first_key(rows: RowReader, question: Json) -> list[int]:
 # The least share of the rows that must be found in the table's own key.
 _LEAST_SHARE = 0.9
 
+# Codes in common with the table's own key that are no chance.
+_CODES = 10
 # Words for a row's place above, below, before or after another of its kind.
 ROLES = frozenset(
     """parent manager mgr supervisor superior super boss report lead leader head chief master main
@@ -142,14 +146,16 @@ ROLES = frozenset(
 class _Reference:
     """A column that may refer to the key of its own table.
 
-    `named` is how far its name says so, `role` whether by a role, `share` how many of its rows are
-    found in the key.
+    `named` is how far its name says so, `role` whether by a role, or without a name by codes;
+    `sure` where that is a person's role in a table of people, or codes. `share` is how many of its
+    rows are found in the key.
     """
 
     column: int
     key: int
     named: float
     role: bool
+    sure: bool
     share: float
 
 
@@ -162,9 +168,10 @@ def self_references(
 ) -> Iterator[JoinEdge]:
     """Edges of tables with themselves.
 
-    The column's values are in the table's key, lead from row to row without a cycle, and the column
-    is called so: by a role, or by the table's own name with something added. Without such a name
-    nothing is proved: small codes always point at the first few ids.
+    The column's values are in the table's key, and the column is called so: by a role, or by the
+    table's own name with something added; codes need no name. Without such a name nothing is
+    proved: small codes always point at the first few ids. Where neither a role nor codes speak for
+    it, the column must lead from row to row without a cycle.
     """
     joined = {(edge.left, edge.columns[0][0]) for edge in edges if edge.score > 0.5}
     references = list(_contained(arrays, columns))
@@ -187,8 +194,8 @@ def self_references(
     ]
     depths = rows.ask(depth, questions)
     for (reference, logit), longest in zip(weighed, depths, strict=True):
-        if longest:
-            yield _edge(arrays, reference, logit, longest)
+        if longest > 0 or (longest < 0 and reference.sure):
+            yield _edge(arrays, reference, logit, max(longest, 0))
 
 
 def _edge(arrays: ColumnArrays, reference: _Reference, logit: float, longest: int) -> JoinEdge:
@@ -219,22 +226,27 @@ def _contained(arrays: ColumnArrays, columns: TableColumns) -> Iterator[_Referen
             continue
         named += [(column, own[0]) for column in own[1:] if arrays.filled[column]]
     child, key = np.array(named, dtype=np.int64).reshape(-1, 2).T
-    far, role = _named_after_own(arrays, child, key)
-    child, key, far, role = child[far > 0], key[far > 0], far[far > 0], role[far > 0]
+    far, role, sure = _named_after_own(arrays, child, key)
+    some = far > 0
+    child, key, far, role, sure = child[some], key[some], far[some], role[some], sure[some]
     _, rows = count_shared(arrays.values, child, arrays.values, key)
     shares = rows / arrays.filled[child]
-    facts = (child, key, far, role, shares)
-    for each in zip(*(fact.tolist() for fact in facts), strict=True):
+    for each in zip(*(f.tolist() for f in (child, key, far, role, sure, shares)), strict=True):
         yield _Reference(*each)
 
 
-def _named_after_own(arrays: ColumnArrays, column: Ints, key: Ints) -> tuple[Floats, Flags]:
-    """How far columns' names say "another row of this table", and whether by a role."""
-    names = Encoded.of(arrays.name)
+def _named_after_own(arrays: ColumnArrays, column: Ints, key: Ints) -> tuple[Floats, Flags, Flags]:
+    """How far columns' names say "another row of this table", whether by a role, and surely so."""
+    names = Encoded.of(arrays.called)
     called = encode_by(core, names)
     is_role = np.array([bool(ROLES & set(name)) for name in called.dictionary], dtype=np.bool_)
     longer = np.array([len(name) > 1 for name in called.dictionary], dtype=np.bool_)
-    role: Flags = is_role[called.codes[column]]
+    tables = [is_people(entity(name)) for name in arrays.table_names]
+    people = np.array(tables, dtype=np.bool_)[arrays.table[column]]
+    by_role = np.array([names_role(name) for name in called.dictionary], dtype=np.bool_)
+    codes = arrays.codes[column] & arrays.codes[key] & (arrays.distinct[column] >= _CODES)
+    sure: Flags = (people & by_role[called.codes[column]]) | codes
+    role: Flags = is_role[called.codes[column]] | sure
     far = role.astype(np.float64)
     rest = np.flatnonzero(~role & longer[called.codes[column]])
     child, own, table = column[rest], key[rest], arrays.table[column[rest]]
@@ -242,13 +254,13 @@ def _named_after_own(arrays: ColumnArrays, column: Ints, key: Ints) -> tuple[Flo
     to_table = np.minimum(references.to_table(child, table), references.from_table(table, child))
     to_key = np.minimum(references.to_column(child, own), references.to_column(own, child))
     far[rest] = np.maximum(to_table, to_key)
-    return far, role
+    return far, role, sure
 
 
 def depth(rows: RowReader, question: Json) -> int:
     """The longest chain from row to row by a column that refers to the table's first one.
 
-    0 when there is none, or it is a cycle.
+    0 when there is none, -1 when it is a cycle.
     """
     hashes = rows.read(TableId(*question["table"]), [0, question["column"]])
     return 0 if hashes is None else _longest_chain(hashes)
@@ -265,6 +277,6 @@ def _longest_chain(hashes: RowHashes) -> int:
     while (here >= 0).any():
         longest += 1
         if longest > len(to):
-            return 0
+            return -1
         here = np.where(here >= 0, to[here], -1)
     return longest

@@ -9,14 +9,13 @@ not explain, and every edge costs a nat. A column that has a parent as it is nee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from dovetail.arrays import Encoded, Flags, Floats, Ints, found_in, sorted_distinct
+from dovetail.arrays import Flags, Floats, Ints
 from dovetail.catalog.records import KeyView
-from dovetail.domain import JoinEdge, TableId
 from dovetail.domain.sql import CASE, DAY, PREFIX, PUNCTUATED, ZEROS
 from dovetail.joins.candidate_search import Groups
 from dovetail.joins.candidates import (
@@ -28,16 +27,14 @@ from dovetail.joins.candidates import (
 )
 from dovetail.joins.columns import ColumnArrays, ValueSets
 from dovetail.joins.counting import count_shared
-from dovetail.joins.databases import score_jointly
 from dovetail.joins.features import (
+    NEUTRAL,
     Features,
     PairFeatures,
     Weights,
     local_logits,
     value_information,
-    value_sparsity,
 )
-from dovetail.joins.scoring import ScoredPairs, Unlikely, edges_of
 from dovetail.joins.sketches import sharing
 
 # Normal forms: transforms that are one function, or agree where a column needs less of it.
@@ -50,51 +47,33 @@ SAME = 0.9
 _LEAST_NAME, _LEAST_VALUE = 0.55, 0.5
 # Twice what values of numbers must say by their sparsity: less is a plain sequence of numbers.
 LEAST_SPARSE = 0.25
-# A likeness of naming conventions that speaks neither for nor against.
-_NEUTRAL = 0.5
-# A transform must find more rows than this share of them that are found as they are.
-_ALREADY = 0.98
-
-# Edges by their tables and columns.
-_Edges = dict[tuple[TableId, TableId, tuple[tuple[str, str], ...]], JoinEdge]
+# A rung of the ladder must find more rows than this share of them that a lower one finds.
+ENOUGH = 0.98
 
 
-def transformed_edges(
+def normalized_candidates(
     arrays: ColumnArrays,
     normalized: Sequence[KeyView],
-    edges: Sequence[JoinEdge],
     weights: Weights,
-    unlikely: Unlikely | None = None,
-    before: Mapping[int, CountedPairs] | None = None,
-) -> tuple[list[JoinEdge], dict[int, CountedPairs]]:
-    """The given edges, and those through transforms; of two for the same columns the better.
+    before: Mapping[int, CountedPairs],
+) -> tuple[list[WeighedCandidates], dict[int, CountedPairs]]:
+    """The candidates of each rung of the ladder above the values as they are, the lowest first.
 
-    What is in a key as it is needs no transform, though the key be `unlikely`. The second part of
-    the result, by the number of a form, may be `before` next time.
+    The second part of the result, by the number of a rung, may be `before` next time.
     """
-    forms = [
-        (number, form)
-        for number, form in enumerate(FORMS)
-        if any(each.transform in form for each in normalized)
-    ]
-    if not forms:
-        return list(edges), {}
-    names = Encoded.of(arrays.name)
-    conventions = arrays.conventions(names)
-    has_parent = _have_parents(arrays, names, edges, unlikely)
-    better: _Edges = {}
+    weighed: list[WeighedCandidates] = []
     counted: dict[int, CountedPairs] = {}
-    for number, form in forms:
+    conventions: Floats | None = None
+    for number, form in enumerate(FORMS):
+        if not any(each.transform in form for each in normalized):
+            continue
+        if conventions is None:
+            conventions = arrays.conventions()
         columns = NormalizedColumns.of(arrays, normalized, form)
-        search = TransformSearch(arrays, columns, weights, conventions, ~has_parent)
-        candidates, counted[number] = search.find((before or {}).get(number))
-        more = list(_edges(candidates, weights))
-        better |= {(edge.left, edge.right, edge.columns): edge for edge in more}
-        has_parent |= _named(arrays, names, ((edge.left, edge.columns[0][0]) for edge in more))
-    as_is = {(edge.left, edge.right, edge.columns): edge.score for edge in edges}
-    better = {key: edge for key, edge in better.items() if edge.score > as_is.get(key, 0.0)}
-    rest = [edge for edge in edges if (edge.left, edge.right, edge.columns) not in better]
-    return [*rest, *better.values()], counted
+        search = TransformSearch(arrays, columns, weights, conventions)
+        candidates, counted[number] = search.find(before.get(number))
+        weighed.append(candidates)
+    return weighed, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +95,20 @@ class NormalizedColumns:
         cls, arrays: ColumnArrays, normalized: Sequence[KeyView], form: tuple[str, ...]
     ) -> NormalizedColumns:
         """The columns in a form; `normalized` value sets are numbered after those of columns."""
+        columns = int(np.count_nonzero(arrays.children))
         own = {
-            each.column: (len(arrays) + number, each)
+            each.column: (columns + number, each)
             for number, each in enumerate(normalized)
             if each.transform in form
         }
-        sets = np.arange(len(arrays))
+        sets = arrays.values.numbers.copy()
         sets[list(own)] = [number for number, _ in own.values()]
         as_is = (arrays.distinct >= _FEWEST) & (arrays.number == (ZEROS in form))
         as_is[list(own)] = False
+        as_is &= arrays.children | arrays.number  # what is kept in parts has no forms of its own
         others = np.flatnonzero(as_is)
         passes = arrays.values.passes
-        shares = sharing(ValueSets(passes, others), ValueSets(passes, sets[list(own)]))
+        shares = sharing(arrays.values.take(others), ValueSets(passes, sets[list(own)]))
         column = np.sort(np.append(others[shares], np.array(list(own), dtype=np.int64)))
         transforms = [own[number][1] if number in own else None for number in column.tolist()]
         values = ValueSets(passes, sets[column])
@@ -155,7 +136,9 @@ def _in_form(
         table=arrays.table[column],
         position=arrays.position[column],
         name=[arrays.name[number] for number in column.tolist()],
+        called=[arrays.called[number] for number in column.tolist()],
         number=np.full(len(column), numbers),
+        text=arrays.text[column],
         filled=filled,
         distinct=distinct,
         unique=distinct == filled,
@@ -163,44 +146,65 @@ def _in_form(
         low=np.where(np.isnan(arrays.low[column]), high, arrays.low[column]),
         high=high,
         values=values,
-        global_ids=arrays.global_ids[column],
+        period=arrays.period[column],
+        codes=arrays.codes[column],
+        prefix=[arrays.prefix[number] for number in column.tolist()],
         thresholds=replace(thresholds, rows=max(thresholds.rows, LEAST_ROWS)),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class WeighedCandidates:
-    """Candidates among columns in a normal form, with their features."""
+    """Candidates by the numbers of all columns, with their features, and the transform of each."""
 
-    columns: NormalizedColumns
     candidates: Candidates
     features: Features
+    transform: Sequence[str]
+
+    def take(self, chosen: Ints) -> WeighedCandidates:
+        """Some of them."""
+        transform = [self.transform[at] for at in chosen.tolist()]
+        return WeighedCandidates(
+            self.candidates.take(chosen), self.features.take(chosen), transform
+        )
+
+
+def together(parts: Sequence[WeighedCandidates]) -> WeighedCandidates:
+    """Weighed candidates one after the other."""
+    return WeighedCandidates(
+        concatenate([part.candidates for part in parts]),
+        Features(
+            *(
+                np.concatenate([getattr(part.features, field.name) for part in parts])
+                for field in fields(Features)
+            )
+        ),
+        [name for part in parts for name in part.transform],
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class TransformSearch:
     """Looks for candidates among columns in one normal form.
 
-    `every` are all columns as they are, `conventions` those of all tables by their names;
-    `children` flags the columns, among all, that have no parent yet.
+    `every` are all columns as they are, `conventions` those of all tables by their names.
     """
 
     every: ColumnArrays
     columns: NormalizedColumns
     weights: Weights
     conventions: Floats
-    children: Flags
 
     def find(self, before: CountedPairs | None) -> tuple[WeighedCandidates, CountedPairs]:
         """All candidates, and what may be `before` next time, by the numbers of all columns."""
         arrays, column = self.columns.arrays, self.columns.column
-        children, changed = self.children[column], self.columns.changed
+        changed, every = self.columns.changed, np.ones(len(column), dtype=np.bool_)
         if before is not None:
             number = np.full(len(self.every), -1, dtype=np.int64)
             number[column] = np.arange(len(column))
             before = before.renumbered(number, len(column))
         information = value_information(arrays, self.weights)
-        update = Update.of(before, information.rarity, children)
+        update = Update.of(before, information.rarity, every)
         features = PairFeatures.of_columns(
             arrays, information, update.rarity_bound, self.conventions
         )
@@ -208,13 +212,13 @@ class TransformSearch:
         bounds = TransformBounds(
             features, self.weights, arrays.distinct, arrays.key, arrays.number, sparsity
         )
-        keys = arrays.key & _not_dense(2 * value_sparsity(arrays, self.weights), arrays.number)
+        keys = arrays.key
+        children = arrays.children
         chosen = [(children & changed, keys), (children & ~changed, keys & changed)]
-        known = update.known.take(children[update.known.child])
         more = find_candidates(arrays, information.distinctive, bounds, update.chosen(chosen))
         more = more.take(needed(self.every, self.columns, more))
-        counted = concatenate([known, more]).sorted()
-        kept = CountedPairs(counted, update.rarity, children)
+        counted = concatenate([update.known, more]).sorted()
+        kept = CountedPairs(counted, update.rarity, every)
         return self._weighed(bounds, counted), kept.renumbered(column, len(self.every))
 
     def _weighed(self, bounds: TransformBounds, counted: Candidates) -> WeighedCandidates:
@@ -223,7 +227,17 @@ class TransformSearch:
         features = bounds.weighed(candidates)
         number = self.columns.arrays.number[candidates.child]
         enough = _says_enough(features.name, features.value, number)
-        return WeighedCandidates(self.columns, candidates.take(enough), features.take(enough))
+        candidates = candidates.take(enough)
+        ends = candidates.child.tolist(), candidates.parent.tolist()
+        return WeighedCandidates(
+            replace(
+                candidates,
+                child=self.columns.column[candidates.child],
+                parent=self.columns.column[candidates.parent],
+            ),
+            features.take(enough),
+            [_name(self.columns, child, parent) for child, parent in zip(*ends, strict=True)],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +292,7 @@ class TransformBounds:
         same = self.key[candidates.child] & (jaccard >= SAME)
         raised = np.maximum(features.value, self._sparse(candidates.parent))
         # Keys that look different come from different systems, which name things differently.
-        convention = np.maximum(features.convention, _NEUTRAL)
+        convention = np.maximum(features.convention, NEUTRAL)
         value = np.where(same, raised, features.value)
         return replace(features, value=value, convention=convention)
 
@@ -292,14 +306,15 @@ def needed(every: ColumnArrays, columns: NormalizedColumns, candidates: Candidat
     """Which candidates find more rows than the two columns do as they are."""
     child, parent = columns.column[candidates.child], columns.column[candidates.parent]
     _, as_is = count_shared(every.values, child, every.values, parent)
-    more: Flags = as_is < _ALREADY * candidates.rows
+    more: Flags = as_is < ENOUGH * candidates.rows
     return more
 
 
 def _says_enough(name: Floats, value: Floats, number: Flags) -> Flags:
     """Whether names or values say enough for a pair of columns, flagged where they are numbers."""
-    enough: Flags = np.maximum(name / _LEAST_NAME, value / _LEAST_VALUE) >= 1
-    return enough & _not_dense(value, number)
+    named = name >= _LEAST_NAME
+    enough: Flags = named | ((value >= _LEAST_VALUE) & _not_dense(value, number))
+    return enough
 
 
 def _not_dense(value: Floats, number: Flags) -> Flags:
@@ -310,69 +325,6 @@ def _not_dense(value: Floats, number: Flags) -> Flags:
     """
     sparse: Flags = (value >= LEAST_SPARSE) | ~number
     return sparse
-
-
-def _have_parents(
-    arrays: ColumnArrays, names: Encoded[str], edges: Sequence[JoinEdge], unlikely: Unlikely | None
-) -> Flags:
-    """Columns that have a parent as they are."""
-    flags = _named(
-        arrays,
-        names,
-        (
-            (edge.left, edge.columns[0][0])
-            for edge in edges
-            if edge.score > 0.5 or edge.evidence.get("logit", 0.0) > 0.0
-            if edge.evidence.get("row_containment", 0.0) >= LEAST_ROWS
-        ),
-    )
-    if unlikely is not None:
-        flags[_explained(arrays, unlikely)] = True
-    return flags
-
-
-def _named(
-    arrays: ColumnArrays, names: Encoded[str], columns: Iterable[tuple[TableId, str]]
-) -> Flags:
-    """Flags for some columns, given by their tables and names."""
-    code = {name: number for number, name in enumerate(names.dictionary)}
-    number = {table: number for number, table in enumerate(arrays.ids)}
-    wanted = {number[table] * len(code) + code[name] for table, name in columns}
-    every = arrays.table * len(code) + names.codes
-    return found_in(every, np.array(sorted(wanted), dtype=np.int64))
-
-
-def _explained(arrays: ColumnArrays, unlikely: Unlikely) -> Ints:
-    """Columns that are in a key, by names and values, though another table's key is likelier."""
-    candidates = unlikely.candidates
-    contained = np.round(candidates.rows / arrays.filled[candidates.child], 6) >= LEAST_ROWS
-    return sorted_distinct(candidates.child[contained & (np.round(unlikely.logit, 6) > 0)])
-
-
-def _edges(weighed: WeighedCandidates, weights: Weights) -> Iterator[JoinEdge]:
-    """The candidates above 0.5, in view of each other."""
-    columns, arrays = weighed.columns, weighed.columns.arrays
-    candidates, features = weighed.candidates, weighed.features
-    if not len(candidates):
-        return
-    logit = local_logits(features, weights) - weights.transform
-    scored = score_jointly(arrays, candidates, features, logit, weights)
-    evidence = {field.name: getattr(features, field.name) for field in fields(Features)}
-    evidence |= {"logit": scored.logit, "competitors": scored.competitors}
-    evidence["transformed"] = np.ones(len(candidates))
-    pairs = zip(candidates.child.tolist(), candidates.parent.tolist(), strict=True)
-    transforms = {
-        (*_key(arrays, child), *_key(arrays, parent)): _name(columns, child, parent)
-        for child, parent in pairs
-    }
-    for edge in edges_of(arrays, ScoredPairs(candidates, scored.score, scored.rank, evidence)):
-        (left, right) = edge.columns[0]
-        if edge.score > 0.5:
-            yield replace(edge, transform=transforms[edge.left, left, edge.right, right])
-
-
-def _key(arrays: ColumnArrays, column: int) -> tuple[TableId, str]:
-    return arrays.ids[int(arrays.table[column])], arrays.name[column]
 
 
 def _name(columns: NormalizedColumns, child: int, parent: int) -> str:

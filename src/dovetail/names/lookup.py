@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dovetail.arrays import Encoded, Flags, Ints, encode_by, firsts, padded
-from dovetail.names.references import initials, word_likeness
+from dovetail.names.concepts import thing_of
+from dovetail.names.references import abbreviations, initials, word_likeness
 from dovetail.names.table_name import entity
 from dovetail.names.words import Words, core, is_people, is_role
 
@@ -26,6 +27,8 @@ _FEW = 8
 _TOGETHER = 256
 # Represents "people" among the words that a column and a key may have in common.
 _PEOPLE = "\N{BUST IN SILHOUETTE}"
+# Stands before an abbreviation.
+_SHORT = "~"
 # What a table is about, and what a key of it is called.
 KeyName = tuple[Words, Words]
 
@@ -35,6 +38,11 @@ def _known_by(name: KeyName) -> list[str]:
     about, called = name
     people = {_PEOPLE} if is_people(about) else set()
     return sorted({*about, *called, "".join(about), "".join(called), *people} - {""})
+
+
+def _short_for(name: KeyName) -> list[str]:
+    """The abbreviations of what a key's table is about, marked: no other word is like them."""
+    return sorted({_SHORT + short for short in abbreviations(name[0])})
 
 
 def _initials_of(name: KeyName) -> list[str]:
@@ -68,11 +76,11 @@ class NameIndex:
         self._by_word: dict[str, list[int]] = defaultdict(list)
         self._by_initials: dict[str, list[int]] = defaultdict(list)
         for at, name in enumerate(names):
-            for word in _known_by(name):
+            for word in (*_known_by(name), *_short_for(name)):
                 self._by_word[word].append(at)
             for letters in _initials_of(name):
                 self._by_initials[letters].append(at)
-        self._similar = SimilarWords(self._by_word)
+        self._similar = SimilarWords(w for w in self._by_word if not w.startswith(_SHORT))
 
     @classmethod
     def of_keys(cls, tables: Sequence[str], columns: Sequence[str]) -> NameIndex:
@@ -85,8 +93,8 @@ class NameIndex:
         """The indices of names with a word like one of a column's, or initials that these are."""
         indices = {*self._by_initials.get(_letters_of(called), ())}
         for word in _asked_by(called):
-            for like in self._similar.of(word):
-                indices.update(self._by_word[like])
+            for like in (*self._similar.of(word), _SHORT + word):
+                indices.update(self._by_word.get(like, ()))
         return sorted(indices)
 
     def has_more_than(self, called: Words, limit: int) -> bool:
@@ -134,7 +142,7 @@ class NameMatch:
         name = np.full(len(columns), -1, dtype=np.int64)
         name[keys] = of_key
         vocabulary: dict[str, int] = {}
-        listed = [_numbered(_known_by(each), vocabulary) for each in names]
+        listed = [_numbered([*_known_by(n), *_short_for(n)], vocabulary) for n in names]
         letters: dict[str, int] = {}
         first_letters = padded([_numbered(_initials_of(each), letters) for each in names], -1)
         letters_of = [letters.get(_letters_of(each), -2) for each in called.dictionary]
@@ -175,6 +183,7 @@ class NameMatch:
     def _alike_words(self, name: int) -> Ints:
         if name not in self._alike:
             alike = {like for word in self.asked[name] for like in self._similar.of(word)}
+            alike |= {_SHORT + word for word in self.asked[name]} & self._numbers.keys()
             numbers = [self._numbers[word] for word in alike]
             self._alike[name] = np.array(numbers, dtype=np.int64)
         return self._alike[name]
@@ -186,7 +195,7 @@ class NameMatch:
 
     @cached_property
     def _similar(self) -> SimilarWords:
-        return SimilarWords(self.vocabulary)
+        return SimilarWords(word for word in self.vocabulary if not word.startswith(_SHORT))
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
@@ -198,14 +207,18 @@ def _numbered(things: Iterable[str], numbers: dict[str, int]) -> list[int]:
 
 
 class SimilarWords:
-    """The words of a vocabulary that are like a word, found by their first letter or last four."""
+    """The words of a vocabulary that are like a word: found by the first letter, the last four, or
+    what they are for."""
 
     def __init__(self, vocabulary: Iterable[str]) -> None:
         begin: dict[str, list[str]] = defaultdict(list)
         end: dict[str, list[str]] = defaultdict(list)
+        self._things: dict[int, list[str]] = defaultdict(list)
         for word in vocabulary:
             begin[word[:1]].append(word)
             end[word[-4:]].append(word)
+            if (thing := thing_of(word)) is not None:
+                self._things[thing].append(word)
         self._begin, self._end = (
             {part: (listed, _all_letters(listed)) for part, listed in words.items()}
             for words in (begin, end)
@@ -215,7 +228,8 @@ class SimilarWords:
     def of(self, word: str) -> list[str]:
         """The words alike, in order."""
         if word not in self._memory:
-            near: set[str] = set()
+            thing = thing_of(word)
+            near = set(() if thing is None else self._things.get(thing, ()))
             for by_part, part in ((self._begin, word[:1]), (self._end, word[-4:])):
                 if part in by_part:
                     near |= _near(word, *by_part[part])

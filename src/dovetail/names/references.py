@@ -8,13 +8,15 @@ at all: no others are alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by, numbered, once
+from dovetail.arrays import Encoded, Flags, Floats, Ints, encode_by, found_in, numbered, once
+from dovetail.names.concepts import same_thing, thing_of
 from dovetail.names.table_name import entity
 from dovetail.names.words import PREPOSITIONS, Words, core, is_people, is_role
 
@@ -22,6 +24,11 @@ from dovetail.names.words import PREPOSITIONS, Words, core, is_people, is_role
 _BLOCK = 1 << 16
 # The head noun of a name counts as much as two of its other words.
 _HEAD = 2.0
+_VOWELS = frozenset("aeio")
+# Words for the same thing, in two languages or in full and short.
+_SAME_THING = 0.7
+# A word made of the beginnings of two others: hdemo, of household demographics.
+_ABBREVIATED = 0.8
 # How surely a role refers to a table of people: less than any name that has a word of the table.
 ROLE = 0.6
 
@@ -37,13 +44,17 @@ def word_likeness(one: str, other: str) -> float:
         return 1.0
     short, long = (one, other) if len(one) <= len(other) else (other, one)
     if short[0] == long[0]:
+        if len(short) > 3 and short[:-1] == long[:-1] and {short[-1], long[-1]} <= _VOWELS:
+            return 0.9  # one and many in Italian
         if len(short) == 1:
             return 0.4
         if long.startswith(short):
             return 0.8 if len(short) > 2 else 0.5
         if len(short) >= 3 and _in_order(short, long):
             return 0.6
-    return 0.8 if len(short) >= 4 and long.endswith(short) else 0.0
+    if len(short) >= 4 and long.endswith(short):
+        return 0.8
+    return _SAME_THING if same_thing(one, other) else 0.0
 
 
 def _in_order(letters: str, word: str) -> bool:
@@ -60,6 +71,47 @@ def heads(name: Words) -> list[int]:
 def initials(name: Words) -> str:
     """The first letters of a name's words, in order of the alphabet."""
     return "".join(sorted(word[0] for word in name))
+
+
+def abbreviations(name: Words) -> Iterator[str]:
+    """Words that may be made of the beginnings of a name's words: one or two letters of the first,
+    one of any between, and three to five of the last.
+
+    >>> sorted(abbreviations(("household", "demographic")))[:4]
+    ['hdem', 'hdemo', 'hdemog', 'hodem']
+    """
+    if len(name) > 1:
+        between = "".join(word[0] for word in name[1:-1])
+        for front in range(1, 3):
+            for back in range(3, 6):
+                yield name[0][:front] + between + name[-1][:back]
+
+
+def abbreviates(letters: str, about: Words) -> float:
+    """How far letters in front of a number say what it is of: by a word's beginning, or initials.
+
+    >>> [abbreviates(letters, ("employee",)) for letters in ("emp", "e", "x")]
+    [1.0, 0.5, 0.0]
+    """
+    first = "".join(word[0] for word in about)
+    if letters and (letters == first or any(word.startswith(letters) for word in about)):
+        return 1.0 if len(letters) > 1 else 0.5
+    return 0.0
+
+
+def _abbreviated(names: Sequence[Words]) -> Ints:
+    """Which names have a word that is an abbreviation of which others."""
+    made: dict[str, list[int]] = defaultdict(list)
+    for number, name in enumerate(names):
+        for short in set(abbreviations(name)):
+            made[short].append(number)
+    pairs = {
+        left * len(names) + right
+        for left, name in enumerate(names)
+        for word in name
+        for right in made.get(word, ())
+    }
+    return np.array(sorted(pairs), dtype=np.int64)
 
 
 def word_weights(name: Words) -> list[float]:
@@ -97,6 +149,7 @@ class NamePairs:
     letters: Ints
     initials: Ints
     by_initials: Floats
+    abbreviated: Ints  # the first times the number of names, and the second, of pairs of names
 
     @classmethod
     def of(cls, names: Sequence[Words]) -> NamePairs:
@@ -128,6 +181,7 @@ class NamePairs:
             letters=letters,
             initials=first_letters,
             by_initials=np.array([0.8 if len(text) > 2 else 0.5 for text in texts]),
+            abbreviated=_abbreviated(names),
         )
 
     def refers(self, left: Ints, right: Ints) -> Floats:
@@ -138,6 +192,8 @@ class NamePairs:
             far[part] = self._by_words(left[part], right[part])
         by_initials = np.flatnonzero(self.letters[left] == self.initials[right])
         far[by_initials] = self.by_initials[left[by_initials]]
+        short = found_in(left * len(self.length) + right, self.abbreviated)
+        far[short] = np.maximum(far[short], _ABBREVIATED)
         far[self.glued[left] == self.glued[right]] = 1.0
         far[(self.length[left] == 0) | (self.length[right] == 0)] = 0.0
         return far
@@ -172,12 +228,14 @@ class NamePairs:
 class Vocabulary:
     """The words of names by number, and how alike two of them are.
 
-    Words that begin alike have the same number in `first`, those that end alike in `last`.
+    Words that begin alike have the same number in `first`, those that end alike in `last`, those
+    for the same thing in `thing`, which is negative for words that are for none.
     """
 
     words: list[str]
     first: Ints
     last: Ints
+    thing: Ints
 
     @classmethod
     def of(cls, names: Iterable[Words]) -> tuple[Vocabulary, dict[str, int]]:
@@ -189,7 +247,10 @@ class Vocabulary:
         every = list(numbers)
         # A word of less than four letters ends like no other.
         last = numbered([word[-4:] if len(word) > 3 else (word,) for word in every])
-        return cls(every, numbered([word[0] for word in every]), last), numbers
+        things = [thing_of(word) for word in every]
+        thing = [-1 - number if each is None else each for number, each in enumerate(things)]
+        first = numbered([word[0] for word in every])
+        return cls(every, first, last, np.array(thing, dtype=np.int64)), numbers
 
     def likeness(self, left: Ints, right: Ints) -> Floats:
         """`word_likeness` of many pairs of words."""
@@ -197,6 +258,7 @@ class Vocabulary:
         same: Flags = left == right
         likeness[same] = 1.0
         near = (self.first[left] == self.first[right]) | (self.last[left] == self.last[right])
+        near |= self.thing[left] == self.thing[right]
         rest = np.flatnonzero(near & ~same)
         width = max(len(self.words), 1)
         pairs, back = np.unique(left[rest] * width + right[rest], return_inverse=True)
@@ -259,9 +321,13 @@ class References:
 
     def to_table_or_people(self, column: Ints, table: Ints) -> Floats:
         """How far each column refers to a table: by its words, or by the role of a person."""
-        role = self.role[self.called[column]] & self.people[self.about[table]]
-        far: Floats = np.maximum(self.to_table(column, table), ROLE * role)
+        far: Floats = np.maximum(self.to_table(column, table), ROLE * self.by_role(column, table))
         return far
+
+    def by_role(self, column: Ints, table: Ints) -> Flags:
+        """Whether each column is called by the role of a person, and the table is about people."""
+        role: Flags = self.role[self.called[column]] & self.people[self.about[table]]
+        return role
 
     def from_table(self, table: Ints, column: Ints) -> Floats:
         """How far what each table is about refers to what a column is called."""

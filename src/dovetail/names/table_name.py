@@ -73,6 +73,12 @@ _COPY_WORDS = frozenset(
     if marker in (Marker.COPY, Marker.ARCHIVE, Marker.DERIVED, Marker.HISTORY)
     if word not in _ORDINARY
 )
+# Schemas and folders whose tables are made from others: nobody refers to them from outside.
+_COPY_PLACES = frozenset(
+    """mart marts dm rpt report reports reporting cube stg stage staging landing tmp temp scratch
+    archive archives archiv arch backup backups bak old sandbox test snapshot
+    snapshots""".split()  # noqa: SIM905 - words read best as text
+)
 # Markers only as the first word: elsewhere a lone letter is part of the name.
 _FIRST_ONLY = frozenset({"v", "t", "mv"})
 # Prepositions that belong to a marker: copy of, Kopie von, copie de.
@@ -338,6 +344,8 @@ def copy_marks(name: str) -> frozenset[str]:
 
     >>> [sorted(copy_marks(name)) for name in ("orders", "crm.stg_orders", "orders_v2", "log_2024")]
     [[], ['stg'], ['v2'], ['2024']]
+    >>> sorted(copy_marks("mart.orders")), sorted(copy_marks("exports/orders (1)"))
+    (['mart'], ['(n)'])
     """
     last = unqualified(name).casefold()
     parts = split(last)
@@ -345,7 +353,9 @@ def copy_marks(name: str) -> frozenset[str]:
     marks |= {part for part in parts if part.isdigit() and len(part) >= _DATED}
     marks |= set(_VERSION.findall(last))
     # A table whose name says nothing else is no copy: there is nothing that it is one of.
-    return frozenset(marks) if len(marks) < len(parts) else frozenset()
+    own = marks if len(marks) < len(parts) else set()
+    numbered = {"(n)"} if _COPY_NUMBER.search(last) else set()
+    return frozenset(own | numbered | (_COPY_PLACES & set(split(qualifier(name)))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,10 @@ noun), none about what a particular schema calls its things.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache, lru_cache
+
+from dovetail.names.concepts import same_thing
 
 Words = tuple[str, ...]
 
@@ -19,11 +22,14 @@ _AFTER_NUMBER = re.compile(r"(?<=\d)(?=[^\W\d_])")
 _REMARK = re.compile(r"(?<=\w)\s*\([^()]*\)\s*$")
 # Words that say "this identifies" and nothing about what.
 ID_WORDS = frozenset(
-    """id ids identifier code cd key no nr nbr num number fk pk uuid guid ref sk
-    nk""".split()  # noqa: SIM905 - words read best as text
+    """id ids identifier code cd cde key no nr nbr num number fk pk uuid guid ref sk nk nummer
+    numero numer nro kode kod codigo cod cle clave kennung tunnus""".split()  # noqa: SIM905 - words read best as text
 )
 # Those that are often glued to a stem in lower case: custid, empno, deptcode.
-_GLUED = ("uuid", "guid", "code", "num", "key", "id", "no", "nr", "fk", "pk")
+_GLUED = (
+    *("nummer", "uuid", "guid", "code", "kode", "nbr", "num", "cde", "key"),
+    *("id", "no", "nr", "fk", "pk"),
+)
 # English words that merely end like that.
 _NOT_GLUED = frozenset(
     """paid unpaid prepaid grid valid invalid bid kid solid fluid hybrid android raid void avoid
@@ -33,22 +39,37 @@ _NOT_GLUED = frozenset(
     jockey donkey unicode""".split()  # noqa: SIM905 - words read best as text
 )
 # "number of shops" counts, only "shop number" identifies: these identify as a last word only.
-_COUNTING = frozenset(("no", "nr", "nbr", "num", "number"))
-_TOTALS = frozenset(("count", "total", "quantity", "amount"))
+_COUNTING = frozenset(("no", "nr", "nbr", "num", "number", "nummer", "numero", "numer", "nro"))
+# What is measured: a number so called refers to nothing.
+_MEASURES = frozenset(
+    """count total quantity amount qty amt cnt age price cost pct percent percentage ratio score
+    rating weight height width length duration balance salary betrag menge anzahl preis saldo
+    importe importo cantidad quantita precio prezzo montant prix quantite belop antall pris
+    aantal bedrag prijs""".split()  # noqa: SIM905 - words read best as text
+)
 PREPOSITIONS = frozenset(("of", "for", "in", "to", "with", "by", "from", "at", "on", "per"))
 _IRREGULAR = {"people": "person", "men": "man", "women": "woman", "children": "child"}
+# Abbreviations and words that end in s without being many.
+_NO_PLURALS = frozenset(("pers", "lens"))
 # What tables of people are called by what they are about.
 _PERSONS = frozenset(
     """person people employee emp staff worker personnel user member partner party individual
     colleague human operative workforce""".split()  # noqa: SIM905 - words read best as text
 )
+_POSITIONS = frozenset(
+    ("line", "pos", "position", "seq", "sequence", "row", "step", "zeile", "riga")
+)
+# "By" in several languages, at the end of a name: created_by, inserito_da, erfasst_von.
+_BY = frozenset(("by", "von", "durch", "par", "por", "da", "door", "av", "af", "przez"))
 # What columns call people by what they do.
 _ROLES = frozenset(
     """rep representative manager mgr supervisor boss superior lead leader head chief owner buyer
-    purchaser seller salesperson salesman agent author creator editor approver reviewer requester
-    reporter assignee handler cashier clerk operator planner technician recruiter sender recipient
-    responsible mentor tutor advisor adviser instructor lecturer organizer organiser holder pers
-    person employee emp staff worker user personnel""".split()  # noqa: SIM905 - words read best as text
+    purchaser seller salesperson salesman agent author creator editor approver reviewer
+    requester reporter assignee handler cashier clerk operator planner technician recruiter
+    sender recipient responsible responsabile responsable verantwortlicher techniker
+    technicien tecnico operatore operador bearbeiter sachbearbeiter leiter vorgesetzter capo
+    jefe chef mentor tutor advisor adviser instructor lecturer organizer organiser holder
+    pers person employee emp staff worker user personnel""".split()  # noqa: SIM905 - words read best as text
 )
 
 
@@ -112,6 +133,8 @@ def singular(word: str) -> str:
     >>> [singular(word) for word in ("cities", "boxes", "campuses", "status", "people")]
     ['city', 'box', 'campus', 'status', 'person']
     """
+    if word in _NO_PLURALS:
+        return word
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes", "zes")):
@@ -140,9 +163,26 @@ def identifies(column: str) -> bool:
 
 @cache
 def counts(column: str) -> bool:
-    """Whether the name is that of a count, which is never a reference: no_of_customers, total."""
+    """Whether the name is that of a count or another measure, which is never a reference.
+
+    >>> counts("no_of_customers"), counts("drv_age"), counts("customer_no")
+    (True, True, False)
+    """
     parts = words(column)
-    return (len(parts) > 1 and parts[0] in _COUNTING) or (bool(parts) and parts[-1] in _TOTALS)
+    return (len(parts) > 1 and parts[0] in _COUNTING) or (bool(parts) and parts[-1] in _MEASURES)
+
+
+@cache
+def is_position(column: str) -> bool:
+    """Whether the name is that of a row's place among others, which no other system means.
+
+    >>> is_position("line_no"), is_position("pos"), is_position("line_id")
+    (True, True, False)
+    """
+    parts = words(column)
+    return (
+        bool(parts) and parts[-1] != "id" and set(core(column)) <= _POSITIONS and any(core(column))
+    )
 
 
 @cache
@@ -154,10 +194,35 @@ def is_role(called: Words) -> bool:
     >>> is_role(("sales", "rep")), is_role(("approved", "by")), is_role(("order",))
     (True, True, False)
     """
-    return bool(called) and (called[-1] in _ROLES or (len(called) > 1 and called[-1] == "by"))
+    return bool(called) and (called[-1] in _ROLES or (len(called) > 1 and called[-1] in _BY))
 
 
 @cache
 def is_people(about: Words) -> bool:
     """Whether a table is about people, by the noun at the head of its name."""
-    return bool(about) and about[-1] in _PERSONS
+    return bool(about) and (about[-1] in _PERSONS or same_thing(about[-1], "employee"))
+
+
+# A prefix that says no more than its table (columns elsewhere are called by longer ones, such as
+# `emp_`), and the share of a table's columns that must have it.
+_PREFIX = re.compile(r"([^\W\d_]{1,2})[_.-](?=.)")
+_MOST_HAVE = 0.8
+
+
+def without_table_prefix(columns: Sequence[str]) -> list[str]:
+    """The names of a table's columns without a short prefix that nearly all of them have.
+
+    >>> without_table_prefix(["l_orderkey", "l_partkey", "l_comment"])
+    ['orderkey', 'partkey', 'comment']
+    """
+    first = _PREFIX.match(columns[0]) if len(columns) > 2 else None
+    if first is None:
+        return list(columns)
+    prefix = first[0].casefold()
+    have = sum(name.casefold().startswith(prefix) for name in columns)
+    if have < _MOST_HAVE * len(columns):
+        return list(columns)
+    return [
+        name[len(prefix) :] if name.casefold().startswith(prefix) and name[len(prefix) :] else name
+        for name in columns
+    ]

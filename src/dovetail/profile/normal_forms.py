@@ -1,9 +1,9 @@
 """Normal forms: the values of a column under the transforms that may apply to it as a key.
 
-Codes are written with and without punctuation, in any case, padded with zeros or behind a prefix.
-Each short text column is hashed once more for how it reads folded, and once more for the numbers in
-it if all of its values are numbered alike; timestamps for their days. What a transform would not
-change is not kept, for then the values themselves will do (`domain/joins.py`).
+Codes are written with and without punctuation, in any case, padded with zeros or behind a prefix;
+names in any case. Each short text column is hashed once more for how it reads folded, and once more
+for the numbers in it if all of its values are numbered alike; timestamps for their days. What a
+transform would not change is not kept, for then the values themselves will do (`domain/sql.py`).
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ class NormalForms:
         self._folded, self._numbered, self._day = (DistinctHashes() for _ in range(3))
         self._foldable = self._numberable = self._dated = True
         self._mail: bool | None = None
+        self._names: bool | None = None
         self._changed = self._stripped = self._padded = False
         self._prefix: bytes | None = None
         self.maximum = 0
@@ -113,7 +114,7 @@ class NormalForms:
     def forms(self) -> Iterator[tuple[str, int, Iterator[HashCounts]]]:
         """Each normal form by the name of its transform, with its largest number and its hashes."""
         if self._foldable and self._changed:
-            yield CASE if self._mail else PUNCTUATED, 0, self._folded.merged()
+            yield CASE if self._mail or self._names else PUNCTUATED, 0, self._folded.merged()
         if self._numberable and (self._prefix or self._padded or self._stripped):
             name = PREFIX if self._prefix or self._stripped else ZEROS
             yield name, self.maximum, self._numbered.merged()
@@ -128,12 +129,11 @@ class NormalForms:
             self._foldable = self._numberable = False
         if not self._foldable and not self._numberable:
             return
-        mail = self._mail_or_code(texts)
-        folded = None if mail is None else _folded(texts, b"" if mail else _DROPPED)
+        case_only = self._mail_or_name(texts, _laid_out(column.first))
+        folded = None if case_only is None else _folded(texts, b"" if case_only else _DROPPED)
         if folded is None or not folded.lengths.all():  # nothing is left of a value
             self._foldable = self._numberable = False
             return
-        self._mail = mail
         stripped = len(folded.data) < len(texts.data)
         changed = stripped or bool((folded.data != texts.data).any())
         self._stripped |= stripped
@@ -143,16 +143,21 @@ class NormalForms:
         elif self._foldable:
             self._folded.add(column.distinct)
         if self._numberable:
-            self._numberable = not mail and self._add_numbers(folded)
+            self._numberable = not case_only and self._add_numbers(folded)
 
-    def _mail_or_code(self, texts: _Texts) -> bool | None:
-        """Whether all values are e-mail addresses, as those before; None if they are no keys."""
+    def _mail_or_name(self, texts: _Texts, first: _Texts) -> bool | None:
+        """Whether values are e-mail addresses or names, of which case alone is folded; None if they
+        are no keys. Whether they are names the very first values tell, without a digit in one."""
         if int(texts.lengths.max()) > _LONGEST or not texts.lengths.all():
             return None
         at = texts.data == ord("@")
-        any_mail = bool(at.any())
-        mail = any_mail and bool((_counts(at, texts.starts) == 1).all())
-        return None if mail != any_mail or self._mail not in (None, mail) else mail
+        mail = bool(at.any()) and bool((_counts(at, texts.starts) == 1).all())
+        if bool(at.any()) != mail or self._mail not in (None, mail):
+            return None
+        self._mail = mail
+        if self._names is None:
+            self._names = not mail and not _coded(first)
+        return mail or self._names
 
     def _add_days(self, texts: _Texts) -> None:
         starts, data = texts.starts, texts.data
@@ -188,14 +193,17 @@ class NormalForms:
 
 
 def _like_keys(texts: _Texts) -> bool:
-    """Whether texts may be keys: short, of few words, with a digit or the sign of an e-mail address
-    in each."""
+    """Whether texts may be keys or names: short, of few words unless they are mostly digits."""
     if not texts.lengths.all() or int(texts.lengths.max()) > _LONGEST:
         return False
-    if np.count_nonzero(texts.data == ord(" ")) > _MOST_SPACES * len(texts.lengths):
-        return False
-    digit = (texts.data >= ord("0")) & (texts.data <= ord("9"))
-    return bool(_counts(digit | (texts.data == ord("@")), texts.starts).all())
+    spaces = np.count_nonzero(texts.data == ord(" "))
+    few = bool(spaces <= _MOST_SPACES * len(texts.lengths))
+    return few or bool(2 * np.count_nonzero(_is_digit(texts.data)) > len(texts.data) - spaces)
+
+
+def _coded(texts: _Texts) -> bool:
+    """Whether each of some texts has a digit."""
+    return bool(_counts(_is_digit(texts.data), texts.starts).all())
 
 
 def _are_days(texts: _Texts) -> bool:

@@ -1,0 +1,138 @@
+"""Key domains: the columns that hold the same identifiers, their masters, and what lacks."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import dovetail
+from tests.support.command_line import run
+
+NUMBERS = [41_000 + 37 * number for number in range(120)]
+
+
+@pytest.fixture(scope="module")
+def pile(tmp_path_factory: pytest.TempPathFactory) -> dovetail.Catalog:
+    """An ERP with orders by year, a shop that writes its customers' numbers otherwise, a backup."""
+    folder = tmp_path_factory.mktemp("pile")
+    with closing(sqlite3.connect(folder / "erp.sqlite")) as erp, erp:
+        erp.execute("CREATE TABLE customers (customer_no INTEGER, town TEXT)")
+        erp.executemany("INSERT INTO customers VALUES (?, ?)", [(n, f"t{n % 7}") for n in NUMBERS])
+        erp.execute("CREATE TABLE customers_bak_2021 AS SELECT * FROM customers")
+        for year in (2021, 2022, 2023):
+            erp.execute(f"CREATE TABLE orders_{year} (order_no INTEGER, customer_no INTEGER)")
+            rows = [(year * 10_000 + 17 * n, NUMBERS[n * 7 % 120]) for n in range(200)]
+            erp.executemany(f"INSERT INTO orders_{year} VALUES (?, ?)", rows)
+        erp.execute("CREATE TABLE order_lines (order_no INTEGER, price REAL)")
+        lines = [(y * 10_000 + 17 * n, n / 3) for y in (2021, 2022, 2023) for n in range(200)] * 2
+        erp.executemany("INSERT INTO order_lines VALUES (?, ?)", lines)
+    with closing(sqlite3.connect(folder / "shop.sqlite")) as shop, shop:
+        shop.execute("CREATE TABLE account (account_id TEXT, client_code TEXT)")
+        accounts = [
+            (f"A-{n * 31 % 977:05d}-X", f"C-{number}") for n, number in enumerate(NUMBERS[:90])
+        ]
+        lost = [(f"A-{n:05d}-Y", f"C-{90_001 + n}") for n in range(3)]
+        shop.executemany("INSERT INTO account VALUES (?, ?)", accounts + lost)
+    sources = [f"{name}.sqlite={folder / name}.sqlite" for name in ("erp", "shop")]
+    return dovetail.build(*sources, into=folder / "catalog")
+
+
+def test_a_domain_has_the_columns_of_all_systems_and_one_master(pile: dovetail.Catalog) -> None:
+    (domain,) = pile.domains("account")
+    assert (domain.name, str(domain.master)) == ("customer_no", "erp.sqlite::customers.customer_no")
+    assert {str(column) for column in domain.columns} >= {
+        "erp.sqlite::customers.customer_no",
+        "erp.sqlite::orders_2022.customer_no",
+        "shop.sqlite::account.client_code",
+    }
+    account = next(c for c in domain.columns if c.table.name == "account")
+    assert account.refers_to == (domain.master.table, "customer_no")
+    assert (account.transform, account.missing) == ("prefix", 3)
+    assert account.match_rate == pytest.approx(90 / 93, abs=1e-6)
+    assert set(account.examples) <= {"C-90001", "C-90002", "C-90003"}
+    assert domain.masters.keys() == {"erp.sqlite"}
+
+
+def test_the_backup_is_no_master(pile: dovetail.Catalog) -> None:
+    referred = {edge.right.name for edge in pile.joins() if edge.left.name.startswith("orders")}
+    assert referred == {"customers"}
+
+
+def test_headers_by_year_are_referred_to_together(pile: dovetail.Catalog) -> None:
+    edges = {e.right.name: e for e in pile.joins("order_lines") if e.left.name == "order_lines"}
+    assert edges.keys() == {"orders_2021", "orders_2022", "orders_2023"}
+    for edge in edges.values():
+        assert edge.columns == (("order_no", "order_no"),)
+        assert edge.match_rate == pytest.approx(1 / 3, abs=1e-6)
+        assert edge.evidence["part"] == 1
+        assert edge.evidence["orphan"] == 0
+
+
+def test_parts_that_share_their_keys_are_states_of_one_table(tmp_path: Path) -> None:
+    numbers = pa.array(NUMBERS)
+    tables = {f"stock_{year}": pa.table({"bin_no": numbers}) for year in (2021, 2022)}
+    tables["moves"] = pa.table({"bin_no": NUMBERS * 3, "kg": [1.5] * 360})
+    edges = dovetail.build(tables, into=tmp_path / "catalog").joins(least=0.0)
+    assert not [edge for edge in edges if edge.evidence.get("part")]
+
+
+def test_days_never_refer_to_a_calendar_for_sure(tmp_path: Path) -> None:
+    days = [f"2024-{month:02d}-{day:02d}" for month in range(1, 13) for day in range(1, 29)]
+    tables = {
+        "calendar": pa.table({"day": days, "holiday": [n % 7 == 0 for n in range(len(days))]}),
+        "stays": pa.table({"stay": [f"S{n}" for n in range(300)], "day": days[:300]}),
+    }
+    edges = dovetail.build(tables, into=tmp_path / "catalog").joins(least=0.0)
+    told = [edge for edge in edges if edge.right.name == "calendar"]
+    assert told
+    assert all(edge.score <= 0.5 and edge.evidence["calendar"] for edge in told)
+
+
+@pytest.mark.parametrize("first", [2, 3])
+def test_an_update_with_another_part_is_a_rebuild(tmp_path: Path, first: int) -> None:
+    """Parts come and go; the joins are those of a catalog made anew."""
+    folder = tmp_path / "lake"
+    folder.mkdir()
+
+    def write(name: str, numbers: list[int], column: str) -> None:
+        lines = [f"{number},{number % 13}" for number in numbers]
+        (folder / f"{name}.csv").write_text("\n".join([f"{column},kg", *lines]) + "\n")
+
+    years = [[year * 1_000 + 7 * n for n in range(60)] for year in range(2020, 2025)]
+    for at, numbers in enumerate(years[:first]):
+        write(f"orders_{2020 + at}", numbers, "order_no")
+    write("lines", [number for numbers in years[:first] for number in numbers] * 2, "order_no")
+    catalog = dovetail.build(folder, into=tmp_path / "catalog")
+    for step in range(3):
+        if step == 0:
+            write(f"orders_{2020 + first}", years[first], "order_no")
+        elif step == 1:
+            (folder / f"orders_{2020 + first}.csv").unlink()
+        else:
+            write("orders_2021", years[1][:50] * 2, "order_no")
+        catalog = dovetail.build(folder, into=tmp_path / "catalog")
+        fresh = dovetail.build(folder, into=tmp_path / f"fresh{step}")
+        edges = list(catalog.join_graph().edges)
+        assert edges == list(fresh.join_graph().edges)
+        assert any(edge.evidence.get("part") for edge in edges) == (step < 2)
+
+
+def test_the_command_tells_them(pile: dovetail.Catalog) -> None:
+    told = run("domains", "account", "-C", str(pile.folder)).stdout
+    assert "customer_no: " in told
+    assert "made in erp.sqlite::customers.customer_no" in told
+    document = json.loads(run("domains", "-C", str(pile.folder), "--json").stdout)
+    assert {domain["name"] for domain in document["domains"]} >= {"customer_no", "order_no"}
+    (account,) = [
+        column
+        for domain in document["domains"]
+        for column in domain["columns"]
+        if column["table"] == "shop.sqlite::account"
+    ]
+    assert account["after"] == "after stripping prefixes, punctuation and leading zeros"
+    assert account["values_without_partner"] == 3
