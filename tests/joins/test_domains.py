@@ -93,6 +93,16 @@ def test_days_never_refer_to_a_calendar_for_sure(tmp_path: Path) -> None:
     assert all(edge.score <= 0.5 and edge.evidence["calendar"] for edge in told)
 
 
+def test_a_key_that_is_a_day_refers_to_its_calendar(tmp_path: Path) -> None:
+    keys = [20_240_000 + 100 * month + day for month in range(1, 13) for day in range(1, 29)]
+    tables = {
+        "dim_date": pa.table({"date_key": keys, "week": [n // 7 for n in range(len(keys))]}),
+        "sales": pa.table({"date_key": [keys[n * 5 % 300] for n in range(900)], "sum": [2] * 900}),
+    }
+    (edge,) = dovetail.build(tables, into=tmp_path / "catalog").joins()
+    assert (edge.left.name, edge.right.name, edge.evidence["calendar"]) == ("sales", "dim_date", 0)
+
+
 @pytest.mark.parametrize("first", [2, 3])
 def test_an_update_with_another_part_is_a_rebuild(tmp_path: Path, first: int) -> None:
     """Parts come and go; the joins are those of a catalog made anew."""

@@ -19,7 +19,7 @@ from dovetail.domain import JoinEdge, TableId
 
 FILE = "edges.parquet"
 # How joins are scored: evidence of another version is made again.
-SCORING_VERSION = 11
+SCORING_VERSION = 12
 SCHEMA = pa.schema(
     [
         ("left_source", pa.string()),

@@ -18,7 +18,7 @@ from dovetail.joins.columns import ColumnArrays
 from dovetail.joins.sketches import commonness
 from dovetail.names.references import References, abbreviates
 from dovetail.names.table_name import CopyMarks, entity
-from dovetail.names.words import Words, counts, identifies, is_position
+from dovetail.names.words import Words, counts, ends_in_id, identifies, is_position
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class ColumnFacts:
     # As child or parent.
     rarity: Floats  # how few tables hold its values
     code: Flags  # its values mean the same thing wherever they stand
-    period: Flags  # it holds days or months
+    period: Flags  # it holds days or months, and is not called a key of them
     # As a child.
     own: Floats  # how far it is its own table's key
     plain: Floats  # it is a number without an id-word
@@ -141,9 +141,9 @@ class ColumnFacts:
     ) -> ColumnFacts:
         """The facts about all columns."""
         every = np.arange(len(arrays))
-        id_word, count_word, position = (
+        id_word, count_word, position, key_word = (
             np.array([says(name) for name in names.dictionary], dtype=np.bool_)[names.codes]
-            for says in (identifies, counts, is_position)
+            for says in (identifies, counts, is_position, ends_in_id)
         )
         first = arrays.position == 0
         # How far a column is named after its own table, both ways round: the head word must agree.
@@ -155,7 +155,7 @@ class ColumnFacts:
         return cls(
             rarity=information.rarity,
             code=arrays.codes,
-            period=arrays.period,
+            period=arrays.period & ~key_word,
             own=arrays.key * np.clip(3 * own_name - 1, 0, 1) * np.where(first, 1, 0.5),
             plain=(arrays.number & ~arrays.text & ~id_word).astype(np.float64),
             counts=count_word,
@@ -210,6 +210,7 @@ class Features:
     source: Floats  # both tables are of one source, where sources count
     across: Floats  # they are of two, where sources count
     calendar: Floats  # the child holds days or months, which every calendar has
+    number: Floats  # the child holds numbers, and no letters before them
     few: Floats  # the parent is unique for want of rows alone
     prefix: Floats  # the child's letters in front of a number abbreviate what the parent is about
     fit: Floats  # two sequences of numbers end at the same number, and no other key does
@@ -232,7 +233,7 @@ def local_logits(features: Features, weights: Weights = DEFAULT_WEIGHTS) -> Floa
     """The logit of each candidate by itself: the weighted sum of its features, in nats."""
     w = weights
     # Small numbers of two systems, by name alone.
-    unproved = np.clip(1 - features.value - features.fit - features.prefix, 0, 1)
+    unproved = features.number * np.clip(1 - features.value - features.fit - features.prefix, 0, 1)
     logit: Floats = (
         w.prior
         + w.name * features.name
@@ -396,6 +397,7 @@ class PairFeatures:
             source=(self.sources_count - across) * ~self.files[tables[0]],
             across=across,
             calendar=facts.period[child].astype(np.float64),
+            number=(np.isfinite(self.high[child]) & ~self.behind_letters[child]).astype(np.float64),
             few=facts.few[parent],
             prefix=self._prefix(child, tables[1]),
             fit=self._fit(child, parent, self.ends) * np.clip(1 - measure, 0, 1)

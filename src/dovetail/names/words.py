@@ -162,6 +162,17 @@ def identifies(column: str) -> bool:
 
 
 @cache
+def ends_in_id(column: str) -> bool:
+    """Whether a name of several words ends in an id-word that stands by itself.
+
+    >>> ends_in_id("date_key"), ends_in_id("giorno"), ends_in_id("day")
+    (True, False, False)
+    """
+    parts = split(column)
+    return len(parts) > 1 and parts[-1] in ID_WORDS
+
+
+@cache
 def counts(column: str) -> bool:
     """Whether the name is that of a count or another measure, which is never a reference.
 
