@@ -22,8 +22,10 @@ BOUNDS: Mapping[str, tuple[float, float]] = {
     "sample_rows": (0, 1_000), "seed": (0, (1 << 63) - 1), "join_rows": (0, 1),
     "join_unique": (0, 1), "workers": (1, 10_000), "breadth": (0, 1),
     "refuse_below": (0, 1),
-    "llm_workers": (1, 10_000), "llm_context": (256, 1 << 31), "llm_price_in": (0, 1e6),
-    "llm_price_out": (0, 1e6), "query_seconds": (0.001, 604_800), "query_memory_mb": (16, 1 << 30),
+    "llm_workers": (1, 10_000), "llm_context": (256, 1 << 31),
+    "llm_calls": (1, 3), "llm_tokens": (100, 1 << 20), "llm_below": (0, 2),
+    "llm_price_in": (0, 1e6), "llm_price_out": (0, 1e6), "query_seconds": (0.001, 604_800),
+    "query_memory_mb": (16, 1 << 30),
     "query_rows": (1, 1 << 40),
 }  # fmt: skip
 
@@ -68,6 +70,9 @@ class Settings:
     llm: str | None = None
     llm_workers: int = 8
     llm_context: int = 16_384
+    llm_calls: int = 3
+    llm_tokens: int = 850
+    llm_below: float = 0.95
     llm_price_in: float = 0.0
     llm_price_out: float = 0.0
     query_seconds: float = 60.0

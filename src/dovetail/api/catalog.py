@@ -372,8 +372,18 @@ class Catalog:
 
         return proposals(self.searcher)
 
-    def search(self, question: str, k: int = 10, *, explain: bool = False) -> list[Candidate]:
+    def search(
+        self,
+        question: str,
+        k: int = 10,
+        *,
+        looking_for: Sequence[str] = (),
+        explain: bool = False,
+    ) -> list[Candidate]:
         """The `k` tables that have most to do with a question, ranked; `explain` gives reasons.
+
+        `looking_for` describes the tables that the question needs, a phrase for each: what is
+        found for them takes turns with what is found for the question.
 
         >>> import dovetail
         >>> catalog = dovetail.build("shop.sqlite", into="shop")
@@ -382,7 +392,7 @@ class Catalog:
         """
         searcher = self.searcher
         query = searcher.analyse(question)
-        ranked = searcher.search(query, k)
+        ranked = searcher.search(query, k, looking_for=looking_for)
         if not explain:
             return ranked
         reasons = searcher.reasons(query, [candidate.id for candidate in ranked])
@@ -400,15 +410,18 @@ class Catalog:
         llm: LLM | str | None = None,
         breadth: float | None = None,
         sources: str | Iterable[str] | None = None,
+        looking_for: Sequence[str] = (),
         explain: bool = False,
     ) -> TableSet:
         """The set of tables that a question needs, and how they join.
 
-        `k` candidates are searched for (`graph`: 16, `llm`: 8 to 30 by need), and `selector`
+        `k` candidates are searched for (`graph`: 16, `llm`: 8 to 24 by need), and `selector`
         chooses among them: `graph` without a language model, by what the question says of them and
-        how they join, `llm` by one call of a model, and `auto` is `llm` if there is a model
-        (`llm`, or the one that the settings name), else `graph`. A retriever that another package
-        offers goes by its name. `breadth`, from 0 to 1, is for `graph`: how many tables it takes.
+        how they join, `llm` by a model that first says what to look for, and `auto` is `llm` if
+        there is a model (`llm`, or the one that the settings name) and `graph` is not sure. A
+        retriever that another package offers goes by its name. `breadth`, from 0 to 1, is for
+        `graph`: how many tables it takes. `looking_for` describes the tables that the question
+        needs, a phrase for each, where you know or have a model of your own.
         `sources` names the sources, by label or by a folder of them, whose tables are considered;
         without it all are. The set may be empty, where no table answers the question. With
         `explain`, the result's `explanation` says what decided, where `graph` chose.
@@ -433,11 +446,14 @@ class Catalog:
                 f"selector {name!r} sees every table of the catalog; over some of them alone, "
                 f"choose one of: {', '.join(SELECTORS)}"
             )
+        if name not in SELECTORS and looking_for:
+            raise UsageError(f"selector {name!r} takes no phrases to look for: leave them out")
         made = partial(open_retriever, name, searcher, settings, k=k, llm=model, explain=explain)
         lasting = sources is None and model is None
         key = (searcher, name, settings, k, explain)
         retriever = self._state.selector(key, made) if lasting else made()
-        result = retriever.retrieve(question)
+        retrieve = cast(Callable[..., TableSet], retriever.retrieve)
+        result = retrieve(question, looking_for=looking_for) if looking_for else retrieve(question)
         return replace(result, details=tuple(self[table] for table in result.ids))
 
     def answer(self, found: TableSet | str, *, llm: LLM | str | None = None) -> Answer:

@@ -64,10 +64,8 @@ def open_retriever(
     `k` is how many candidates are searched for, by default as many as the selector takes. A
     retriever of another package is made as `factory(catalog, k=…, settings=…)`.
     """
-    if name == AUTO:
-        name = GRAPH if llm is None else MODEL
-    if name == GRAPH:
-        return GraphRetriever(
+    if name in (AUTO, GRAPH, MODEL):
+        graph = GraphRetriever(
             searcher,
             breadth=settings.breadth,
             k=CANDIDATES if k is None else k,
@@ -75,13 +73,20 @@ def open_retriever(
             refuse_below=settings.refuse_below,
             explain=explain,
         )
-    if name == MODEL:
-        from dovetail.retrieve.llm import LLMRetriever
+        if name == GRAPH or (name == AUTO and llm is None):
+            return graph
+        from dovetail.retrieve.llm import LLMRetriever, Spending
 
         if llm is None:
             raise MissingModelError(f"selector {name!r}")
+        spending = Spending(
+            calls=settings.llm_calls, tokens=settings.llm_tokens, context=settings.llm_context
+        )
+        if name == AUTO:
+            spending = replace(spending, enough=settings.llm_below)
+        use_sources = settings.use_sources
         return LLMRetriever(
-            searcher, llm, k=k, context=settings.llm_context, use_sources=settings.use_sources
+            searcher, llm, graph.retrieve, k=k, spending=spending, use_sources=use_sources
         )
     if name not in names(RETRIEVERS):
         offered = ", ".join((AUTO, GRAPH, MODEL, *names(RETRIEVERS)))
@@ -124,10 +129,13 @@ class GraphRetriever:
         self._refuse_below = refuse_below
         self._explain = explain
 
-    def retrieve(self, question: str) -> TableSet:
-        """The chosen tables, the most probable first, then the connectors between them."""
+    def retrieve(self, question: str, looking_for: Sequence[str] = ()) -> TableSet:
+        """The chosen tables, the most probable first, then the connectors between them.
+
+        What is found for the phrases of `looking_for` is among the candidates.
+        """
         query = self._searcher.analyse(question)
-        candidates = self._searcher.search(query, self._k)
+        candidates = self._searcher.search(query, self._k, looking_for=looking_for)
         if not candidates:
             return self._answer(question, [], self._stage(Doubt(0.0, 0.0)), Doubt(0.0, 0.0))
         scored = self.score(query, candidates)

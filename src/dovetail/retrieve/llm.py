@@ -1,21 +1,33 @@
-"""The selector `llm`: one call of a language model chooses among the candidates (Section 4.2.2).
+"""The selector `llm`: a language model says what to look for, and chooses among what is found.
 
-The model reads the candidates in groups with their joins (prompt.py) and replies with the numbers
-of those that the question needs (reply.py). A capable model rarely forgets a table, so nothing is
-added to a set that joins. Where the chosen tables fall apart, and one candidate joins two of their
-connected components, that candidate is what is missing.
+    without   what `graph` chooses without a model: kept where that is sure      ask.py
+    look      the model names what to search for, from the catalog's card        look.py
+    choose    it reads the candidates in groups with their joins (prompt.py) and replies with the
+              numbers of those that the question needs, and what it misses (reply.py)
+    again     what it misses is searched for, and it chooses once more, never oftener
+    connect   a candidate that joins two parts of a set that falls apart is added
+
+A capable model rarely forgets a table, so nothing is added to a set that joins, or that one system
+holds. Where a reply cannot be used, the set is the one without a model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from dovetail.domain import NOTHING_FITS, Candidate, Chosen, TableSet
+from dovetail.domain import NOTHING_FITS, UNCOVERED, Candidate, Chosen, TableId, TableSet
+from dovetail.names.table_name import qualifier
 from dovetail.ports import LLM, Json
+from dovetail.retrieve.card import card
 from dovetail.retrieve.connect import Connector, LinkGraph
+from dovetail.retrieve.groups import system_of
+from dovetail.retrieve.look import look, phrases
 from dovetail.retrieve.members import with_members
 from dovetail.retrieve.prompt import (
     MOST,
+    TOKENS,
     JoinedPair,
     PromptInput,
     joined_pairs,
@@ -23,85 +35,152 @@ from dovetail.retrieve.prompt import (
     worth_showing,
 )
 from dovetail.retrieve.reply import Selection, parse_selection
-from dovetail.retrieve.trace import Stage, ranked, require_positive, table_set
+from dovetail.retrieve.trace import Stage, require_positive, table_set
 from dovetail.search.query import Query
 from dovetail.search.searcher import Searcher
+from dovetail.search.turns import in_turn
 from dovetail.text import cut, escape
 
 # Of a model's context, what a prompt may take by our estimate: tokens of odd texts are shorter.
 _SHARE = 0.75
 # Tokens that a model may write, and characters of its reply that the trace keeps.
-_REPLY, _REPLY_KEPT = 1_024, 1_000
+_REPLY, _REPLY_KEPT = 400, 1_000
 _SCHEMA: Json = {
     "type": "object",
-    "properties": {"tables": {"type": "array", "items": {"type": "integer"}}},
-    "required": ["tables"],
+    "properties": {
+        "tables": {"type": "array", "items": {"type": "integer"}},
+        "missing": {"type": "string"},
+        "sure": {"type": "number"},
+    },
+    "required": ["tables", "missing", "sure"],
     "additionalProperties": False,
 }
+# How sure a set is of which the model does not say it, and what is left of it where something is
+# still missing.
+_NOT_SAID, _LACKING = 0.7, 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What a question may cost.
+
+    At most `calls` of the model: one chooses, a second looks before, a third chooses again. A
+    prompt that has it choose takes at most `tokens`, and no more than fits `context`, the tokens
+    that the model takes in and writes together. Where the set without a model has a confidence of
+    `enough`, the model is not asked; above 1, it always is.
+    """
+
+    calls: int = 3
+    tokens: int = TOKENS
+    context: int = 16_384
+    enough: float = 2.0
+
+    @property
+    def prompt(self) -> int:
+        """How many tokens a prompt may have that has the model choose."""
+        return min(self.tokens, int(_SHARE * self.context) - _REPLY)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What the model was shown, and what it chose of it."""
+
+    candidates: Sequence[Candidate]
+    pairs: Sequence[JoinedPair]
+    selection: Selection
+
+    @property
+    def chosen(self) -> list[Candidate]:
+        """The candidates that it chose, in its order."""
+        return [self.candidates[number - 1] for number in self.selection.tables]
+
+    @property
+    def usable(self) -> bool:
+        """Whether the reply chooses something, or nothing on purpose."""
+        return not self.selection.reason or self.selection.nothing_fits
 
 
 class LLMRetriever:
-    """Has a model choose among candidates, at most `k` of them, and connects what it chose.
+    """Has a model look and choose among at most `k` candidates, and connects what it chose.
 
-    `context` is how many tokens the model takes in and writes together. `use_sources`: the prompt
-    may say which tables are of one source.
+    `without` retrieves without a model. `use_sources`: the prompts may say which source tables are
+    of.
     """
 
     def __init__(
         self,
         searcher: Searcher,
         llm: LLM,
+        without: Callable[[str, Sequence[str]], TableSet],
         *,
         k: int | None = None,
-        context: int = 16_384,
+        spending: Spending = Spending(),
         use_sources: bool = False,
     ) -> None:
         self._searcher = searcher
         self._llm = llm
+        self._without = without
         self._k = MOST if k is None else k
-        self._budget = int(_SHARE * context) - _REPLY
+        self._spending = spending
         self._use_sources = use_sources
         require_positive(k=self._k)
 
-    def retrieve(self, question: str) -> TableSet:
-        """Return the selected tables in the model's order, then those that connect them."""
+    def retrieve(self, question: str, looking_for: Sequence[str] = ()) -> TableSet:
+        """The selected tables in the model's order, then those that connect them."""
+        without = self._without(question, looking_for)
+        if (without.confidence or 0.0) >= self._spending.enough:
+            return without
         query = self._searcher.analyse(question)
-        candidates = worth_showing(self._searcher.search(query, self._k))
-        joins = self._searcher.joins
-        pairs = joined_pairs(joins, candidates)
-        stage = Stage("select", facts={"joins": [_pair_fact(pair) for pair in pairs]})
-        stages = [_search_stage(candidates), stage]
-        selection = self._select(query, candidates, pairs, stage)
-        if selection.nothing_fits:
-            reason = "the model says that no candidate answers the question"
-            stage.facts |= {NOTHING_FITS: True, "reason": reason}
-            return table_set(question, joins, [], stages)
-        chosen = _chosen(selection, candidates, stage)
-        connectors = _connectors(chosen, candidates, pairs)
-        listed = [
-            {"table": str(one.table), "between": list(map(str, one.between))} for one in connectors
-        ]
-        stages.append(Stage("connect", facts={"connectors": listed}))
-        chosen += _connecting(connectors, candidates, pairs)
-        return with_members(table_set(question, joins, chosen, stages), self._searcher)
+        stages: list[Stage] = []
+        sought = phrases(looking_for)
+        if not sought and self._spending.calls > 1:
+            sought, stage = look(self._llm, question, self._card)
+            stages.append(stage)
+        choice = self._choose(query, self._candidates(query, sought), stages)
+        lacks = choice.usable and choice.selection.missing
+        if lacks and self._calls(stages) < self._spending.calls:
+            again = self._choose(query, self._wider(query, choice), stages)
+            choice = again if again.usable else choice
+        if not choice.usable:
+            stages[-1].fall_back(
+                f"the reply cannot be used: {choice.selection.reason}; chosen without a model"
+            )
+            return replace(without, trace=(*(one.entry for one in stages), *without.trace))
+        return self._answer(query, choice, without, stages)
 
-    def _select(
-        self,
-        query: Query,
-        candidates: Sequence[Candidate],
-        pairs: Sequence[JoinedPair],
-        stage: Stage,
-    ) -> Selection:
-        """The selection of one call; a reply that cannot be used gives a reason instead."""
-        stage.facts["model"] = self._llm.model_id
-        if len(candidates) < 2:
-            return Selection(tables=tuple(range(1, len(candidates) + 1)))
+    @cached_property
+    def _card(self) -> str:
+        return card(self._searcher.degrees(), use_sources=self._use_sources)
+
+    @staticmethod
+    def _calls(stages: Sequence[Stage]) -> int:
+        return sum(stage.llm_calls for stage in stages)
+
+    def _candidates(self, query: Query, sought: Sequence[str]) -> list[Candidate]:
+        """What the model chooses among: as much as search offers for the question and phrases."""
+        found = self._searcher.search(query, self._k, looking_for=sought)
+        return self._searcher.with_partners(found, self._k) if sought else worth_showing(found)
+
+    def _wider(self, query: Query, choice: _Choice) -> list[Candidate]:
+        """What was chosen, then what is found for what is missing, in turn with the others."""
+        missing = self._searcher.search(choice.selection.missing, self._k)
+        others = in_turn([missing, self._searcher.search(query, self._k), choice.candidates])
+        return in_turn([[*choice.chosen, *others]])[: self._k]
+
+    def _choose(
+        self, query: Query, candidates: Sequence[Candidate], stages: list[Stage]
+    ) -> _Choice:
+        """The choice of one call; a reply that cannot be used gives a reason instead."""
+        pairs = joined_pairs(self._searcher.joins, candidates)
+        stage = Stage("select", facts={"model": self._llm.model_id, "joins": len(pairs)})
+        stages += [_search_stage(candidates), stage]
         given = PromptInput(self._searcher, query, candidates, pairs, self._use_sources)
-        prompt = select_prompt(given, self._budget)
+        prompt = select_prompt(given, self._spending.prompt)
         if cuts := prompt.shown.cuts(candidates):
             stage.facts["cut"] = cuts
         if not prompt.shown.count:
-            return Selection(reason=f"no candidate fits {prompt.budget} tokens")
+            reason = f"no candidate fits {prompt.budget} tokens" if candidates else "nothing found"
+            return _Choice(candidates, pairs, Selection(reason=reason))
         completion = stage.ask(self._llm, prompt.messages, schema=_SCHEMA, max_tokens=_REPLY)
         selection = parse_selection(completion.text, prompt.shown.count)
         stage.facts |= {
@@ -109,43 +188,69 @@ class LLMRetriever:
             "selected": list(selection.tables),
             "dropped": dict(selection.dropped),
         }
-        return selection
+        return _Choice(candidates, pairs, selection)
 
-
-def _chosen(selection: Selection, candidates: Sequence[Candidate], stage: Stage) -> list[Chosen]:
-    """The selected tables; all candidates where the reply cannot be used."""
-    if selection.reason:
-        stage.fall_back(f"the reply cannot be used: {selection.reason}; all candidates stay")
-        return list(ranked(candidates, "search", "search ranking, as the reply cannot be used"))
-    return [
-        Chosen(
-            candidates[number - 1].id,
-            candidates[number - 1].relevance,
-            "select",
-            f"selected by the model; rank {number} of the search",
+    def _answer(
+        self, query: Query, choice: _Choice, without: TableSet, stages: list[Stage]
+    ) -> TableSet:
+        """The set of a choice, connected, with how sure it is and what else may be meant."""
+        facts = stages[-1].facts
+        if choice.selection.missing:
+            facts[UNCOVERED] = [choice.selection.missing]
+        if choice.selection.nothing_fits:
+            reason = "the model says that no candidate answers the question"
+            facts |= {NOTHING_FITS: True, "reason": reason}
+        connectors = self._connectors(choice)
+        listed = [
+            {"table": str(one.table), "between": list(map(str, one.between))} for one in connectors
+        ]
+        stages.append(Stage("connect", facts={"connectors": listed}))
+        tables = [*self._chosen(query, choice), *_connecting(connectors, choice)]
+        made = table_set(query.text, self._searcher.joins, tables, stages)
+        sure = _NOT_SAID if choice.selection.sure is None else choice.selection.sure
+        lacking = _LACKING if choice.selection.missing and tables else 1.0
+        others = [one for one in without.alternatives if set(one.tables) != set(made.ids)]
+        made = replace(
+            made,
+            confidence=round(sure * lacking, 4),
+            alternatives=tuple(others) if made else (),
+            answerable=without.answerable,
         )
-        for number in selection.tables
-    ]
+        return with_members(made, self._searcher)
+
+    def _chosen(self, query: Query, choice: _Choice) -> Iterator[Chosen]:
+        """The chosen tables, each with what speaks for it."""
+        chosen = choice.chosen
+        reasons = self._searcher.reasons(query, [one.id for one in chosen])
+        for number, one, own in zip(choice.selection.tables, chosen, reasons, strict=True):
+            why = "; ".join((f"selected by the model, candidate {number}", *own))
+            yield Chosen(one.id, one.relevance, "select", why)
+
+    def _connectors(self, choice: _Choice) -> list[Connector]:
+        """The candidates that connect what was chosen, the most relevant of several.
+
+        What one system holds stays as it was chosen; a connector is of the systems of the others.
+        """
+        chosen = [one.id for one in choice.chosen]
+        systems = {self._system(table) for table in chosen}
+        if len(systems) == 1 and "" not in systems:
+            return []
+        edges = ((pair.edge.left, pair.edge.right, pair.edge.score) for pair in choice.pairs)
+        links = LinkGraph([candidate.id for candidate in choice.candidates], edges)
+        order = sorted(choice.candidates, key=lambda one: (-one.relevance, one.id))
+        return links.connect_singly(
+            chosen, [one.id for one in order if self._system(one.id) in systems]
+        )
+
+    def _system(self, table: TableId) -> str:
+        """The system that keeps a table, as far as that may be known; empty where it may not."""
+        return system_of(table) if self._use_sources else qualifier(table.name)
 
 
-def _connectors(
-    chosen: Sequence[Chosen], candidates: Sequence[Candidate], pairs: Sequence[JoinedPair]
-) -> list[Connector]:
-    """The candidates that connect what was chosen, the most relevant of several."""
-    edges = ((pair.edge.left, pair.edge.right, pair.edge.score) for pair in pairs)
-    links = LinkGraph([candidate.id for candidate in candidates], edges)
-    order = sorted(candidates, key=lambda candidate: (-candidate.relevance, candidate.id))
-    return links.connect_singly([one.id for one in chosen], [one.id for one in order])
-
-
-def _connecting(
-    connectors: Sequence[Connector],
-    candidates: Sequence[Candidate],
-    pairs: Sequence[JoinedPair],
-) -> Iterator[Chosen]:
+def _connecting(connectors: Sequence[Connector], choice: _Choice) -> Iterator[Chosen]:
     """The connectors as tables of the set, each with the join that speaks for it."""
-    relevance = {candidate.id: candidate.relevance for candidate in candidates}
-    edges = {frozenset((pair.edge.left, pair.edge.right)): pair.edge for pair in pairs}
+    relevance = {candidate.id: candidate.relevance for candidate in choice.candidates}
+    edges = {frozenset((pair.edge.left, pair.edge.right)): pair.edge for pair in choice.pairs}
     for one in connectors:
         edge = edges[frozenset((one.table, one.between[0]))]
         yield Chosen(one.table, relevance[one.table], "connect", f"{one}: {edge}")
@@ -162,18 +267,3 @@ def _search_stage(candidates: Sequence[Candidate]) -> Stage:
         for number, candidate in enumerate(candidates, start=1)
     ]
     return Stage("search", facts={"candidates": listed})
-
-
-def _connect_stage(connectors: Sequence[Connector]) -> Stage:
-    listed = [
-        {"table": str(one.table), "between": list(map(str, one.between))} for one in connectors
-    ]
-    return Stage("connect", facts={"connectors": listed})
-
-
-def _pair_fact(pair: JoinedPair) -> dict[str, object]:
-    return {
-        "tables": [pair.left + 1, pair.right + 1],
-        "columns": [list(columns) for columns in pair.edge.columns],
-        "score": round(pair.edge.score, 4),
-    }

@@ -23,18 +23,17 @@ from dovetail.models.chat import estimate_tokens
 from dovetail.names.links import name_join
 from dovetail.ports import Json, Message
 from dovetail.prompts import read_prompt
-from dovetail.retrieve.groups import Belonging, schema_of, split
+from dovetail.retrieve.groups import Belonging, split
 from dovetail.retrieve.match import by_relevance, deciding_columns, example
 from dovetail.retrieve.trace import clipped
-from dovetail.search.query import Query
+from dovetail.search.query import Query, stems
 from dovetail.search.searcher import Searcher
 from dovetail.text import cut, escape, fenced
 
-# What the whole prompt may take: 1,200 tokens with the reply. On the paper's widest corpus, whose
-# prompts have 11,100, that is less than an eighth.
-TOKENS = 1_180
+# What the whole prompt may take by default: a twelfth of the paper's on its widest corpus.
+TOKENS = 850
 # The fewest and the most candidates, and the share of all relevance that those left out may hold.
-FEWEST, MOST = 8, 30
+FEWEST, MOST = 8, 24
 _LEFT = 0.05
 # Between the first candidates each join is shown, between others those of some certainty alone.
 _FIRST = 8
@@ -43,9 +42,12 @@ _LEAST_SCORE, _SURE = 0.25, 0.95
 # for the first candidates and for the others.
 _LEVELS = ((8, 3), (5, 2), (3, 1), (0, 0))
 _LEVELS_OTHERS = ((4, 1), (2, 0), (0, 0), (0, 0))
+# Characters of a description: of the first candidates, and of the others.
+_SENTENCE, _SENTENCE_OTHERS = 100, 70
 # Joins may take this share of the room.
 _JOINS_SHARE = 0.3
 _HEADER = 6
+_TIMES = ("date", "timestamp")
 # Characters of the name of a table or column, of a cell, and of a source.
 _NAME, _CELL, _SOURCE = 60, 20, 40
 
@@ -137,7 +139,6 @@ class SelectPrompt:
 
 def select_prompt(given: PromptInput, budget: int) -> SelectPrompt:
     """The prompt that asks a model to choose among candidates, within a budget of tokens."""
-    budget = min(budget, TOKENS)
     prompt = read_prompt("select")
     question = " ".join(clipped(given.query.text).split())
     empty = prompt.fill(question=question, tables="")
@@ -224,6 +225,8 @@ class _Grouping:
         for pair in self.given.pairs:
             first = max(pair.left, pair.right) < _FIRST
             score = pair.edge.score
+            if self._on_dates(pair):  # by way of a calendar, anything joins anything
+                continue
             if score > (0 if first else _LEAST_SCORE):
                 note = f" {score:.1f}" if score < _SURE else ""
                 line = _Line(pair.left, pair.right, pair.edge.columns, score, note)
@@ -232,6 +235,13 @@ class _Grouping:
             if line.ends not in lines or lines[line.ends].score < _LEAST_SCORE:
                 lines[line.ends] = line
         return sorted(lines.values(), key=self._priority)
+
+    def _on_dates(self, pair: JoinedPair) -> bool:
+        """Whether a join goes by dates alone."""
+        kinds = {
+            column.name: column.profile.kind.value for column in self._tables[pair.left].columns
+        }
+        return all(kinds[name] in _TIMES for name, _ in pair.edge.columns)
 
     def _name_links(self) -> Iterator[_Line]:
         """The joins that names alone suggest between candidates of one group."""
@@ -278,14 +288,28 @@ class _Grouping:
             named_here = {table.columns[column].name for column in shown} | in_joins
             hidden = sum(column.name not in named_here for column in table.columns)
             parts += [f"+{hidden}"] if hidden else []
-            texts.append(f"{at + 1} {named(table.name)}({', '.join(parts)}){self._alike(table)}")
+            line = f"{at + 1} {named(table.name)}({', '.join(parts)}){self._parts(table)}"
+            texts.append(line + self._described(at))
         return texts
 
-    def _alike(self, table: Table) -> str:
-        """How many tables a candidate represents, where it represents a family."""
+    def _parts(self, table: Table) -> str:
+        """By what the tables are told apart that a candidate represents: years, copies."""
         family = self.given.searcher.families.of(table.id)
-        count = len(family.tables) if family is not None else 1
-        return f" one of {count} alike" if count > 1 and self.given.searcher.ranks_families else ""
+        if family is None or not self.given.searcher.ranks_families:
+            return ""
+        labels = sorted(one.label or named(one.name) for one in family.partitions)
+        if len(labels) < 2:
+            return ""
+        between = ", " if len(labels) == 2 else " … "
+        return f" parts {labels[0]}{between}{labels[-1]}"
+
+    def _described(self, at: int) -> str:
+        """What a candidate is, where its name says little: words that the sentence explains."""
+        table = self._tables[at]
+        text = self.given.searcher.purposes.get(table.id, "") or table.comment
+        if not text or set(stems(table.name.rpartition(".")[2])) <= set(stems(text)):
+            return ""
+        return f": {escape(cut(text, _SENTENCE if at < _FIRST else _SENTENCE_OTHERS))}"
 
     def _body(self, texts: Sequence[str], lines: Sequence[_Line]) -> Iterator[str]:
         """Each group with its joins; then tables that belong to no other, and joins across."""
@@ -310,12 +334,12 @@ class _Grouping:
         yield from _texts(left)
 
     def _source(self, group: Sequence[int]) -> str:
-        """The schema or source of a group, if that may be said and is one."""
-        schemas = {schema_of(self._tables[at].id) for at in group}
-        if not self.given.use_sources or len(schemas) > 1:
+        """The source of a group, and its schema, if that may be said and is one."""
+        tables = [self._tables[at].id for at in group]
+        sources = {table.source.rstrip("/").rpartition("/")[2] for table in tables}
+        if not self.given.use_sources or len(sources) > 1:
             return ""
-        source, schema = schemas.pop().split("::", 1)
-        return f" in {escape(cut(schema or source.rpartition('/')[2], _SOURCE))}"
+        return f" in {escape(cut(sources.pop(), _SOURCE))}"
 
 
 def _texts(lines: Sequence[_Line]) -> list[str]:

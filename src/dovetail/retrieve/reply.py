@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dovetail.models.chat import parse_json
+from dovetail.retrieve.look import phrases
 
 # Digits of a number that can name a table.
 _DIGITS = 6
@@ -24,15 +25,19 @@ REPEATED = "repeated"
 class Selection:
     """What a reply selects; tables are numbered from 1, as in the prompt.
 
-    `dropped` counts the entries that were passed over, by why. `reason` says why nothing is
-    selected; it is empty exactly when something is. `nothing_fits` says that the reply selects
-    nothing on purpose: it has the asked form, with an empty list.
+    `missing` says in words what the model would have needed besides, `sure` how probable it holds
+    the set to be right; None where it does not say. `dropped` counts the entries that were passed
+    over, by why. `reason` says why nothing is selected; it is empty exactly when something is.
+    `nothing_fits` says that the reply selects nothing on purpose: it has the asked form, with an
+    empty list.
     """
 
     tables: tuple[int, ...] = ()
     dropped: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
     nothing_fits: bool = False
+    missing: str = ""
+    sure: float | None = None
 
 
 def parse_selection(reply: str, count: int) -> Selection:
@@ -51,11 +56,24 @@ def parse_selection(reply: str, count: int) -> Selection:
     dropped: Counter[str] = Counter()
     listed = value.get("tables") if isinstance(value, dict) else value
     tables = listed_numbers(listed, count, dropped)
+    more = value if isinstance(value, dict) else {}
+    missing, sure = _text(more.get("missing")), _probability(more.get("sure"))
     if tables:
-        return Selection(tables, dict(dropped))
+        return Selection(tables, dict(dropped), missing=missing, sure=sure)
     empty = isinstance(value, dict) and listed == [] and spells_out_empty(reply)
     reason = "what it selects holds no table of the list"
-    return Selection((), dict(dropped), reason, nothing_fits=empty)
+    return Selection((), dict(dropped), reason, nothing_fits=empty, missing=missing, sure=sure)
+
+
+def _text(item: object) -> str:
+    """A text as a phrase to search for; anything else is none."""
+    return next(iter(phrases([item])), "")
+
+
+def _probability(item: object) -> float | None:
+    """A number from 0 to 1, not a truth value; anything else is none."""
+    is_number = isinstance(item, int | float) and not isinstance(item, bool)
+    return float(item) if is_number and 0 <= item <= 1 else None  # type: ignore[operator,arg-type]
 
 
 def spells_out_empty(reply: str) -> bool:

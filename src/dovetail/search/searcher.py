@@ -44,6 +44,7 @@ from dovetail.search.neighbours import Neighbours
 from dovetail.search.noted_terms import NotedTerms
 from dovetail.search.query import Query, spans
 from dovetail.search.reasons import reasons
+from dovetail.search.turns import LEADERS, in_turn
 from dovetail.search.value_linking import ValueLinker
 from dovetail.settings import Settings
 
@@ -140,9 +141,15 @@ class Searcher:
     def _is_allowed(self, table: TableId) -> bool:
         return self._allowed is None or bool(self._allowed[self.places[table]])
 
+    def degrees(self) -> dict[TableId, int]:
+        """The tables that are searched, each with the number of tables that it joins."""
+        counts = (np.diff(self._joined.starts) - 1).tolist()
+        pairs = zip(self.catalog.ids, counts, strict=True)
+        return {table: count for table, count in pairs if self._is_allowed(table)}
+
     @cached_property
     def tables(self) -> list[Table]:
-        """The tables that are searched, in the catalog's order."""
+        """The profiles of the tables that are searched, in the catalog's order."""
         return [table for table in self.catalog if self._is_allowed(table.id)]
 
     @cached_property
@@ -222,10 +229,26 @@ class Searcher:
             for number, cosine in zip(numbers.tolist(), cosines.tolist(), strict=True)
         ]
 
-    def search(self, question: Query | str, k: int) -> list[Candidate]:
-        """The `k` tables that all signals together put first, ties by id; none for no question."""
-        query = self.analyse(question)
-        return [] if query.blank else self.rank(query, self.weights, k)
+    def search(
+        self, question: Query | str, k: int, *, looking_for: Sequence[str] = ()
+    ) -> list[Candidate]:
+        """The `k` tables that all signals together put first, ties by id; none for no question.
+
+        Each phrase of `looking_for` describes a table: what is found for them takes turns with
+        what is found for the question.
+        """
+        queries = map(self.analyse, (question, *looking_for))
+        found = [self.rank(query, self.weights, k) for query in queries if not query.blank]
+        return in_turn(found)[:k]
+
+    def with_partners(self, candidates: Sequence[Candidate], k: int) -> list[Candidate]:
+        """The first `k` of candidates and the tables that join the first of them, in turn."""
+        numbers = [self.places[candidate.id] for candidate in candidates]
+        partners = self._joined.partners(numbers[:LEADERS], self._allowed)
+        ids, known = self.catalog.ids, {candidate.id: candidate for candidate in candidates}
+        offered = [known.get(ids[one]) or Candidate(ids[one], 0.0, {}) for one in partners]
+        rest = in_turn([candidates[LEADERS:], offered])
+        return in_turn([[*candidates[:LEADERS], *rest]])[:k]
 
     def rank(self, query: Query, weights: Weights, k: int) -> list[Candidate]:
         """The `k` tables that come first by some weights of the signals."""

@@ -1,0 +1,121 @@
+"""The card of a catalog: what a model must know of it to say which tables to look for.
+
+A line for each source and schema, with the number of its tables and the words that their names are
+made of, so that the model asks in the catalog's own words, languages and abbreviations. It is the
+same for every question, which endpoints that keep the beginning of prompts make use of.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dovetail.domain import TableId
+from dovetail.models.chat import estimate_tokens
+from dovetail.names.table_name import MARKERS, Marker
+from dovetail.names.words import spelled
+from dovetail.retrieve.groups import schema_of
+from dovetail.text import cut, escape, fenced
+
+# Tokens of a card: so many for each table, and the fewest and the most.
+_A_TABLE, _FEWEST, _MOST = 1.6, 200, 2_000
+# Of these, what the lines may take before any word stands in them.
+_FOR_LINES = 0.6
+# Characters of the name of a source or schema, and of a word.
+_NAME, _WORD = 40, 24
+# Shorter words say nothing.
+_SHORTEST = 2
+
+
+def card(tables: Mapping[TableId, int], *, use_sources: bool) -> str:
+    """The card of some tables, given how many others each of them joins; it is fenced.
+
+    Words of tables that many others join come first. Without `use_sources` nothing but the tables'
+    own names is used.
+
+    >>> tables = {TableId("erp", "sales.orders"): 1, TableId("erp", "sales.order_lines"): 1}
+    >>> print(card(tables, use_sources=True))
+    ```
+    erp sales, 2 tables: order, lines
+    ```
+    """
+    schemas = _schemas(tables, use_sources=use_sources)
+    room = _room(sum(schema.tables for schema in schemas))
+    lines, left = _lines(schemas, room)
+    turns = sorted(
+        ((turn + 1) / schema.tables**0.5, at, turn)
+        for at, schema in enumerate(schemas[: len(lines)])
+        for turn in range(len(schema.words))
+    )
+    for _, at, turn in turns:
+        word = schemas[at].words[turn]
+        left -= estimate_tokens(word) + 1
+        if left < 0:
+            break
+        lines[at].append(word)
+    shown = [f"{first}: {', '.join(words)}" if words else first for first, *words in lines]
+    if more := len(schemas) - len(lines):
+        shown.append(f"and {more:,} smaller ones")
+    return fenced("\n".join(shown))
+
+
+@dataclass(frozen=True, slots=True)
+class _Schema:
+    """A source or schema: how many tables it has, and their words, the commonest first."""
+
+    name: str
+    tables: int
+    words: Sequence[str]
+
+    @property
+    def line(self) -> str:
+        """What stands in its line before the words."""
+        count = f"{self.tables:,} table{'s' * (self.tables > 1)}"
+        return f"{self.name}, {count}" if self.name else count
+
+
+def _room(tables: int) -> int:
+    return int(min(max(_A_TABLE * tables, _FEWEST), _MOST))
+
+
+def _schemas(tables: Mapping[TableId, int], *, use_sources: bool) -> list[_Schema]:
+    """The schemas of tables, the largest first."""
+    names: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for table, joined in tables.items():
+        source, schema = schema_of(table).split("::", 1)
+        own = table.name.removeprefix(schema).strip("./")
+        names.setdefault((source if use_sources else "", schema), []).append((own, joined))
+    schemas = []
+    for (source, schema), listed in names.items():
+        label = f"{source.rstrip('/').rpartition('/')[2]} {schema}".strip()
+        schemas.append(_Schema(escape(cut(label, _NAME)), len(listed), _words(listed)))
+    return sorted(schemas, key=lambda schema: (-schema.tables, schema.name))
+
+
+def _words(names: Sequence[tuple[str, int]]) -> list[str]:
+    """The words of names, the commonest and most joined first; `orders` is written as `order`."""
+    counts: Counter[str] = Counter()
+    written: dict[str, str] = {}
+    for name, joined in names:
+        for word in dict.fromkeys(spelled(name).split()):
+            marks_copy = MARKERS.get(word) is Marker.COPY
+            if len(word) >= _SHORTEST and not word.isdigit() and not marks_copy:
+                stem = word.removesuffix("s")
+                counts[stem] += 1 + joined
+                written[stem] = min(word, written.get(stem, word), key=len)
+    ranked = sorted(counts, key=lambda stem: (-counts[stem], stem))
+    return [escape(cut(written[stem], _WORD)) for stem in ranked]
+
+
+def _lines(schemas: Sequence[_Schema], room: int) -> tuple[list[list[str]], int]:
+    """The beginnings of as many lines as there is room for, and the room that is left."""
+    lines: list[list[str]] = []
+    left = room
+    for schema in schemas:
+        cost = estimate_tokens(schema.line) + 2
+        if lines and left - cost < (1 - _FOR_LINES) * room and room == _MOST:
+            break
+        left -= cost
+        lines.append([schema.line])
+    return lines, left
