@@ -136,10 +136,11 @@ class LLMRetriever:
         if not sought and self._spending.calls > 1:
             sought, stage = look(self._llm, question, self._card)
             stages.append(stage)
-        choice = self._choose(query, self._candidates(query, sought), stages)
+        choice = self._choose(query, sought, self._candidates(query, sought), stages)
         lacks = choice.usable and choice.selection.missing
         if lacks and self._calls(stages) < self._spending.calls:
-            again = self._choose(query, self._wider(query, choice), stages)
+            sought = (*sought, choice.selection.missing)
+            again = self._choose(query, sought, self._wider(query, choice), stages)
             choice = again if again.usable else choice
         if not choice.usable:
             stages[-1].fall_back(
@@ -159,7 +160,7 @@ class LLMRetriever:
     def _candidates(self, query: Query, sought: Sequence[str]) -> list[Candidate]:
         """What the model chooses among: as much as search offers for the question and phrases."""
         found = self._searcher.search(query, self._k, looking_for=sought)
-        return self._searcher.with_partners(found, self._k) if sought else worth_showing(found)
+        return found if sought else worth_showing(found)
 
     def _wider(self, query: Query, choice: _Choice) -> list[Candidate]:
         """What was chosen, then what is found for what is missing, in turn with the others."""
@@ -168,13 +169,17 @@ class LLMRetriever:
         return in_turn([[*choice.chosen, *others]])[: self._k]
 
     def _choose(
-        self, query: Query, candidates: Sequence[Candidate], stages: list[Stage]
+        self,
+        query: Query,
+        sought: Sequence[str],
+        candidates: Sequence[Candidate],
+        stages: list[Stage],
     ) -> _Choice:
         """The choice of one call; a reply that cannot be used gives a reason instead."""
         pairs = joined_pairs(self._searcher.joins, candidates)
         stage = Stage("select", facts={"model": self._llm.model_id, "joins": len(pairs)})
         stages += [_search_stage(candidates), stage]
-        given = PromptInput(self._searcher, query, candidates, pairs, self._use_sources)
+        given = PromptInput(self._searcher, query, candidates, pairs, self._use_sources, sought)
         prompt = select_prompt(given, self._spending.prompt)
         if cuts := prompt.shown.cuts(candidates):
             stage.facts["cut"] = cuts

@@ -38,14 +38,12 @@ _LEFT = 0.05
 # Between the first candidates each join is shown, between others those of some certainty alone.
 _FIRST = 8
 _LEAST_SCORE, _SURE = 0.25, 0.95
-# Columns in addition to those that decide, and examples, from the most detailed level to the least:
-# for the first candidates and for the others.
-_LEVELS = ((8, 3), (5, 2), (3, 1), (0, 0))
-_LEVELS_OTHERS = ((4, 1), (2, 0), (0, 0), (0, 0))
-# Characters of a description: of the first candidates, and of the others.
-_SENTENCE, _SENTENCE_OTHERS = 100, 70
+# Columns in addition to those that decide, examples, and characters of the description, from the
+# most detailed level to the least: for the first candidates and for the others.
+_LEVELS = ((8, 3, 100), (5, 2, 80), (3, 1, 60), (2, 0, 40))
+_LEVELS_OTHERS = ((4, 1, 60), (3, 0, 60), (2, 0, 40), (1, 0, 40))
 # Joins may take this share of the room.
-_JOINS_SHARE = 0.3
+_JOINS_SHARE = 0.2
 _HEADER = 6
 _TIMES = ("date", "timestamp")
 # Characters of the name of a table or column, of a cell, and of a source.
@@ -96,7 +94,8 @@ def worth_showing(candidates: Sequence[Candidate]) -> list[Candidate]:
 class PromptInput:
     """What a prompt is rendered from: the query, the candidates and their joined pairs.
 
-    `use_sources`: that tables are of one source and schema may be used, and said.
+    `use_sources`: that tables are of one source and schema may be used, and said. `sought` is what
+    was looked for beside the question; columns that it speaks of are shown first.
     """
 
     searcher: Searcher
@@ -104,6 +103,7 @@ class PromptInput:
     candidates: Sequence[Candidate]
     pairs: Sequence[JoinedPair]
     use_sources: bool = False
+    sought: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +209,12 @@ class _Grouping:
         return [self.given.searcher.catalog[one.id] for one in self.given.candidates]
 
     @cached_property
+    def _wider(self) -> Query:
+        """The question with what was looked for."""
+        given = self.given
+        return given.searcher.analyse(". ".join((given.query.text, *given.sought)))
+
+    @cached_property
     def _groups(self) -> list[list[int]]:
         """The indices of candidates that belong together, the most relevant group first."""
         belonging = Belonging(self.given.searcher, use_sources=self.given.use_sources)
@@ -276,20 +282,20 @@ class _Grouping:
     def _levels(self, at: int, lines: Sequence[_Line]) -> list[str]:
         """A candidate's line at each level of detail; what decides is in all of them."""
         table, query = self._tables[at], self.given.query
-        order = by_relevance(self.given.searcher, query, table)
+        order = by_relevance(self.given.searcher, self._wider, table)
         decide = deciding_columns(self.given.searcher, query, table)
         first = [column for column in order if column in decide]
         rest = [column for column in order if column not in decide]
         in_joins = {name for line in lines for name in line.names(at)}
         texts = []
-        for more, examples in _LEVELS if at < _FIRST else _LEVELS_OTHERS:
+        for more, examples, longest in _LEVELS if at < _FIRST else _LEVELS_OTHERS:
             shown = [*first, *rest[: max(0, more - len(first))]]
             parts = list(shown_columns(table, shown, query, examples))
             named_here = {table.columns[column].name for column in shown} | in_joins
             hidden = sum(column.name not in named_here for column in table.columns)
             parts += [f"+{hidden}"] if hidden else []
             line = f"{at + 1} {named(table.name)}({', '.join(parts)}){self._parts(table)}"
-            texts.append(line + self._described(at))
+            texts.append(line + self._described(table, longest))
         return texts
 
     def _parts(self, table: Table) -> str:
@@ -303,13 +309,12 @@ class _Grouping:
         between = ", " if len(labels) == 2 else " … "
         return f" parts {labels[0]}{between}{labels[-1]}"
 
-    def _described(self, at: int) -> str:
+    def _described(self, table: Table, longest: int) -> str:
         """What a candidate is, where its name says little: words that the sentence explains."""
-        table = self._tables[at]
         text = self.given.searcher.purposes.get(table.id, "") or table.comment
         if not text or set(stems(table.name.rpartition(".")[2])) <= set(stems(text)):
             return ""
-        return f": {escape(cut(text, _SENTENCE if at < _FIRST else _SENTENCE_OTHERS))}"
+        return f": {escape(cut(text, longest))}"
 
     def _body(self, texts: Sequence[str], lines: Sequence[_Line]) -> Iterator[str]:
         """Each group with its joins; then tables that belong to no other, and joins across."""
@@ -379,7 +384,7 @@ def shown_columns(table: Table, order: Sequence[int], query: Query, examples: in
     """Columns of a table as a line of a prompt names them, the first with examples."""
     for at in order:
         name = named(table.columns[at].name)
-        if comment := table.columns[at].comment:
+        if examples and (comment := table.columns[at].comment):
             name = f'{name} "{escape(cut(comment, _CELL + _CELL))}"'
         cell = example(table, at, query) if examples else None
         if cell is None:

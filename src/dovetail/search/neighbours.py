@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from dovetail.arrays import Flags, Float32s, Ints
+from dovetail.arrays import Float32s, Ints
 from dovetail.catalog.generation import Part
 from dovetail.domain import JoinEdge, TableId
 
@@ -69,24 +69,6 @@ class Neighbours:
     @property
     def _arrays(self) -> tuple[npt.NDArray[np.generic], ...]:
         return self.starts, self.other, self.score
-
-    def partners(self, tables: Sequence[int], allowed: Flags | None = None) -> list[int]:
-        """The tables that join ranked ones, by the score of the join over the rank; ties by number.
-
-        >>> joined = Neighbours(np.array([0, 2, 4]), np.array([0, 1, 0, 1]), np.ones(4))
-        >>> joined.partners([1])
-        [0]
-        """
-        best: dict[int, float] = {}
-        for rank, table in enumerate(tables, start=1):
-            here = slice(int(self.starts[table]), int(self.starts[table + 1]))
-            for other, score in zip(
-                self.other[here].tolist(), self.score[here].tolist(), strict=True
-            ):
-                best[other] = max(best.get(other, 0.0), score / rank)
-        others = (one for one in best if allowed is None or allowed[one])
-        ranked = sorted(others, key=lambda other: (-best[other], other))
-        return [one for one in ranked if one not in set(tables)]
 
     def edited(self, scores: Mapping[tuple[int, int], float]) -> Neighbours:
         """The same lists with other scores between some tables; those of score 0 are none."""

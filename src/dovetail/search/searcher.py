@@ -44,7 +44,7 @@ from dovetail.search.neighbours import Neighbours
 from dovetail.search.noted_terms import NotedTerms
 from dovetail.search.query import Query, spans
 from dovetail.search.reasons import reasons
-from dovetail.search.turns import LEADERS, in_turn
+from dovetail.search.turns import in_turn
 from dovetail.search.value_linking import ValueLinker
 from dovetail.settings import Settings
 
@@ -240,15 +240,6 @@ class Searcher:
         queries = map(self.analyse, (question, *looking_for))
         found = [self.rank(query, self.weights, k) for query in queries if not query.blank]
         return in_turn(found)[:k]
-
-    def with_partners(self, candidates: Sequence[Candidate], k: int) -> list[Candidate]:
-        """The first `k` of candidates and the tables that join the first of them, in turn."""
-        numbers = [self.places[candidate.id] for candidate in candidates]
-        partners = self._joined.partners(numbers[:LEADERS], self._allowed)
-        ids, known = self.catalog.ids, {candidate.id: candidate for candidate in candidates}
-        offered = [known.get(ids[one]) or Candidate(ids[one], 0.0, {}) for one in partners]
-        rest = in_turn([candidates[LEADERS:], offered])
-        return in_turn([[*candidates[:LEADERS], *rest]])[:k]
 
     def rank(self, query: Query, weights: Weights, k: int) -> list[Candidate]:
         """The `k` tables that come first by some weights of the signals."""

@@ -13,9 +13,6 @@ from itertools import zip_longest
 
 from dovetail.domain import Candidate
 
-# After so many candidates, the tables that join them take turns with the rest of the ranking.
-LEADERS = 8
-
 
 def in_turn(rankings: Sequence[Sequence[Candidate]]) -> list[Candidate]:
     """The candidates of rankings in turn, each once, with the highest relevance that it has.
