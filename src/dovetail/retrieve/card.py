@@ -8,14 +8,15 @@ same for every question, which endpoints that keep the beginning of prompts make
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dovetail.domain import TableId
 from dovetail.models.chat import estimate_tokens
 from dovetail.names.table_name import MARKERS, Marker
 from dovetail.names.words import spelled
 from dovetail.retrieve.groups import schema_of
+from dovetail.search.query import stem
+from dovetail.search.searcher import Searcher
 from dovetail.text import cut, escape, fenced
 
 # Tokens of a card: so many for each table, and the fewest and the most.
@@ -28,19 +29,19 @@ _NAME, _WORD = 40, 24
 _SHORTEST = 2
 
 
-def card(tables: Mapping[TableId, int], *, use_sources: bool) -> str:
-    """The card of some tables, given how many others each of them joins; it is fenced.
+def card(searcher: Searcher, *, use_sources: bool) -> str:
+    """The card of the tables that are searched, fenced.
 
-    Words of tables that many others join come first. Without `use_sources` nothing but the tables'
-    own names is used.
+    Without `use_sources` nothing but the tables' own names is used.
 
-    >>> tables = {TableId("erp", "sales.orders"): 1, TableId("erp", "sales.order_lines"): 1}
-    >>> print(card(tables, use_sources=True))
+    >>> import dovetail
+    >>> catalog = dovetail.build("shop.sqlite", into="shop")
+    >>> print(card(catalog.searcher, use_sources=True))
     ```
-    erp sales, 2 tables: order, lines
+    shop.sqlite, 6 tables: order, items, product, customers, suppliers, categories
     ```
     """
-    schemas = _schemas(tables, use_sources=use_sources)
+    schemas = _schemas(searcher, use_sources=use_sources)
     room = _room(sum(schema.tables for schema in schemas))
     lines, left = _lines(schemas, room)
     turns = sorted(
@@ -79,33 +80,33 @@ def _room(tables: int) -> int:
     return int(min(max(_A_TABLE * tables, _FEWEST), _MOST))
 
 
-def _schemas(tables: Mapping[TableId, int], *, use_sources: bool) -> list[_Schema]:
+def _schemas(searcher: Searcher, *, use_sources: bool) -> list[_Schema]:
     """The schemas of tables, the largest first."""
-    names: dict[tuple[str, str], list[tuple[str, int]]] = {}
-    for table, joined in tables.items():
+    names: dict[tuple[str, str], list[str]] = {}
+    for table in searcher.ids:
         source, schema = schema_of(table).split("::", 1)
         own = table.name.removeprefix(schema).strip("./")
-        names.setdefault((source if use_sources else "", schema), []).append((own, joined))
+        names.setdefault((source if use_sources else "", schema), []).append(own)
     schemas = []
     for (source, schema), listed in names.items():
         label = f"{source.rstrip('/').rpartition('/')[2]} {schema}".strip()
-        schemas.append(_Schema(escape(cut(label, _NAME)), len(listed), _words(listed)))
+        schemas.append(_Schema(escape(cut(label, _NAME)), len(listed), _words(listed, searcher)))
     return sorted(schemas, key=lambda schema: (-schema.tables, schema.name))
 
 
-def _words(names: Sequence[tuple[str, int]]) -> list[str]:
-    """The words of names, the commonest and most joined first; `orders` is written as `order`."""
+def _words(names: Sequence[str], searcher: Searcher) -> list[str]:
+    """The words of names: the commonest first, then those that most tables of the catalog say."""
     counts: Counter[str] = Counter()
     written: dict[str, str] = {}
-    for name, joined in names:
+    for name in names:
         for word in dict.fromkeys(spelled(name).split()):
             marks_copy = MARKERS.get(word) is Marker.COPY
             if len(word) >= _SHORTEST and not word.isdigit() and not marks_copy:
-                stem = word.removesuffix("s")
-                counts[stem] += 1 + joined
-                written[stem] = min(word, written.get(stem, word), key=len)
-    ranked = sorted(counts, key=lambda stem: (-counts[stem], stem))
-    return [escape(cut(written[stem], _WORD)) for stem in ranked]
+                counts[stem(word)] += 1
+                written.setdefault(stem(word), word)
+    rare = {key: searcher.lexical.idf(key) for key in counts}
+    ranked = sorted(counts, key=lambda key: (-counts[key], rare[key], key))
+    return [escape(cut(written[key], _WORD)) for key in ranked]
 
 
 def _lines(schemas: Sequence[_Schema], room: int) -> tuple[list[list[str]], int]:

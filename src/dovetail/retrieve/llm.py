@@ -151,7 +151,7 @@ class LLMRetriever:
 
     @cached_property
     def _card(self) -> str:
-        return card(self._searcher.degrees(), use_sources=self._use_sources)
+        return card(self._searcher, use_sources=self._use_sources)
 
     @staticmethod
     def _calls(stages: Sequence[Stage]) -> int:

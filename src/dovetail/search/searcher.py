@@ -141,11 +141,10 @@ class Searcher:
     def _is_allowed(self, table: TableId) -> bool:
         return self._allowed is None or bool(self._allowed[self.places[table]])
 
-    def degrees(self) -> dict[TableId, int]:
-        """The tables that are searched, each with the number of tables that it joins."""
-        counts = (np.diff(self._joined.starts) - 1).tolist()
-        pairs = zip(self.catalog.ids, counts, strict=True)
-        return {table: count for table, count in pairs if self._is_allowed(table)}
+    @property
+    def ids(self) -> list[TableId]:
+        """The tables that are searched, in the catalog's order."""
+        return [table for table in self.catalog.ids if self._is_allowed(table)]
 
     @cached_property
     def tables(self) -> list[Table]:

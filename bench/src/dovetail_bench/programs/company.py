@@ -29,7 +29,7 @@ from dovetail_bench.measures import Score, score
 
 _REFUSED = 0.3
 _EXTENSION = re.compile(r"\.(csv|jsonl?|parquet|xlsx)$")
-_PART = re.compile(r"/(part-|\w+=)[^/]*$")
+_PART = re.compile(r"/(part-|\w+=|\d+$)[^/]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,12 @@ class Names:
     def __init__(self, folder: Path) -> None:
         file = folder / "logical.json"
         rows = json.loads(file.read_text("utf-8")) if file.is_file() else []
-        self._logical = {
-            _EXTENSION.sub("", row["physical"].replace(":", "/")).casefold(): row["logical"]
-            for row in rows
-        }
+        self._logical: dict[str, str] = {}
+        for row in rows:
+            path = _EXTENSION.sub("", row["physical"].replace(":", "/")).casefold()
+            while _PART.search(path):  # a partitioned dataset is called by its folder
+                path = _PART.sub("", path)
+            self._logical[path] = row["logical"]
 
     def of(self, table: TableId) -> str:
         """The name of a table."""
