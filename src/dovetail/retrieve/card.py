@@ -15,7 +15,7 @@ from dovetail.models.chat import estimate_tokens
 from dovetail.names.table_name import MARKERS, Marker
 from dovetail.names.words import spelled
 from dovetail.retrieve.groups import schema_of
-from dovetail.search.query import stem
+from dovetail.search.query import is_stop_word, stem
 from dovetail.search.searcher import Searcher
 from dovetail.text import cut, escape, fenced
 
@@ -100,13 +100,18 @@ def _words(names: Sequence[str], searcher: Searcher) -> list[str]:
     written: dict[str, str] = {}
     for name in names:
         for word in dict.fromkeys(spelled(name).split()):
-            marks_copy = MARKERS.get(word) is Marker.COPY
-            if len(word) >= _SHORTEST and not word.isdigit() and not marks_copy:
+            if _says_something(word):
                 counts[stem(word)] += 1
                 written.setdefault(stem(word), word)
     rare = {key: searcher.lexical.idf(key) for key in counts}
     ranked = sorted(counts, key=lambda key: (-counts[key], rare[key], key))
     return [escape(cut(written[key], _WORD)) for key in ranked]
+
+
+def _says_something(word: str) -> bool:
+    """Whether a word may say what a table holds; numbers, stop words and marks of copies do not."""
+    long = len(word) >= _SHORTEST and not word.isdigit()
+    return long and not is_stop_word(word) and MARKERS.get(word) is not Marker.COPY
 
 
 def _lines(schemas: Sequence[_Schema], room: int) -> tuple[list[list[str]], int]:

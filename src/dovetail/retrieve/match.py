@@ -37,9 +37,9 @@ _TABLES_KEPT = 4096
 _WORDS, _QUOTED = 1.0, 1.0
 # A cell shorter than this stands in any question by chance.
 _LEAST_QUOTED = 3
-# The share of a column's name that a question must say to speak of it, and how many columns may
-# hold a value for each of them to be meant.
-_HALF, _FEW_COLUMNS = 0.5, 12
+# The share of a column's name that a question must say to speak of it, how rare a word of its
+# comment must be, and how many columns may hold a value for each of them to be meant.
+_HALF, _RARE, _FEW_COLUMNS = 0.5, 0.5, 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,20 +262,31 @@ def by_relevance(searcher: Searcher, query: Query, table: Table) -> list[int]:
 
 
 def deciding_columns(searcher: Searcher, query: Query, table: Table) -> frozenset[int]:
-    """The indices of the columns that the question speaks of, by name or by a cell.
+    """The indices of the columns that the question speaks of, by name, by comment or by a cell.
 
     Of a column's name the question must say at least half, in its own or in other forms of the
-    words, and rare words are more of a name than frequent ones; a cell counts where it is a value
-    link that few columns share.
+    words, and rare words are more of a name than frequent ones; of its comment a word that is rare
+    in the catalog; a cell counts where it is a value link that few columns share.
     """
     shares = {word: share for term in query.terms for word, share in term.expansions}
     deciding = set(searcher.linked_columns(query, table.id, most=_FEW_COLUMNS))
+    deciding |= explained_columns(searcher, query, table)
     for at, column in enumerate(table.columns):
         weights = {stem: searcher.lexical.idf(stem) for stem in stems(column.name)}
         named = sum(weight * shares.get(stem, 0.0) for stem, weight in weights.items())
         if named and named >= _HALF * sum(weights.values()):
             deciding.add(at)
     return frozenset(deciding)
+
+
+def explained_columns(searcher: Searcher, query: Query, table: Table) -> set[int]:
+    """The indices of the columns whose comments say a word of the question that is rare."""
+    rare = {word for word in query.words if searcher.lexical.idf(word) >= _RARE}
+    return {
+        at
+        for at, column in enumerate(table.columns)
+        if column.comment and rare & (set(stems(column.comment)) - set(stems(column.name)))
+    }
 
 
 def example(table: Table, at: int, query: Query) -> str | None:

@@ -12,7 +12,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -24,7 +24,7 @@ from dovetail.names.links import name_join
 from dovetail.ports import Json, Message
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.groups import Belonging, split
-from dovetail.retrieve.match import by_relevance, deciding_columns, example
+from dovetail.retrieve.match import by_relevance, deciding_columns, example, explained_columns
 from dovetail.retrieve.trace import clipped
 from dovetail.search.query import Query, stems
 from dovetail.search.searcher import Searcher
@@ -284,13 +284,14 @@ class _Grouping:
         table, query = self._tables[at], self.given.query
         order = by_relevance(self.given.searcher, self._wider, table)
         decide = deciding_columns(self.given.searcher, query, table)
+        explained = explained_columns(self.given.searcher, query, table)
         first = [column for column in order if column in decide]
         rest = [column for column in order if column not in decide]
         in_joins = {name for line in lines for name in line.names(at)}
         texts = []
         for more, examples, longest in _LEVELS if at < _FIRST else _LEVELS_OTHERS:
             shown = [*first, *rest[: max(0, more - len(first))]]
-            parts = list(shown_columns(table, shown, query, examples))
+            parts = list(shown_columns(table, shown, query, examples, explained))
             named_here = {table.columns[column].name for column in shown} | in_joins
             hidden = sum(column.name not in named_here for column in table.columns)
             parts += [f"+{hidden}"] if hidden else []
@@ -311,7 +312,7 @@ class _Grouping:
 
     def _described(self, table: Table, longest: int) -> str:
         """What a candidate is, where its name says little: words that the sentence explains."""
-        text = self.given.searcher.purposes.get(table.id, "") or table.comment
+        text = table.comment
         if not text or set(stems(table.name.rpartition(".")[2])) <= set(stems(text)):
             return ""
         return f": {escape(cut(text, longest))}"
@@ -380,11 +381,17 @@ def fit(costs: Sequence[Sequence[int]], room: int) -> list[int]:
     return levels
 
 
-def shown_columns(table: Table, order: Sequence[int], query: Query, examples: int) -> Iterator[str]:
-    """Columns of a table as a line of a prompt names them, the first with examples."""
+def shown_columns(
+    table: Table, order: Sequence[int], query: Query, examples: int, explained: Collection[int] = ()
+) -> Iterator[str]:
+    """Columns of a table as a line of a prompt names them, the first with examples.
+
+    Those that only their comments explain have them in any case, others beside examples.
+    """
     for at in order:
         name = named(table.columns[at].name)
-        if examples and (comment := table.columns[at].comment):
+        comment = table.columns[at].comment
+        if comment and (examples or at in explained):
             name = f'{name} "{escape(cut(comment, _CELL + _CELL))}"'
         cell = example(table, at, query) if examples else None
         if cell is None:
