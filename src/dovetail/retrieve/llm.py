@@ -76,9 +76,9 @@ class Spending:
     enough: float = 2.0
 
     @property
-    def prompt(self) -> int:
-        """How many tokens a prompt may have that has the model choose."""
-        return min(self.tokens, int(_SHARE * self.context) - _REPLY)
+    def longest(self) -> int:
+        """How many tokens a prompt may have, question and all."""
+        return int(_SHARE * self.context) - _REPLY
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class LLMRetriever:
         stage = Stage("select", facts={"model": self._llm.model_id, "joins": len(pairs)})
         stages += [_search_stage(candidates), stage]
         given = PromptInput(self._searcher, query, candidates, pairs, self._use_sources, sought)
-        prompt = select_prompt(given, self._spending.prompt)
+        prompt = select_prompt(given, self._spending.tokens, self._spending.longest)
         if cuts := prompt.shown.cuts(candidates):
             stage.facts["cut"] = cuts
         if not prompt.shown.count:

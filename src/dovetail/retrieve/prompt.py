@@ -137,13 +137,17 @@ class SelectPrompt:
     budget: int
 
 
-def select_prompt(given: PromptInput, budget: int) -> SelectPrompt:
-    """The prompt that asks a model to choose among candidates, within a budget of tokens."""
+def select_prompt(given: PromptInput, tokens: int, context: int) -> SelectPrompt:
+    """The prompt that asks a model to choose among candidates.
+
+    Without the question it has at most `tokens`, with it at most `context`.
+    """
     prompt = read_prompt("select")
     question = " ".join(clipped(given.query.text).split())
-    empty = prompt.fill(question=question, tables="")
-    room = budget - sum(estimate_tokens(message.content) for message in empty)
-    shown = render(given, room)
+    asked = estimate_tokens(question)
+    empty = prompt.fill(question="", tables="")
+    budget = min(tokens, context - asked)
+    shown = render(given, budget - sum(estimate_tokens(message.content) for message in empty))
     return SelectPrompt(prompt.fill(question=question, tables=shown.text), shown, budget)
 
 
