@@ -103,8 +103,8 @@ def _words(names: Sequence[str], searcher: Searcher) -> list[str]:
             if _says_something(word):
                 counts[stem(word)] += 1
                 written.setdefault(stem(word), word)
-    rare = {key: searcher.lexical.idf(key) for key in counts}
-    ranked = sorted(counts, key=lambda key: (-counts[key], rare[key], key))
+    said = {key: searcher.lexical.named_in(key) for key in counts}
+    ranked = sorted(counts, key=lambda key: (-counts[key], -said[key], key))
     return [escape(cut(written[key], _WORD)) for key in ranked]
 
 

@@ -153,6 +153,14 @@ class Lexical:
         number = self.words.get(word)
         return 1.0 if number is None else float(self._idf[number])
 
+    def named_in(self, word: str) -> int:
+        """How many tables have a stem in their name or in the name of a column."""
+        number = self.words.get(word)
+        if number is None:
+            return 0
+        postings = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        return int(np.count_nonzero(~self.told[postings]))
+
     def _expand(self, word: str) -> list[tuple[str, float]]:
         """The catalog's words that a question's may mean, and how well each fits: itself first."""
         itself = [(word, 1.0)] if word in self.words else []
