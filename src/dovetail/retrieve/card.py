@@ -20,7 +20,7 @@ from dovetail.search.searcher import Searcher
 from dovetail.text import cut, escape, fenced
 
 # Tokens of a card: so many for each table, and the fewest and the most.
-_A_TABLE, _FEWEST, _MOST = 1.6, 200, 2_000
+_A_TABLE, _FEWEST, _MOST = 1.6, 350, 2_000
 # Of these, what the lines may take before any word stands in them.
 _FOR_LINES = 0.6
 # Characters of the name of a source or schema, and of a word.
