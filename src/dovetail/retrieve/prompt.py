@@ -21,6 +21,7 @@ from dovetail.domain import Candidate, JoinEdge, Table
 from dovetail.joins.graph import JoinGraph
 from dovetail.models.chat import estimate_tokens
 from dovetail.names.links import name_join
+from dovetail.names.table_name import qualifier
 from dovetail.ports import Json, Message
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.groups import Belonging, split
@@ -46,8 +47,8 @@ _LEVELS_OTHERS = ((4, 1, 60), (3, 0, 60), (2, 0, 40), (1, 0, 40))
 _JOINS_SHARE = 0.2
 _HEADER = 6
 _TIMES = ("date", "timestamp")
-# Characters of the name of a table or column, of a cell, and of a source.
-_NAME, _CELL, _SOURCE = 60, 20, 40
+# Characters of a name, and of a cell.
+_NAME, _CELL = 60, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +227,16 @@ class _Grouping:
         return [sorted(group) for group in split(range(len(ids)), belonging.pairs(ids).together)]
 
     @cached_property
+    def _schemas(self) -> dict[int, str]:
+        """The schema or folder of candidates whose group is of one: its heading says it for all."""
+        schemas = {}
+        for group in self._groups:
+            shared = {qualifier(self._tables[at].name) for at in group}
+            if len(group) > 1 and len(shared) == 1:
+                schemas |= dict.fromkeys(group, shared.pop())
+        return schemas
+
+    @cached_property
     def _joins(self) -> list[_Line]:
         """The joins between candidates that the prompt would show, had it room, in their order.
 
@@ -299,7 +310,8 @@ class _Grouping:
             named_here = {table.columns[column].name for column in shown} | in_joins
             hidden = sum(column.name not in named_here for column in table.columns)
             parts += [f"+{hidden}"] if hidden else []
-            line = f"{at + 1} {named(table.name)}({', '.join(parts)}){self._parts(table)}"
+            own = named(table.name.removeprefix(self._schemas.get(at, "")).lstrip("./"))
+            line = f"{at + 1} {own}({', '.join(parts)}){self._parts(table)}"
             texts.append(line + self._described(table, longest))
         return texts
 
@@ -328,7 +340,7 @@ class _Grouping:
         number = 0
         for group in self._groups:
             shown = [at for at in group if at < len(texts)]
-            if len(shown) < 2:
+            if not shown or (len(shown) == 1 and not self._schemas.get(shown[0])):
                 single += shown
                 continue
             number += 1
@@ -344,12 +356,12 @@ class _Grouping:
         yield from _texts(left)
 
     def _source(self, group: Sequence[int]) -> str:
-        """The source of a group, and its schema, if that may be said and is one."""
-        tables = [self._tables[at].id for at in group]
-        sources = {table.source.rstrip("/").rpartition("/")[2] for table in tables}
-        if not self.given.use_sources or len(sources) > 1:
-            return ""
-        return f" in {escape(cut(sources.pop(), _SOURCE))}"
+        """The source of a group, if that may be said, and its schema, as far as these are one."""
+        sources = {self._tables[at].id.source.rstrip("/").rpartition("/")[2] for at in group}
+        known = list(sources) if self.given.use_sources and len(sources) == 1 else []
+        names = [*known, self._schemas.get(group[0], "")]
+        shown = " ".join(named(name) for name in names if name)
+        return f" in {shown}" if shown else ""
 
 
 def _texts(lines: Sequence[_Line]) -> list[str]:
@@ -406,5 +418,10 @@ def shown_columns(
 
 
 def named(name: str) -> str:
-    """A name as a prompt has it: on one line, not too long, and no mark of a chat template."""
-    return escape(cut(name, _NAME))
+    """A name as a prompt has it: on one line, not too long, and no mark of a chat template.
+
+    Of a name that is too long the middle is left out: what tells two apart stands at the end.
+    """
+    if len(name) > _NAME:
+        name = f"{name[: _NAME // 3]}…{name[-(_NAME - _NAME // 3 - 1) :]}"
+    return escape(name)
