@@ -17,7 +17,8 @@ from dovetail.domain import Candidate, TableId
 from dovetail.models.chat import estimate_tokens
 from dovetail.names.links import name_join
 from dovetail.ports import Completion, Message
-from dovetail.retrieve.llm import LLMRetriever
+from dovetail.retrieve.ask import GraphRetriever
+from dovetail.retrieve.llm import LLMRetriever, Spending
 from dovetail.retrieve.match import by_relevance, deciding_columns, example
 from dovetail.retrieve.prompt import (
     FEWEST,
@@ -162,8 +163,10 @@ def test_a_wide_pile_stays_within_the_tokens(tmp_path: Path) -> None:
             heard.append("\n".join(message.content for message in messages))
             return Completion('{"tables": [1]}', 1, 1, 0.0)
 
-    LLMRetriever(search_over(catalog.reader, None), Model()).retrieve("price lists")
-    assert estimate_tokens(heard[0]) <= TOKENS
+    searcher = search_over(catalog.reader, None)
+    without = GraphRetriever(searcher).retrieve
+    LLMRetriever(searcher, Model(), without, spending=Spending(calls=1)).retrieve("price lists")
+    assert estimate_tokens(heard[0]) <= TOKENS + estimate_tokens("price lists")
     assert heard[0].count("price_list_") >= FEWEST
 
 

@@ -38,8 +38,10 @@ class Ranked(Searcher):
         edges = [edge(pair[0], pair[1], score) for pair, score in pairs.items()]
         self.__dict__["joins"] = JoinGraph(catalog.ids, edges)
 
-    def search(self, question: Query | str, k: int) -> list[Candidate]:
-        del question
+    def search(
+        self, question: Query | str, k: int, *, looking_for: Sequence[str] = ()
+    ) -> list[Candidate]:
+        del question, looking_for
         found = zip(NAMES, self._relevances, strict=False)
         return [Candidate(TableId("s", name), score, {"given": score}) for name, score in found][:k]
 

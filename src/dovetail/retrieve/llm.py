@@ -179,12 +179,14 @@ class LLMRetriever:
         pairs = joined_pairs(self._searcher.joins, candidates)
         stage = Stage("select", facts={"model": self._llm.model_id, "joins": len(pairs)})
         stages += [_search_stage(candidates), stage]
+        if not candidates:
+            return _Choice((), (), Selection(reason="nothing was found to choose among"))
         given = PromptInput(self._searcher, query, candidates, pairs, self._use_sources, sought)
         prompt = select_prompt(given, self._spending.tokens, self._spending.longest)
         if cuts := prompt.shown.cuts(candidates):
             stage.facts["cut"] = cuts
         if not prompt.shown.count:
-            reason = f"no candidate fits {prompt.budget} tokens" if candidates else "nothing found"
+            reason = f"no candidate fits {prompt.budget} tokens"
             return _Choice(candidates, pairs, Selection(reason=reason))
         completion = stage.ask(self._llm, prompt.messages, schema=_SCHEMA, max_tokens=_REPLY)
         selection = parse_selection(completion.text, prompt.shown.count)

@@ -229,7 +229,7 @@ class _Grouping:
     @cached_property
     def _schemas(self) -> dict[int, str]:
         """The schema or folder of candidates whose group is of one: its heading says it for all."""
-        schemas = {}
+        schemas: dict[int, str] = {}
         for group in self._groups:
             shared = {qualifier(self._tables[at].name) for at in group}
             if len(group) > 1 and len(shared) == 1:

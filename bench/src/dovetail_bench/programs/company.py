@@ -60,14 +60,17 @@ class Outcome:
     tokens: int
 
 
-def read_questions(folder: Path) -> list[Asked]:
+def read_questions(folder: Path, names: Names) -> list[Asked]:
     """The questions of a pile."""
     rows = json.loads((folder / "questions.json").read_text("utf-8"))
     return [
         Asked(
             id=str(row.get("id", number)),
             text=row["q"],
-            accepted=[frozenset(one) for one in row.get("gold") or [row["g"], *row.get("alt", ())]],
+            accepted=[
+                frozenset(map(names.gold, one))
+                for one in row.get("gold") or [row["g"], *row.get("alt", ())]
+            ],
             kind=str(row.get("kind", row.get("k", ""))),
         )
         for number, row in enumerate(rows, start=1)
@@ -83,16 +86,18 @@ class Names:
         self._logical: dict[str, str] = {}
         for row in rows:
             path = _EXTENSION.sub("", row["physical"].replace(":", "/")).casefold()
-            while _PART.search(path):  # a partitioned dataset is called by its folder
-                path = _PART.sub("", path)
-            self._logical[path] = row["logical"]
+            self._logical[_without_parts(path)] = row["logical"]
+
+    def gold(self, name: str) -> str:
+        """What a table is called that an expert takes: a file without its folders and parts."""
+        return name if self._logical else _without_parts(name.rpartition(":")[2]).rpartition("/")[2]
 
     def of(self, table: TableId) -> str:
         """The name of a table."""
         source = table.source.rstrip("/").rpartition("/")[2]
         own = _EXTENSION.sub("", table.name)
         if not self._logical:
-            return _PART.sub("", own).rpartition("/")[2]
+            return _without_parts(own).rpartition("/")[2]
         paths = (own, f"{source}/{own}", f"{source}.duckdb/{own}", f"{source}.sqlite/{own}")
         for path in paths:
             while path:
@@ -104,6 +109,13 @@ class Names:
     def of_all(self, tables: Sequence[TableId]) -> frozenset[str]:
         """The names of tables."""
         return frozenset(map(self.of, tables))
+
+
+def _without_parts(path: str) -> str:
+    """The path of a dataset, of which partitions are parts."""
+    while _PART.search(path):
+        path = _PART.sub("", path)
+    return path
 
 
 def outcome(catalog: dovetail.Catalog, asked: Asked, names: Names, **options: Any) -> Outcome:
@@ -178,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     outcomes: list[Outcome] = []
     waiting = 0
     with dovetail.open(given.catalog) as catalog:
-        for asked in read_questions(given.folder):
+        for asked in read_questions(given.folder, names):
             options: dict[str, Any] = {"llm": given.llm, "selector": given.selector}
             if asked.id in looking_for:
                 options["looking_for"] = looking_for[asked.id]
