@@ -71,7 +71,7 @@ class Settings:
     llm_workers: int = 8
     llm_context: int = 16_384
     llm_calls: int = 3
-    llm_tokens: int = 850
+    llm_tokens: int | None = None
     llm_below: float = 0.95
     llm_price_in: float = 0.0
     llm_price_out: float = 0.0

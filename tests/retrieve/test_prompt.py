@@ -23,11 +23,11 @@ from dovetail.retrieve.match import by_relevance, deciding_columns, example
 from dovetail.retrieve.prompt import (
     FEWEST,
     MOST,
-    TOKENS,
     PromptInput,
     fit,
     joined_pairs,
     render,
+    usual_tokens,
     worth_showing,
 )
 from dovetail.search.searcher import Searcher
@@ -166,7 +166,7 @@ def test_a_wide_pile_stays_within_the_tokens(tmp_path: Path) -> None:
     searcher = search_over(catalog.reader, None)
     without = GraphRetriever(searcher).retrieve
     LLMRetriever(searcher, Model(), without, spending=Spending(calls=1)).retrieve("price lists")
-    assert estimate_tokens(heard[0]) <= TOKENS + estimate_tokens("price lists")
+    assert estimate_tokens(heard[0]) <= usual_tokens(20) + estimate_tokens("price lists")
     assert heard[0].count("price_list_") >= FEWEST
 
 
@@ -204,7 +204,7 @@ def test_less_room_shows_less_and_says_so(schemas: Searcher) -> None:
     room=st.integers(-10, 400),
 )
 def test_what_is_cut_is_the_least_relevant(costs: list[list[int]], room: int) -> None:
-    levels = fit(costs, room)
+    levels = fit(costs, room, room)
     spent = sum([*row, 0][level] for row, level in zip(costs, levels, strict=True))
     assert spent <= max(room, 0)
     assert levels == sorted(levels)

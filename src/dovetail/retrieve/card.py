@@ -33,13 +33,6 @@ def card(searcher: Searcher, *, use_sources: bool) -> str:
     """The card of the tables that are searched, fenced.
 
     Without `use_sources` nothing but the tables' own names is used.
-
-    >>> import dovetail
-    >>> catalog = dovetail.build("shop.sqlite", into="shop")
-    >>> print(card(catalog.searcher, use_sources=True))
-    ```
-    shop.sqlite, 6 tables: order, items, product, customers, suppliers, categories
-    ```
     """
     schemas = _schemas(searcher, use_sources=use_sources)
     room = _room(sum(schema.tables for schema in schemas))

@@ -26,12 +26,12 @@ from dovetail.retrieve.groups import system_of
 from dovetail.retrieve.look import look, phrases
 from dovetail.retrieve.members import with_members
 from dovetail.retrieve.prompt import (
-    MOST,
-    TOKENS,
     JoinedPair,
     PromptInput,
     joined_pairs,
     select_prompt,
+    usual_candidates,
+    usual_tokens,
     worth_showing,
 )
 from dovetail.retrieve.reply import Selection, parse_selection
@@ -55,6 +55,9 @@ _SCHEMA: Json = {
     "required": ["tables", "missing", "sure"],
     "additionalProperties": False,
 }
+# Where the set without a model is so sure, search has found what there is to find: no look is
+# needed (docs/models.md has the figures).
+_COVERED = 0.9
 # How sure a set is of which the model does not say it, and what is left of it where something is
 # still missing.
 _NOT_SAID, _LACKING = 0.7, 0.3
@@ -65,13 +68,13 @@ class Spending:
     """What a question may cost.
 
     At most `calls` of the model: one chooses, a second looks before, a third chooses again. A
-    prompt that has it choose takes at most `tokens`, and no more than fits `context`, the tokens
-    that the model takes in and writes together. Where the set without a model has a confidence of
-    `enough`, the model is not asked; above 1, it always is.
+    prompt that has it choose takes about `tokens` (by the size of the catalog, unless given), and
+    no more than fits `context`, the tokens that the model takes in and writes together. Where the
+    set without a model has a confidence of `enough`, the model is not asked; above 1, it always is.
     """
 
     calls: int = 3
-    tokens: int = TOKENS
+    tokens: int | None = None
     context: int = 16_384
     enough: float = 2.0
 
@@ -120,7 +123,9 @@ class LLMRetriever:
         self._searcher = searcher
         self._llm = llm
         self._without = without
-        self._k = MOST if k is None else k
+        tables = len(searcher.ids)
+        self._k = usual_candidates(tables) if k is None else k
+        self._tokens = usual_tokens(tables) if spending.tokens is None else spending.tokens
         self._spending = spending
         self._use_sources = use_sources
         require_positive(k=self._k)
@@ -133,7 +138,8 @@ class LLMRetriever:
         query = self._searcher.analyse(question)
         stages: list[Stage] = []
         sought = phrases(looking_for)
-        if not sought and self._spending.calls > 1:
+        covered = (without.confidence or 0.0) >= _COVERED
+        if not sought and not covered and self._spending.calls > 1:
             sought, stage = look(self._llm, question, self._card)
             stages.append(stage)
         choice = self._choose(query, sought, self._candidates(query, sought), stages)
@@ -182,7 +188,7 @@ class LLMRetriever:
         if not candidates:
             return _Choice((), (), Selection(reason="nothing was found to choose among"))
         given = PromptInput(self._searcher, query, candidates, pairs, self._use_sources, sought)
-        prompt = select_prompt(given, self._spending.tokens, self._spending.longest)
+        prompt = select_prompt(given, self._tokens, self._spending.longest)
         if cuts := prompt.shown.cuts(candidates):
             stage.facts["cut"] = cuts
         if not prompt.shown.count:

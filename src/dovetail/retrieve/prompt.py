@@ -31,10 +31,14 @@ from dovetail.search.query import Query, stems
 from dovetail.search.searcher import Searcher
 from dovetail.text import cut, escape, fenced
 
-# What the whole prompt may take by default: a twelfth of the paper's on its widest corpus.
-TOKENS = 850
-# The fewest and the most candidates, and the share of all relevance that those left out may hold.
-FEWEST, MOST = 8, 24
+# What a prompt may take without the question: so much for each table of the catalog, the least and
+# the most. The more tables there are, the more are alike.
+_A_TABLE, _LEAST_TOKENS, _MOST_TOKENS = 3, 850, 1_600
+# How many candidates there are by default: a tenth of the tables, between these.
+_LEAST_SHOWN, MOST = 20, 24
+# The fewest candidates that are shown without a look, and the share of all relevance that those
+# left out may hold.
+FEWEST = 8
 _LEFT = 0.05
 # Between the first candidates each join is shown, between others those of some certainty alone.
 _FIRST = 8
@@ -61,6 +65,24 @@ class JoinedPair:
     left: int
     right: int
     edge: JoinEdge
+
+
+def usual_tokens(tables: int) -> int:
+    """How many tokens a prompt takes by default over a catalog of so many tables.
+
+    >>> usual_tokens(70), usual_tokens(400), usual_tokens(5_000)
+    (850, 1200, 1600)
+    """
+    return min(max(_A_TABLE * tables, _LEAST_TOKENS), _MOST_TOKENS)
+
+
+def usual_candidates(tables: int) -> int:
+    """How many candidates are shown by default over a catalog of so many tables.
+
+    >>> usual_candidates(70), usual_candidates(5_000)
+    (20, 24)
+    """
+    return min(max(tables // 10, _LEAST_SHOWN), MOST)
 
 
 def joined_pairs(joins: JoinGraph, candidates: Sequence[Candidate]) -> list[JoinedPair]:
@@ -141,20 +163,24 @@ class SelectPrompt:
 def select_prompt(given: PromptInput, tokens: int, context: int) -> SelectPrompt:
     """The prompt that asks a model to choose among candidates.
 
-    Without the question it has at most `tokens`, with it at most `context`.
+    Without the question it has about `tokens`: detail is left out beyond, but no candidate. With
+    it, it has at most `context`.
     """
     prompt = read_prompt("select")
     question = " ".join(clipped(given.query.text).split())
-    asked = estimate_tokens(question)
-    empty = prompt.fill(question="", tables="")
-    budget = min(tokens, context - asked)
-    shown = render(given, budget - sum(estimate_tokens(message.content) for message in empty))
-    return SelectPrompt(prompt.fill(question=question, tables=shown.text), shown, budget)
+    empty = prompt.fill(question=question, tables="")
+    taken = sum(estimate_tokens(message.content) for message in empty)
+    room = tokens - taken + estimate_tokens(question)
+    shown = render(given, min(room, context - taken), context - taken)
+    return SelectPrompt(prompt.fill(question=question, tables=shown.text), shown, context)
 
 
-def render(given: PromptInput, room: int) -> Rendered:
-    """Render the candidates in groups, each with its joins, within a budget of tokens."""
-    return _Grouping(given).rendered(room)
+def render(given: PromptInput, room: int, limit: int | None = None) -> Rendered:
+    """Render the candidates in groups, each with its joins, in about `room` tokens.
+
+    No candidate is left out below `limit`; without one, the room is the limit.
+    """
+    return _Grouping(given).rendered(room, room if limit is None else limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +222,13 @@ class _Grouping:
 
     given: PromptInput
 
-    def rendered(self, room: int) -> Rendered:
+    def rendered(self, room: int, limit: int) -> Rendered:
         lines = self._affordable(int(room * _JOINS_SHARE))
         spent = sum(estimate_tokens(text) + 1 for text in _texts(lines))
         spent += _HEADER * (len(self._groups) + 1)
         texts = [self._levels(at, lines) for at in range(len(self._tables))]
-        levels = fit([[estimate_tokens(text) + 1 for text in row] for row in texts], room - spent)
+        costs = [[estimate_tokens(text) + 1 for text in row] for row in texts]
+        levels = fit(costs, room - spent, limit - spent)
         count = sum(level < len(row) for level, row in zip(levels, texts, strict=True))
         chosen = [texts[at][levels[at]] for at in range(count)]
         kept = [line for line in lines if max(line.left, line.right) < count]
@@ -375,21 +402,21 @@ def _texts(lines: Sequence[_Line]) -> list[str]:
     ]
 
 
-def fit(costs: Sequence[Sequence[int]], room: int) -> list[int]:
+def fit(costs: Sequence[Sequence[int]], room: int, limit: int) -> list[int]:
     """Return the level of each candidate: as detailed as fits, the last ones cut first.
 
     `costs` has a row per candidate, with what each level costs; the level after the last leaves
-    the candidate out and costs nothing.
+    the candidate out and costs nothing. That happens only beyond the limit.
 
-    >>> fit([[50, 20], [50, 20], [50, 20]], 100)
-    [0, 1, 1]
+    >>> fit([[50, 20], [50, 20], [50, 20]], 100, 100), fit([[50, 20], [50, 20], [50, 20]], 30, 50)
+    ([0, 1, 1], [1, 1, 2])
     """
     levels = [0] * len(costs)
     spent = sum(row[0] for row in costs)
     deepest = max((len(row) for row in costs), default=0)
     for level in range(1, deepest + 1):
         for at in reversed(range(len(costs))):
-            if spent <= room:
+            if spent <= (room if level < len(costs[at]) else limit):
                 return levels
             row = [*costs[at], 0]
             spent += row[level] - row[levels[at]]
