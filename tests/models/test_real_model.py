@@ -9,7 +9,8 @@ import pytest
 import dovetail
 from dovetail.offline.describe import describe
 from dovetail.plugins import open_llm
-from dovetail.retrieve.llm import LLMRetriever
+from dovetail.retrieve.ask import GraphRetriever
+from dovetail.retrieve.llm import LLMRetriever, Spending
 from dovetail.settings import Settings
 
 TABLES = ("orders", "status")
@@ -32,15 +33,17 @@ def test_a_real_model_describes_tables_and_selects_among_them(
     assert len(told) <= report.written
     assert all(one.author == llm.model_id and len(one.text) <= 300 for one in told)
     searcher = dovetail.open(catalog.folder, settings).searcher
-    found = LLMRetriever(searcher, llm).retrieve("How many orders are final?")
+    graph = GraphRetriever(searcher).retrieve
+    asked = LLMRetriever(searcher, llm, graph, spending=Spending(calls=1))
+    found = asked.retrieve("How many orders are final?")
     stages = {stage["stage"]: stage for stage in found.trace}
     select = stages["select"]
     assert (select["model"], select["llm_calls"]) == (llm.model_id, 1)
     assert int(str(select["tokens_in"])) < 600
-    assert 0 < int(str(select["tokens_out"])) <= 1_024
-    # The reply chooses tables, or says that none fits, or the fallback to all is counted.
+    assert 0 < int(str(select["tokens_out"])) <= 400
+    # The reply chooses tables, or says that none fits, or the set without a model is taken.
     said = [select["selected"], select.get("nothing_fits"), select["fallback"]]
     assert sum(map(bool, said)) == 1
     if select["fallback"]:
-        assert sorted(table.name for table in found.ids) == list(TABLES)
+        assert found.ids == graph("How many orders are final?").ids
     assert {table.name for table in found.ids} <= set(TABLES)

@@ -13,7 +13,7 @@ import pytest
 
 from dovetail.ports import Retriever
 from dovetail.retrieve.ask import GraphRetriever
-from dovetail.retrieve.llm import LLMRetriever
+from dovetail.retrieve.llm import LLMRetriever, Spending
 from dovetail.retrieve.match import QueryMatcher
 from dovetail.search import searcher as searching
 from dovetail.search import word_forms
@@ -65,7 +65,8 @@ def test_a_question_is_analysed_once(
         monkeypatch.setattr(where, of, counted)
     with playing([REPLY]) as endpoint:
         graph = GraphRetriever(shop)
-        llm = LLMRetriever(shop, endpoint.llm)
+        spending = Spending(calls=1)
+        llm = LLMRetriever(shop, endpoint.llm, graph.retrieve, spending=spending)
         retrievers: dict[str, Retriever] = {"graph": graph, "llm": llm}
         found = retrievers[name].retrieve(QUESTION)
     assert "customers" in {table.name for table in found.ids}

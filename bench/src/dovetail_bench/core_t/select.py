@@ -177,7 +177,8 @@ def render_full(prompt_input: PromptInput, room: int) -> tuple[Rendered, str]:
         for number, candidate in enumerate(prompt_input.candidates, start=1)
     ]
     # Each text ends a line or two; counting two keeps the sum on the safe side.
-    chosen = fit([[estimate_tokens(text) + 2 for text in row] for row in texts], room - spent)
+    left = room - spent
+    chosen = fit([[estimate_tokens(text) + 2 for text in row] for row in texts], left, left)
     # Candidates are left out from the end, so those that stay are the first ones.
     count = sum(level < len(row) for level, row in zip(chosen, texts, strict=True))
     joined = [text for pair, text in pairs if max(pair.left, pair.right) < count]
