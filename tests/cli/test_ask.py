@@ -69,6 +69,82 @@ def test_what_decided_is_told_in_words(shop: Path) -> None:
     assert "explanation" not in other.stdout
 
 
+def test_what_a_model_looked_for_was_shown_and_said_is_told(shop: Path) -> None:
+    looks = says('{"look_for": ["stock of products", "orders"]}', usage=(100, 10))
+    lacks = says('{"tables": [1], "missing": "suppliers", "sure": 0.4}', usage=(300, 20))
+    takes = says('{"tables": [2, 1], "missing": "", "sure": 0.9}', usage=(400, 30))
+    with endpoint(looks, lacks, takes) as server:
+        shown = ask(
+            shop, "--explain", "--llm", "openai:tells", "--selector", "llm", **server.environ
+        )
+        told = ask(shop, "--json", "--llm", "openai:tells", "--selector", "llm", **server.environ)
+    assert shown.returncode == 0, shown.stderr
+    trace = json.loads(told.stdout)["trace"]
+    asked = [
+        (one["stage"], one["llm_calls"], one["tokens_in"]) for one in trace if one["llm_calls"]
+    ]
+    assert asked == [("look", 1, 100), ("select", 1, 300), ("select", 1, 400)]
+    assert all(one["seconds"] > 0 for one in trace if one["llm_calls"])
+    first, second = (one["candidates"] for one in trace if one["stage"] == "search")
+    lines = shown.stdout.splitlines()
+    told_lines = [
+        line for line in lines if line.split(":")[0] in ("looked for", "chose", "missing")
+    ]
+    assert told_lines == [
+        "looked for: stock of products; orders",
+        f"chose: {first[0]['table']}",
+        "missing: suppliers",
+        f"chose: {second[1]['table']}, {second[0]['table']}",
+    ]
+    listed = [line for line in lines if line.startswith("shown: ")]
+    assert listed[0].startswith(f"shown: 1 {first[0]['table']}, 2 {first[1]['table']}")
+    assert 'said: {"tables": [1], "missing": "suppliers", "sure": 0.4}' in lines
+    assert lines[-1].startswith("3 calls of openai:tells: 800 tokens in, 60 out, ")
+
+
+def test_phrases_say_what_to_look_for(shop: Path) -> None:
+    phrases = ("--look-for", "accounts and their groups", "--look-for", "stock of products")
+    found = json.loads(ask(shop, *phrases, "--selector", "graph", "--json").stdout)
+    look, _, select = found["trace"]
+    assert look["looked_for"] == ["accounts and their groups", "stock of products"]
+    plain = json.loads(ask(shop, "--selector", "graph", "--k", "2", "--json").stdout)["trace"]
+    wider = ask(shop, *phrases, "--selector", "graph", "--k", "2", "--json").stdout
+    assert [one["stage"] for one in plain] == ["search", "select"]
+    tables = [
+        {one["table"] for one in trace[-1]["candidates"]}
+        for trace in (plain, json.loads(wider)["trace"])
+    ]
+    assert tables[0] != tables[1]
+    many = [f"phrase {number} " + "x" * 500 for number in range(50)]
+    catalog = dovetail.open(shop, WORDS)
+    used = catalog.ask(QUESTION, looking_for=many).trace[0]["looked_for"]
+    assert isinstance(used, list)
+    assert (len(used), {len(phrase) for phrase in used}) == (6, {160})
+    assert len(select["candidates"]) > 2
+
+
+def test_a_search_takes_turns_with_phrases(shop: Path) -> None:
+    def searched(*more: str) -> list[str]:
+        done = run(
+            "search",
+            QUESTION,
+            "-C",
+            str(shop),
+            "--json",
+            "--k",
+            "2",
+            *more,
+            DOVETAIL_EMBEDDER="none",
+        )
+        return [one["name"] for one in json.loads(done.stdout)["tables"]]
+
+    first, second = searched(), searched("--look-for", "accounts and their groups")
+    assert (second[0], second != first) == (first[0], True)
+    catalog = dovetail.open(shop, WORDS)
+    python = catalog.search(QUESTION, 2, looking_for=["accounts and their groups"])
+    assert [one.name for one in python] == second
+
+
 def test_nothing_fits_is_an_answer(shop: Path) -> None:
     with endpoint(says('{"tables": []}')) as server:
         shown = ask(shop, "--llm", "openai:terse", "--run", **server.environ)

@@ -37,6 +37,7 @@ from dovetail.notes.notes import NO_NOTES, Notes, read_notes
 from dovetail.ports import LLM, Json, Retriever
 from dovetail.prompts import read_prompt
 from dovetail.retrieve.ask import AUTO, GRAPH, MODEL, open_retriever
+from dovetail.retrieve.look import phrases
 from dovetail.search.searcher import Searcher, open_searcher
 from dovetail.settings import Settings, load_settings
 from dovetail.text import count, fenced
@@ -392,7 +393,7 @@ class Catalog:
         """
         searcher = self.searcher
         query = searcher.analyse(question)
-        ranked = searcher.search(query, k, looking_for=looking_for)
+        ranked = searcher.search(query, k, looking_for=phrases(looking_for))
         if not explain:
             return ranked
         reasons = searcher.reasons(query, [candidate.id for candidate in ranked])

@@ -30,10 +30,19 @@ from dovetail.cli.output import (
 )
 from dovetail.cli.sql import Form, give
 from dovetail.errors import UsageError
+from dovetail.text import count
 
 if TYPE_CHECKING:
     from dovetail.domain import TableSet
 
+LookForOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--look-for",
+        metavar="PHRASE",
+        help="Describes a table that the question needs; repeatable, six are searched for.",
+    ),
+]
 QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="In your own words.")]
 
 
@@ -41,7 +50,7 @@ def ask(
     question: QuestionArgument,
     k: Annotated[
         int | None,
-        typer.Option("--k", min=1, metavar="N", help="Candidates [graph: 16, llm: 8 to 30]."),
+        typer.Option("--k", min=1, metavar="N", help="Candidates [graph: 16, llm: 8 to 24]."),
     ] = None,
     selector: Annotated[
         str | None,
@@ -62,6 +71,7 @@ def ask(
         ),
     ] = None,
     source: SourceOption = None,
+    look_for: LookForOption = None,
     sql: Annotated[bool, typer.Option("--sql", help="Have a language model write SQL.")] = False,
     run: Annotated[bool, typer.Option("--run", help="Run that SQL; it can only read.")] = False,
     limit_rows: LimitRowsOption = None,
@@ -74,7 +84,11 @@ def ask(
     ] = False,
     explain: Annotated[
         bool,
-        typer.Option("--explain", help="graph: what decided, and why the next one stayed out."),
+        typer.Option(
+            "--explain",
+            help="What decided, and why the next one stayed out; of a model, what it looked for, "
+            "was shown and said.",
+        ),
     ] = False,
     ddl: Annotated[bool, typer.Option("--ddl", help="Print a slice of schema instead.")] = False,
     catalog: CatalogOption = None,
@@ -95,6 +109,7 @@ def ask(
         selector=selector,
         breadth=breadth,
         sources=source,
+        looking_for=look_for or (),
         explain=explain,
     )
     answer = opened.answer(result) if run and result.tables else None
@@ -121,6 +136,7 @@ def ask(
 def search(
     question: QuestionArgument,
     k: Annotated[int, typer.Option("-k", "--k", min=1, metavar="N", help="Tables to list.")] = 10,
+    look_for: LookForOption = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the signals of each score, and why.")
     ] = False,
@@ -135,7 +151,7 @@ def search(
     if not question.strip():
         raise UsageError("the question is empty; say what the tables should be about")
     opened = open_catalog(catalog, embedder=embedder)
-    candidates = opened.search(question, k, explain=True)
+    candidates = opened.search(question, k, looking_for=look_for or (), explain=True)
     if as_json:
         rows = [candidate.to_dict() for candidate in candidates]
         print_json({"question": question, "embedder": opened.embedder, "tables": rows})
@@ -178,15 +194,49 @@ def _print_result(
 
 
 def print_explanation(result: TableSet) -> None:
-    """What decided over each table, a line each, and why the next one stayed out."""
+    """What a model was asked and said; what decided over each table that `graph` chose, a line
+    each, and why the next one stayed out."""
+    asked = [stage for stage in result.trace if stage.get("llm_calls")]
+    _print_conversation(result.trace, asked)
     explanation: Any = result.explanation
     if explanation is None:
-        note("only sets that graph chose are explained; --trace shows what a model was asked")
+        if not asked:
+            note("only sets that graph or a model chose are explained; try --trace")
         return
     for one in explanation["tables"]:
         print_lines(f"{one['table']}{_probability(one)}: {_because(one['because'])}")
     if out := explanation["next"]:
         print_lines(f"not taken: {out['table']}{_probability(out)}: {out['because']}")
+
+
+def _print_conversation(trace: Sequence[Mapping[str, Any]], asked: Sequence[Any]) -> None:
+    """What a model looked for, was shown and said, in the order of the trace, and what it took."""
+    shown: dict[int, str] = {}
+    for stage in trace:
+        if looked_for := stage.get("looked_for"):
+            print_lines(f"looked for: {'; '.join(looked_for)}")
+        if stage["stage"] == "search":
+            shown = {one["number"]: one["table"] for one in stage.get("candidates", ())}
+        if "reply" in stage:
+            left_out = stage.get("cut", {}).get("left_out", ())
+            listed = (f"{at} {table}" for at, table in shown.items() if table not in left_out)
+            chosen = (shown.get(at, str(at)) for at in stage["selected"])
+            print_lines(f"shown: {', '.join(listed)}")
+            print_lines(f"said: {stage['reply']}")
+            print_lines(f"chose: {', '.join(chosen) or 'none'}")
+        if missing := stage.get("missing"):
+            print_lines(f"missing: {missing}")
+        if stage.get("fallback"):
+            print_lines(f"but {stage.get('reason', '')}")
+    if asked:
+        calls, tokens_in, tokens_out, seconds = (
+            sum(stage.get(name, 0) for stage in asked)
+            for name in ("llm_calls", "tokens_in", "tokens_out", "seconds")
+        )
+        print_lines(
+            f"{count(calls, 'call')} of {asked[0].get('model', 'a model')}: {tokens_in:,} tokens "
+            f"in, {tokens_out:,} out, {seconds:.1f} seconds"
+        )
 
 
 def _probability(one: Mapping[str, Any]) -> str:

@@ -33,6 +33,7 @@ from dovetail.retrieve.doubt import Doubt, Doubter, cut
 from dovetail.retrieve.explain import explained
 from dovetail.retrieve.features import FEATURES
 from dovetail.retrieve.groups import Belonging, system_of, within_system
+from dovetail.retrieve.look import given_phrases, phrases
 from dovetail.retrieve.match import QueryMatcher
 from dovetail.retrieve.members import with_members
 from dovetail.retrieve.scorer import ScoredCandidates
@@ -135,16 +136,20 @@ class GraphRetriever:
         What is found for the phrases of `looking_for` is among the candidates.
         """
         query = self._searcher.analyse(question)
-        candidates = self._searcher.search(query, self._k, looking_for=looking_for)
+        sought = phrases(looking_for)
+        stages = [given_phrases(sought)] if sought else []
+        stages.append(Stage("search", facts={"k": self._k}))
+        candidates = self._searcher.search(query, self._k, looking_for=sought)
         if not candidates:
-            return self._answer(question, [], self._stage(Doubt(0.0, 0.0)), Doubt(0.0, 0.0))
+            stages.append(self._stage(Doubt(0.0, 0.0)))
+            return self._answer(question, [], stages, Doubt(0.0, 0.0))
         scored = self.score(query, candidates)
         chosen = self.choose(scored, self._breadth)
         connected = self.connect(scored, chosen, self._breadth)
         doubt = self.doubter.doubt(query, scored, connected.ids)
-        stage = self._stage(doubt, scored, connected)
+        stages.append(self._stage(doubt, scored, connected))
         tables = self._tables(query, scored, connected)
-        answer = self._answer(question, tables, stage, doubt, connected)
+        answer = self._answer(question, tables, stages, doubt, connected)
         return explained(answer, self._searcher, query, scored) if self._explain else answer
 
     def score(self, query: Query, candidates: Sequence[Candidate]) -> ScoredCandidates:
@@ -251,13 +256,12 @@ class GraphRetriever:
         self,
         question: str,
         tables: Sequence[Chosen],
-        stage: Stage,
+        stages: Sequence[Stage],
         doubt: Doubt,
         connected: ConnectedSet = ConnectedSet(()),  # noqa: B008 - frozen
     ) -> TableSet:
         """The set with its joins and doubt; an empty one where the catalog holds no answer."""
         refused = doubt.answerable < self._refuse_below
-        stages = [Stage("search", facts={"k": self._k}), stage]
         made = table_set(question, self._searcher.joins, [] if refused else tables, stages)
         made = replace(
             made,

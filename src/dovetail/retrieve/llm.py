@@ -23,7 +23,7 @@ from dovetail.ports import LLM, Json
 from dovetail.retrieve.card import card
 from dovetail.retrieve.connect import Connector, LinkGraph
 from dovetail.retrieve.groups import system_of
-from dovetail.retrieve.look import look, phrases
+from dovetail.retrieve.look import given_phrases, look, phrases
 from dovetail.retrieve.members import with_members
 from dovetail.retrieve.prompt import (
     JoinedPair,
@@ -139,7 +139,9 @@ class LLMRetriever:
         stages: list[Stage] = []
         sought = phrases(looking_for)
         covered = (without.confidence or 0.0) >= _COVERED
-        if not sought and not covered and self._spending.calls > 1:
+        if sought:
+            stages.append(given_phrases(sought))
+        elif not covered and self._spending.calls > 1:
             sought, stage = look(self._llm, question, self._card)
             stages.append(stage)
         choice = self._choose(query, sought, self._candidates(query, sought), stages)
@@ -199,6 +201,7 @@ class LLMRetriever:
         stage.facts |= {
             "reply": escape(cut(completion.text, _REPLY_KEPT)),
             "selected": list(selection.tables),
+            **({"missing": selection.missing} if selection.missing else {}),
             "dropped": dict(selection.dropped),
         }
         return _Choice(candidates, pairs, selection)

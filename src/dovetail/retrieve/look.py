@@ -6,6 +6,8 @@ table that must exist. The search for each of them takes turns with that for the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dovetail.models.chat import parse_json
 from dovetail.ports import LLM, Json
 from dovetail.prompts import read_prompt
@@ -36,6 +38,11 @@ def look(llm: LLM, question: str, card: str) -> tuple[tuple[str, ...], Stage]:
     if not given:
         stage.fall_back("the reply names nothing to look for; the search goes by the question")
     return given, stage
+
+
+def given_phrases(given: Sequence[str]) -> Stage:
+    """The stage of the trace where whoever asks says what to look for, and no model is asked."""
+    return Stage("look", facts={"looked_for": list(given)})
 
 
 def phrases(listed: object) -> tuple[str, ...]:

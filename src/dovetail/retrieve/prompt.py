@@ -1,6 +1,6 @@
 """The prompt of `llm`: candidates in groups that belong together, as many as the question needs.
 
-Where the search tells candidates apart, a few are shown; where its scores are flat, up to thirty.
+Where the search tells candidates apart, a few are shown; where its scores are flat, up to 24.
 Tables that belong together by joins, names and (where they may be used) sources form a group with
 the joins between them, those that only names suggest as well. Columns that the question speaks of
 are always named, and so are the columns of the joins.
@@ -97,7 +97,7 @@ def joined_pairs(joins: JoinGraph, candidates: Sequence[Candidate]) -> list[Join
 
 
 def worth_showing(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The first candidates that hold all but a small share of the relevance: from 8 to 30.
+    """The first candidates that hold all but a small share of the relevance: 8 or more.
 
     >>> from dovetail.domain import TableId
     >>> steep = [Candidate(TableId("s", f"t{n:02}"), 0.5**n, {}) for n in range(30)]

@@ -19,13 +19,15 @@ _LONGEST = 4_000
 class Stage:
     """One stage of a retrieval while it runs; `entry` is its entry in the trace.
 
-    `timeout` counts what a clock ended: where there is any, another run may find something else.
+    `seconds` are those that a model took to write its replies. `timeout` counts what a clock ended:
+    where there is any, another run may find something else.
     """
 
     name: str
     llm_calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    seconds: float = 0.0
     fallback: int = 0
     timeout: int = 0
     facts: dict[str, object] = field(default_factory=dict)
@@ -39,11 +41,12 @@ class Stage:
         max_tokens: int = 512,
         logprobs: bool = False,
     ) -> Completion:
-        """Ask a model, and count the call and its tokens."""
+        """Ask a model, and count the call, its tokens and its seconds."""
         completion = llm.complete(messages, schema=schema, max_tokens=max_tokens, logprobs=logprobs)
         self.llm_calls += 1
         self.tokens_in += completion.tokens_in
         self.tokens_out += completion.tokens_out
+        self.seconds += completion.seconds
         return completion
 
     def fall_back(self, reason: str) -> None:
@@ -58,6 +61,7 @@ class Stage:
             "llm_calls": self.llm_calls,
             "tokens_in": self.tokens_in,
             "tokens_out": self.tokens_out,
+            "seconds": round(self.seconds, 3),
             "fallback": self.fallback,
             **({"timeout": self.timeout} if self.timeout else {}),
             **self.facts,
