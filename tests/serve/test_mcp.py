@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -30,6 +31,7 @@ QUESTION = "Which customers ordered which products?"
 TOOLS = {
     "describe_tables", "find_tables", "join_path", "run_sql", "sample_rows", "search_tables",
 }  # fmt: skip
+DESCRIBING = {"save_descriptions", "tables_to_describe"}
 NO_MODELS = Settings(embedder="none")
 
 
@@ -182,8 +184,92 @@ def test_rows_and_cells_are_capped_and_say_so(folder: Path) -> None:
     using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
 
 
+def test_phrases_say_which_tables_an_agent_expects(folder: Path) -> None:
+    async def use(client: Client) -> None:
+        (tool,) = [one for one in (await client.list_tools()).tools if one.name == "find_tables"]
+        assert "looking_for" in (tool.description or "")
+        assert "One phrase for each table" in json.dumps(tool.input_schema)
+        plain = await call(client, "search_tables", question="customers", limit=2)
+        sought = ["rainfall at a weather station"]
+        wider = await call(
+            client, "search_tables", question="customers", looking_for=sought, limit=2
+        )
+        assert "shop::weather" not in [one["id"] for one in plain["tables"]]
+        assert [one["id"] for one in wider["tables"]] == ["shop::customers", "shop::weather"]
+        found = await call(
+            client, "find_tables", question="names of customers", looking_for=sought, breadth=0.2
+        )
+        others = {one["id"]: one for one in found["candidates"]}
+        assert not others.keys() & {one["id"] for one in found["tables"]}
+        assert "rainfall" in others["shop::weather"]["columns"]
+        many = ["orders"] * 21
+        assert "looking_for" in await complaint(
+            client, "find_tables", question=QUESTION, looking_for=many
+        )
+
+    using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
+
+
+def test_candidates_are_told_with_their_joins(folder: Path) -> None:
+    async def use(client: Client) -> None:
+        found = await call(client, "find_tables", question="company of suppliers", breadth=0)
+        assert [one["id"] for one in found["tables"]] == ["shop::suppliers"]
+        (products,) = [one for one in found["candidates"] if one["id"] == "shop::products"]
+        assert products.keys() == {"id", "description", "columns"}
+        joined = "shop::products.supplier_no = shop::suppliers.supplier_no ("
+        assert [line for line in found["candidate_joins"] if line.startswith(joined)]
+
+    using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
+
+
+def test_an_agent_describes_tables_where_that_is_allowed(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "catalog", tmp_path / "catalog")
+
+    async def use(client: Client) -> None:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert tools.keys() == TOOLS | DESCRIBING
+        writes = tools["save_descriptions"].annotations
+        assert writes is not None
+        assert (writes.read_only_hint, writes.destructive_hint) == (False, False)
+        batch = await call(client, "tables_to_describe", limit=2)
+        assert (len(batch["tables"]), batch["missing"]) == (2, 7)
+        assert batch["text"].startswith("```") and "weather" in batch["text"]
+        words = {
+            "shop::weather": {
+                "description": "Precipitation by gauge.",
+                "columns": {"rainfall": "millimetres a day", "wind": "no such column"},
+            },
+            "nowhere": {"description": "Nothing."},
+            "orders": {},
+        }
+        saved = await call(client, "save_descriptions", descriptions=words)
+        assert saved == {"saved": 1, "refused": ["nowhere", "shop::orders"], "missing": 6}
+        found = await call(client, "search_tables", question="precipitation", limit=1)
+        assert found["tables"][0]["id"] == "shop::weather"
+        asked = await call(client, "find_tables", question="customers and precipitation")
+        told = [*asked["candidates"], *asked["tables"]]
+        assert "shop::weather" in [one["id"] for one in told]
+        too_many = {f"t{number}": {"description": "x"} for number in range(51)}
+        assert "50" in await complaint(client, "save_descriptions", descriptions=too_many)
+
+    using(mcp_server(LiveCatalog(tmp_path / "catalog", NO_MODELS), notes=True), use)
+    written = dovetail.open(tmp_path / "catalog", NO_MODELS).description("weather")
+    assert written is not None
+    assert (written.author, written.glosses) == ("agent", {"rainfall": "millimetres a day"})
+
+
+def test_a_part_of_a_catalog_is_not_described(folder: Path) -> None:
+    async def use(client: Client) -> None:
+        assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
+
+    using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS, ["orders"]), notes=True), use)
+    done = run("mcp", "--notes", "--tables", "orders", "-C", str(folder / "catalog"))
+    assert done.returncode == 2
+    assert "--notes lets all tables be described" in done.stderr
+
+
 ALLOWED: list[tuple[str, dict[str, object]]] = [
-    ("find_tables", {"question": QUESTION}),
+    ("find_tables", {"question": QUESTION, "looking_for": ["weather", "customers"]}),
     ("search_tables", {"question": "customers suppliers weather", "limit": 50}),
     ("describe_tables", {"tables": ["orders", "order_items", "products"]}),
     ("join_path", {"start": "orders", "end": "products"}),

@@ -65,6 +65,31 @@ def test_a_note_counts_from_the_next_request_on_and_is_taken_back(folder: Path) 
     assert (again.status_code, again.json()["title"]) == (404, "Not found")
 
 
+def test_tables_are_described_by_who_may_write_and_sees_all(folder: Path) -> None:
+    callers = {
+        digest("reader"): Caller("all"),
+        digest("silent"): Caller("silent", notes=False),
+        digest("some"): Caller("some", tables=("orders",)),
+    }
+    asked = client(folder, Access(callers))
+    batch = asked.get("/api/tables-to-describe", params={"limit": 3}).json()
+    assert (len(batch["tables"]), batch["missing"]) == (3, 7)
+    words = {"weather": {"description": "Precipitation by gauge.", "columns": {}}}
+    saved = asked.post("/api/descriptions", json=words)
+    assert saved.json() == {"saved": 1, "refused": [], "missing": 6}
+    described = asked.get("/api/tables/weather").json()["description"]
+    assert described == {"text": "Precipitation by gauge.", "author": "agent", "columns": {}}
+    assert asked.post("/api/descriptions", json={}).status_code == 422
+    for token in ("silent", "some"):
+        header = {"Authorization": f"Bearer {token}"}
+        assert asked.get("/api/tables-to-describe", headers=header).status_code == 403
+        refused = asked.post("/api/descriptions", json=words, headers=header)
+        assert (refused.status_code, "--notes" in refused.json()["detail"]) == (403, True)
+    closed = client(folder, notes=False)
+    assert closed.get("/api/tables-to-describe").status_code == 403
+    assert closed.post("/api/descriptions", json=words).status_code == 403
+
+
 @pytest.mark.parametrize(
     ("note", "status", "said"),
     [

@@ -75,6 +75,25 @@ def test_a_question_gets_its_set(client: TestClient) -> None:
     assert len(one["tables"]) == 1
 
 
+def test_phrases_say_which_tables_are_expected(client: TestClient) -> None:
+    sought = ["rainfall at a weather station"]
+    given = {"question": "names of customers", "breadth": 0.2, "looking_for": sought}
+    found = good(client, "POST", "/api/ask", json=given)
+    others = {one["id"]: one for one in found["candidates"]}
+    assert "rainfall" in others["shop::weather"]["columns"]
+    given = {"q": "customers", "limit": 2, "looking_for": sought}
+    ranked = good(client, "GET", "/api/search", params=given)
+    assert [one["id"] for one in ranked] == ["shop::customers", "shop::weather"]
+    with client.stream(
+        "GET", "/api/ask/stages", params={"question": "customers", "k": 2, "looking_for": sought}
+    ) as reply:
+        text = "".join(reply.iter_text())
+    first = json.loads(text.split("\n\n")[0].split("data: ")[1])
+    assert [one["id"] for one in first] == ["shop::customers", "shop::weather"]
+    many = client.get("/api/search", params={"q": "x", "looking_for": ["y"] * 21})
+    assert many.status_code == 422
+
+
 def test_stages_come_as_events(client: TestClient) -> None:
     with client.stream("GET", "/api/ask/stages", params={"question": QUESTION}) as reply:
         assert reply.headers["content-type"].startswith("text/event-stream")
@@ -156,6 +175,9 @@ def test_a_table_outside_a_tokens_list_is_invisible_on_every_path(live: LiveCata
     replies = [
         client.post("/api/ask", json={"question": f"{QUESTION} Suppliers? Weather?"}),
         client.post("/api/ask", json={"question": QUESTION, "selector": "graph", "k": 100}),
+        client.post(
+            "/api/ask", json={"question": QUESTION, "looking_for": ["customers", "weather"]}
+        ),
         client.get("/api/ask/stages", params={"question": QUESTION}),
         client.get("/api/search", params={"q": "customers suppliers weather shelf", "limit": 100}),
         client.get("/api/tables"),

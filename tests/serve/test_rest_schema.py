@@ -56,4 +56,4 @@ def test_no_request_is_a_server_error(described: schemathesis.BaseSchema) -> Non
                 assert reply.json()["status"] == reply.status_code
 
         answered()
-    assert len(tried) == 15
+    assert len(tried) == 17

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from dovetail.learn.learning import LearnSummary
     from dovetail.offline.describe import DescribePlan, SavedDescriptions, TablesToDescribe
     from dovetail.offline.summary import DescribeSummary, ProgressCallback, UpdateSummary
+    from dovetail.retrieve.considered import Considered
     from dovetail.search.proposals import Proposal
 
 T = TypeVar("T")
@@ -456,6 +457,22 @@ class Catalog:
         retrieve = cast(Callable[..., TableSet], retriever.retrieve)
         result = retrieve(question, looking_for=looking_for) if looking_for else retrieve(question)
         return replace(result, details=tuple(self[table] for table in result.ids))
+
+    def considered(self, found: TableSet) -> Considered:
+        """The candidates that a result of `ask` left out, and how these join the others.
+
+        Each has what it is (`description`) and the columns that the question speaks of, with what
+        they mean and hold: enough to choose otherwise.
+
+        >>> import dovetail
+        >>> catalog = dovetail.build("shop.sqlite", into="shop")
+        >>> others = catalog.considered(catalog.ask("products in stock", breadth=0))
+        >>> others.tables[0].id.name, others.joins[0].pairs
+        ('group', 'shop.sqlite::products.group = shop.sqlite::group.group_id')
+        """
+        from dovetail.retrieve.considered import considered
+
+        return considered(self.searcher, found)
 
     def answer(self, found: TableSet | str, *, llm: LLM | str | None = None) -> Answer:
         """The rows that answer a question, or the one that a result of `ask` is for.

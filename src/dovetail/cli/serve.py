@@ -31,13 +31,13 @@ def serve(
         int, typer.Option(metavar="N", min=1, help="Requests under way at once, of all callers.")
     ] = 16,
     notes: Annotated[
-        bool, typer.Option("--notes", help="Let notes be written: corrections, for everybody.")
+        bool, typer.Option("--notes", help="Let notes and descriptions be written, for everybody.")
     ] = False,
     catalog: CatalogOption = None,
 ) -> None:
     """Serve a catalog over HTTP: a page for people at /, JSON for programs at /api.
 
-    It only reads, unless --notes lets notes be written.
+    It only reads, unless --notes lets notes and descriptions be written.
     Beyond this machine it needs tokens: a file, or DOVETAIL_TOKENS (name=sha256,name=sha256).
     """
     try:
@@ -83,17 +83,23 @@ def mcp(
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Tables that may be seen; repeatable. [all]"),
     ] = None,
+    notes: Annotated[
+        bool, typer.Option("--notes", help="Let the agent describe tables, for everybody.")
+    ] = False,
     catalog: CatalogOption = None,
 ) -> None:
     """Serve a catalog to agents over the Model Context Protocol.
 
-    Its tools find, search, describe and sample tables, find join paths and run SQL; all only read.
+    Its tools find, search, show and sample tables, find join paths and run SQL; all only read,
+    unless --notes lets the agent write what tables hold.
     """
+    if notes and tables:
+        raise UsageError("--notes lets all tables be described: leave out --tables, or --notes")
     from dovetail.serve.live_catalog import LiveCatalog
     from dovetail.serve.mcp import serve_mcp
 
     settings = settings_for(catalog)
-    serve_mcp(LiveCatalog(settings.catalog, settings, tables or ()), http)
+    serve_mcp(LiveCatalog(settings.catalog, settings, tables or ()), http, notes=notes)
 
 
 def _is_this_machine(host: str) -> bool:

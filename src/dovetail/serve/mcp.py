@@ -1,6 +1,7 @@
 """The Model Context Protocol: an agent finds tables, looks at them, joins them and runs SQL.
 
-Every tool only reads. An error is one line that says what to do: a name that is not there comes
+Every tool only reads, but for the one that describes tables, which is there where that is allowed.
+An error is one line that says what to do: a name that is not there comes
 back with those that are near, SQL that may not run with the reason.
 """
 
@@ -15,8 +16,19 @@ from dovetail.api.catalog import Catalog
 from dovetail.domain.schema import ddl
 from dovetail.errors import DovetailError, MissingExtraError, UsageError
 from dovetail.prompts import read_prompt
+from dovetail.serve.descriptions import (
+    MOST_DESCRIBED,
+    Descriptions,
+    SavedWords,
+    ToDescribe,
+    may_describe,
+    save,
+    to_describe,
+)
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.serve.views import (
+    LONGEST_PHRASE,
+    MOST_PHRASES,
     JoinBrief,
     RankedTable,
     Rows,
@@ -45,9 +57,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_WRITES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
 _MOST_TABLES, _MOST_FOUND, _MOST_ROWS, _MOST_LISTED = 20, 50, 200, 2_000
 
 Question = Annotated[str, Field(description="A question in plain words.", max_length=4_000)]
+LookingFor = Annotated[
+    list[Annotated[str, Field(max_length=LONGEST_PHRASE)]],
+    Field(
+        max_length=MOST_PHRASES,
+        description="One phrase for each table you expect, six at most: what a row of it stands "
+        "for and the columns that matter, in the data's own words, language and abbreviations "
+        "where you know them, such as ['orders: customer, date, status', 'customer segments'].",
+    ),
+]
 TableName = Annotated[
     str, Field(description="A table: `source::name`, or a name that is unique.", max_length=1_000)
 ]
@@ -73,8 +97,11 @@ class Path(BaseModel):
     joins: list[JoinBrief]
 
 
-def mcp_server(live: LiveCatalog) -> Server:
-    """The server over a catalog; run it by `run("stdio")` or `run("streamable-http")`."""
+def mcp_server(live: LiveCatalog, *, notes: bool = False) -> Server:
+    """The server over a catalog; run it by `run("stdio")` or `run("streamable-http")`.
+
+    `notes` lets an agent describe tables, where it sees all of them.
+    """
     from dovetail import __version__
 
     server = MCPServer(
@@ -86,6 +113,8 @@ def mcp_server(live: LiveCatalog) -> Server:
     _add_looking(server, live)
     _add_querying(server, live)
     _add_resources(server, live)
+    if notes and may_describe(live.current()):
+        _add_describing(server, live)
     return server
 
 
@@ -93,29 +122,38 @@ def _add_finding(server: Server, live: LiveCatalog) -> None:
     @server.tool(annotations=_READS)
     async def find_tables(
         question: Question,
+        looking_for: LookingFor = [],  # noqa: B006 - read alone
         breadth: Annotated[
             float | None,
             Field(ge=0, le=1, description="0 few tables, 1 all that hang together; 0.6 usually."),
         ] = None,
     ) -> TableSetBrief:
         """Find the smallest set of tables that answers a question, how they join, and a schema
-        slice to write SQL over. Begin here. Where nothing fits, the result says so."""
-        return await _on(
-            live,
-            lambda catalog: set_json(
-                catalog, catalog.ask(question, breadth=breadth), TableSetBrief
-            ),
-        )
+        slice to write SQL over. Begin here. Say in looking_for which tables you expect, a phrase
+        each: tables whose names share no word with the question are found by it. The other
+        candidates come too, with columns, meanings, values and joins: choose among them yourself
+        where you know better. Where nothing fits, the result says so."""
+
+        def find(catalog: Catalog) -> TableSetBrief:
+            found = catalog.ask(question, breadth=breadth, looking_for=looking_for)
+            return set_json(catalog, found, TableSetBrief)
+
+        return await _on(live, find)
 
     @server.tool(annotations=_READS)
     async def search_tables(
         question: Question,
+        looking_for: LookingFor = [],  # noqa: B006 - read alone
         limit: Annotated[int, Field(ge=1, le=_MOST_FOUND, description="How many.")] = 10,
     ) -> Ranked:
-        """Rank single tables by how much they have to do with some words."""
-        return await _on(
-            live, lambda catalog: Ranked(tables=list(map(ranked, catalog.search(question, limit))))
-        )
+        """Rank single tables by how much they have to do with some words; what is found for the
+        phrases of looking_for takes turns with that."""
+
+        def search(catalog: Catalog) -> Ranked:
+            candidates = catalog.search(question, limit, looking_for=looking_for)
+            return Ranked(tables=list(map(ranked, candidates)))
+
+        return await _on(live, search)
 
     @server.tool(annotations=_READS)
     async def join_path(start: TableName, end: TableName) -> Path:
@@ -188,6 +226,24 @@ def _add_resources(server: Server, live: LiveCatalog) -> None:
         return await _on(live, lambda catalog: ddl([catalog[unquote(table)]]), ResourceError)
 
 
+def _add_describing(server: Server, live: LiveCatalog) -> None:
+    @server.tool(annotations=_READS)
+    async def tables_to_describe(
+        limit: Annotated[int, Field(ge=1, le=MOST_DESCRIBED, description="How many.")] = 10,
+    ) -> ToDescribe:
+        """Show the next tables that nobody described yet: columns with values, comments, joins,
+        neighbours. Describe them with save_descriptions, and go on until none is missing."""
+        return await _on(live, lambda catalog: to_describe(catalog, limit))
+
+    @server.tool(annotations=_WRITES)
+    async def save_descriptions(descriptions: Descriptions) -> SavedWords:
+        """Describe tables for everybody who asks later, each under its id. `description`: one
+        sentence of at most 25 words on what a row stands for, in the words that people ask with,
+        abbreviations spelled out; say if it is a copy, log or load area; of a table that stays
+        unclear, what can be told. `columns`: what cryptic names mean; leave plain ones out."""
+        return await _on(live, lambda _: save(live, descriptions))
+
+
 async def _on(
     live: LiveCatalog, work: Callable[[Catalog], T], told_as: type[Exception] = ToolError
 ) -> T:
@@ -202,9 +258,9 @@ def _run(live: LiveCatalog, work: Callable[[Catalog], T]) -> T:
     return work(live.current())
 
 
-def serve_mcp(live: LiveCatalog, http: str | None) -> None:
+def serve_mcp(live: LiveCatalog, http: str | None, *, notes: bool = False) -> None:
     """Serve over standard input and output, or over HTTP at `host:port`."""
-    server = mcp_server(live)
+    server = mcp_server(live, notes=notes)
     if http is None:
         server.run("stdio")
         return

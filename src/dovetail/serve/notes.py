@@ -1,4 +1,4 @@
-"""Notes over HTTP: read by whoever sees their tables, written where the server allows it.
+"""Notes and descriptions over HTTP: read by whoever sees their tables, written where allowed.
 
 A note changes what everybody is told, so writing is off unless the server was started for it; and
 who sees some tables alone reads and writes notes on those alone.
@@ -7,7 +7,7 @@ who sees some tables alone reads and writes notes on those alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query, Request
 from pydantic import BaseModel, Field
@@ -17,6 +17,15 @@ from dovetail.api.catalog import Catalog
 from dovetail.errors import NotFoundError, UsageError
 from dovetail.notes.file import Entry, read_entries
 from dovetail.notes.notes import forget, note, notes_of, tables_of_entries
+from dovetail.serve.descriptions import (
+    MOST_DESCRIBED,
+    Descriptions,
+    SavedWords,
+    ToDescribe,
+    may_describe,
+    save,
+    to_describe,
+)
 from dovetail.serve.guarded import Caller
 from dovetail.serve.live_catalog import LiveCatalog
 from dovetail.text import one_line
@@ -103,6 +112,33 @@ def add_notes(app: FastAPI, live: LiveCatalog, *, writable: bool) -> None:
             ],
             problems=[one_line(text) for text in problems],
         )
+
+
+def add_descriptions(app: FastAPI, live: LiveCatalog) -> None:
+    """Have the tables of a catalog described by whoever sees all of them and may write notes."""
+    refused: dict[int | str, dict[str, Any]] = {403: {"description": "Not to be described here."}}
+
+    @app.get("/api/tables-to-describe", responses=refused)
+    def missing(
+        request: Request, limit: Annotated[int, Query(ge=1, le=MOST_DESCRIBED)] = 10
+    ) -> ToDescribe:
+        """The next tables that nobody described yet, as a text that shows them."""
+        return to_describe(_described(request), limit)
+
+    @app.post("/api/descriptions", responses=refused)
+    def write(request: Request, given: Descriptions) -> SavedWords:
+        """Describe tables, each under its name; this counts from the next request on."""
+        _described(request)
+        return save(live, given)
+
+    def _described(request: Request) -> Catalog:
+        caller: Caller = request.state.caller
+        catalog = live.current(caller.tables)
+        if not may_write(request) or not may_describe(catalog):
+            raise HTTPException(
+                403, "whoever sees all tables describes them, where --notes allows it"
+            )
+        return catalog
 
 
 def _require_writable(request: Request) -> None:

@@ -50,9 +50,11 @@ from dovetail.serve.guarded import (
     problem,
 )
 from dovetail.serve.live_catalog import LiveCatalog
-from dovetail.serve.notes import add_notes, may_write
+from dovetail.serve.notes import add_descriptions, add_notes, may_write
 from dovetail.serve.pile import Piles, PileView
 from dovetail.serve.views import (
+    LONGEST_PHRASE,
+    MOST_PHRASES,
     JoinDetail,
     RankedTable,
     Rows,
@@ -83,6 +85,9 @@ _MOST_ROWS = 1_000
 _PAGE = Path(__file__).parent / "page"
 Text = Annotated[str, Query(min_length=1, max_length=4_000)]
 Name = Annotated[str, Query(min_length=1, max_length=1_000)]
+Phrases = Annotated[
+    tuple[Annotated[str, Field(max_length=LONGEST_PHRASE)], ...], Query(max_length=MOST_PHRASES)
+]
 
 
 class Ask(BaseModel):
@@ -92,6 +97,11 @@ class Ask(BaseModel):
     breadth: float | None = Field(None, ge=0, le=1, description="0 few tables, 1 all that join.")
     selector: str | None = Field(None, max_length=100, description="graph, llm, auto …")
     k: int | None = Field(None, ge=1, le=100, description="How many candidates.")
+    looking_for: list[Annotated[str, Field(max_length=LONGEST_PHRASE)]] = Field(
+        default_factory=list,
+        max_length=MOST_PHRASES,
+        description="A phrase for each table that the question needs; six are searched for.",
+    )
     explain: bool = Field(default=False, description="Say what decided, where graph chose.")
     sources: list[str] | None = Field(None, max_length=100, description="These sources alone.")
 
@@ -156,7 +166,7 @@ def rest_app(
     notes: bool = False,
     log: bool = True,
 ) -> FastAPI:
-    """The application; `access` says who may ask, `limits` how much, `notes` whether to write some.
+    """The application; `access` says who may ask, `limits` how much, `notes` whether to write.
 
     `hosts` are the names that it answers to; without any, all are.
     """
@@ -177,6 +187,7 @@ def rest_app(
     _add_tables(app, live)
     _add_state(app, live, metrics)
     add_notes(app, live, writable=notes)
+    add_descriptions(app, live)
     add_page(app)
     app.add_middleware(
         Guarded,
@@ -231,10 +242,14 @@ def _add_asking(app: FastAPI, live: LiveCatalog) -> None:
 
     @app.get("/api/search")
     def search(
-        request: Request, q: Text, limit: Annotated[int, Query(ge=1, le=100)] = 10
+        request: Request,
+        q: Text,
+        limit: Annotated[int, Query(ge=1, le=100)] = 10,
+        looking_for: Phrases = (),
     ) -> list[RankedTable]:
-        """Single tables by relevance."""
-        return [ranked(one) for one in _catalog(live, request).search(q, limit)]
+        """Single tables by relevance; those found for phrases take turns with the question's."""
+        found = _catalog(live, request).search(q, limit, looking_for=looking_for)
+        return [ranked(one) for one in found]
 
 
 def _add_tables(app: FastAPI, live: LiveCatalog) -> None:
@@ -332,7 +347,9 @@ def _add_state(app: FastAPI, live: LiveCatalog, metrics: Metrics) -> None:
 def _stages(catalog: Catalog, asked: Ask) -> Iterator[str]:
     """Candidates, how they join, and the set: each as soon as it is there."""
     try:
-        candidates = catalog.search(asked.question, asked.k or _CANDIDATES)
+        candidates = catalog.search(
+            asked.question, asked.k or _CANDIDATES, looking_for=asked.looking_for
+        )
         yield _event("search", [ranked(one).model_dump() for one in candidates])
         edges = joins_among(catalog, (one.id for one in candidates))
         yield _event("joins", [join(edge, JoinDetail).model_dump() for edge in edges])

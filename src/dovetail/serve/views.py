@@ -19,6 +19,8 @@ from dovetail.domain import Candidate, Chosen, JoinEdge, Table, TableId, TableSe
 from dovetail.errors import NotFoundError
 from dovetail.text import cut, one_line
 
+# Phrases to look for that are taken, of which the first few are searched, and characters of each.
+MOST_PHRASES, LONGEST_PHRASE = 20, 1_000
 # How much of anything is given: columns of a table, examples of a column, members of a family,
 # sampled rows, characters of a cell, of a text, of a schema slice and of a prompt.
 MOST_COLUMNS, _EXAMPLES, _MEMBERS, _ROWS = 200, 3, 200, 8
@@ -85,11 +87,24 @@ class OtherSet(BaseModel):
     reason: str
 
 
+class CandidateBrief(BaseModel):
+    """A table that was considered: what it is, and the columns that the question speaks of.
+
+    A column is written as `name "meaning" 'example'`.
+    """
+
+    id: str
+    description: str
+    columns: list[str]
+
+
 class TableSetBrief(BaseModel):
     """The set of tables for a question. Where `nothing_fits`, it is empty and `nearest` are told.
 
-    `ddl` has CREATE TABLE of the set with example values and joins, for whoever writes SQL.
-    `explanation` says what decided, where that was asked for.
+    `candidates` were considered and left out, the likeliest first; `candidate_joins` are how they
+    join each other and the set, with how sure that is. `ddl` has CREATE TABLE of the set with
+    example values and joins, for whoever writes SQL. `explanation` says what decided, where that
+    was asked for.
     """
 
     question: str
@@ -100,6 +115,8 @@ class TableSetBrief(BaseModel):
     confidence: float | None
     alternatives: list[OtherSet]
     nearest: list[str]
+    candidates: list[CandidateBrief]
+    candidate_joins: list[str]
     warnings: list[str]
     ddl: str
     truncated: bool
@@ -166,7 +183,7 @@ class TableFamily(BaseModel):
 
 class TableDescription(BaseModel):
     """What is said of a table, and what no person says of its columns; `author` is `person`,
-    `dictionary`, or the id of a language model."""
+    `dictionary`, `agent`, or the id of a language model."""
 
     text: str
     author: str
@@ -247,7 +264,7 @@ def joins_among(catalog: Catalog, tables: Iterable[TableId]) -> list[JoinEdge]:
 
 def set_json(catalog: Catalog, found: TableSet, model: type[SetModel]) -> SetModel:
     """A set with as much as the model has of it."""
-    schema = found.ddl()
+    schema, others = found.ddl(), catalog.considered(found)
     texts = {
         "question": one_line(found.question),
         "ddl": schema[:_SCHEMA],
@@ -258,6 +275,11 @@ def set_json(catalog: Catalog, found: TableSet, model: type[SetModel]) -> SetMod
     more = {
         "nothing_fits": not found,
         "nearest": found.nearest,
+        "candidates": [
+            {"id": str(one.id), "description": one.description, "columns": one.columns}
+            for one in others.tables
+        ],
+        "candidate_joins": [f"{edge.pairs} ({edge.score:.2f})" for edge in others.joins],
         "explanation": found.explanation,
         "trace": None,
     }
