@@ -43,12 +43,12 @@ def names(found: dovetail.TableSet) -> list[str]:
 def test_a_catalog_is_asked(shop: Path) -> None:
     catalog = dovetail.open(shop, WORDS)
     ranked = [candidate.id.name for candidate in catalog.search(QUESTION, 5)]
-    chosen = [ranked.index("products") + 1, ranked.index("orders") + 1]
+    chosen = [ranked.index(name) + 1 for name in ("products", "order_items", "orders")]
     with endpoint(says(json.dumps({"tables": chosen}))) as server:
         llm = OpenAILLM("tiny", workers=1, environ=server.environ)
         found = catalog.ask(QUESTION, k=5, llm=llm)
-    assert names(found)[:3] == ["products", "orders", "order_items"]
-    assert [chosen.stage for chosen in found.tables][:3] == ["select", "select", "connect"]
+    assert names(found) == ["products", "order_items", "orders"]
+    assert {chosen.stage for chosen in found.tables} == {"select"}
     assert found.connected
     assert found.warnings == ()
     assert found.question == QUESTION
@@ -71,7 +71,9 @@ def test_what_decided_is_told_in_words(shop: Path) -> None:
 
 def test_what_a_model_looked_for_was_shown_and_said_is_told(shop: Path) -> None:
     looks = says('{"look_for": ["stock of products", "orders"]}', usage=(100, 10))
-    lacks = says('{"tables": [1], "missing": "suppliers", "sure": 0.4}', usage=(300, 20))
+    lacks = says(
+        '{"tables": [1], "missing": "suppliers", "sure": 0.4}', usage=(300, 20), before=0.05
+    )
     takes = says('{"tables": [2, 1], "missing": "", "sure": 0.9}', usage=(400, 30))
     with endpoint(looks, lacks, takes) as server:
         shown = ask(
@@ -84,7 +86,7 @@ def test_what_a_model_looked_for_was_shown_and_said_is_told(shop: Path) -> None:
         (one["stage"], one["llm_calls"], one["tokens_in"]) for one in trace if one["llm_calls"]
     ]
     assert asked == [("look", 1, 100), ("select", 1, 300), ("select", 1, 400)]
-    assert all(one["seconds"] > 0 for one in trace if one["llm_calls"])
+    assert next(one["seconds"] for one in trace if one["tokens_in"] == 300) >= 0.05
     first, second = (one["candidates"] for one in trace if one["stage"] == "search")
     lines = shown.stdout.splitlines()
     told_lines = [
@@ -160,7 +162,7 @@ def test_nothing_fits_is_an_answer(shop: Path) -> None:
     assert shown.stdout == f"Nothing here seems to answer this; nearest: {nearest}.\n"
     document = json.loads(told.stdout)
     assert (document["tables"], document["joins"], document["nothing_fits"]) == ([], [], True)
-    assert document["trace"][1]["nothing_fits"] is True
+    assert [one["stage"] for one in document["trace"] if "nothing_fits" in one] == ["select"]
     assert "sql" not in document
     assert (names(found), found.ddl(), found.connected) == ([], "", True)
 
@@ -214,13 +216,13 @@ def test_the_account_of_a_set(shop: Path) -> None:
         shown = ask(shop, "--llm", "openai:tiny", "--trace", COLUMNS="250", **server.environ)
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
-    heads = [line for line in lines if re.match(r"(search|select|connect)\b", line)]
-    assert [head.split(":")[0] for head in heads] == ["search", "select", "connect"]
-    assert "model openai:tiny" in heads[1]
-    assert "llm_calls 1, tokens_in 321, tokens_out 5" in heads[1]
+    heads = [line for line in lines if re.match(r"(look|search|select|connect)\b", line)]
+    assert [head.split(":")[0] for head in heads] == ["look", "search", "select", "connect"]
+    assert "model openai:tiny" in heads[2]
+    assert "llm_calls 1, tokens_in 321, tokens_out 5" in heads[2]
     assert '  dropped: {"out of range": 1}' in lines
     assert "  selected: [1]" in lines
-    assert "selected by the model; rank 1 of the search" in shown.stdout
+    assert "selected by the model, candidate 1" in shown.stdout
 
 
 @pytest.mark.slow
