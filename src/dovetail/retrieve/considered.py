@@ -19,7 +19,7 @@ from dovetail.text import cut, escape
 
 # Candidates that are told; columns of each, those that decide and others; how many of these have
 # an example; and characters of a description.
-_MOST, _COLUMNS, _OTHER_COLUMNS, _EXAMPLES, _LONGEST = 12, 8, 4, 3, 120
+_MOST, _COLUMNS, _OTHER_COLUMNS, _EXAMPLES, _LONGEST = 16, 8, 4, 3, 120
 
 
 @dataclass(frozen=True, slots=True)
