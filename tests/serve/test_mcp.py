@@ -222,40 +222,48 @@ def test_candidates_are_told_with_their_joins(folder: Path) -> None:
     using(mcp_server(LiveCatalog(folder / "catalog", NO_MODELS)), use)
 
 
+async def _describing(client: Client) -> None:
+    tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert tools.keys() == TOOLS | DESCRIBING
+    writes = tools["save_descriptions"].annotations
+    assert writes is not None
+    assert (writes.read_only_hint, writes.destructive_hint) == (False, False)
+    batch = await call(client, "tables_to_describe", limit=2)
+    assert (len(batch["tables"]), batch["missing"]) == (2, 7)
+    assert batch["text"].startswith("```") and "weather" in batch["text"]
+    words = {
+        "shop::weather": {
+            "description": "Precipitation by gauge.",
+            "columns": {"rainfall": "millimetres a day", "wind": "no such column"},
+        },
+        "nowhere": {"description": "Nothing."},
+        "orders": {},
+    }
+    saved = await call(client, "save_descriptions", descriptions=words)
+    assert saved == {"saved": 1, "refused": ["nowhere", "shop::orders"], "missing": 6}
+    found = await call(client, "search_tables", question="precipitation", limit=1)
+    assert found["tables"][0]["id"] == "shop::weather"
+    asked = await call(client, "find_tables", question="customers and precipitation")
+    told = [*asked["candidates"], *asked["tables"]]
+    assert "shop::weather" in [one["id"] for one in told]
+    too_many = {f"t{number}": {"description": "x"} for number in range(51)}
+    assert "50" in await complaint(client, "save_descriptions", descriptions=too_many)
+
+
 def test_an_agent_describes_tables_where_that_is_allowed(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / "catalog", tmp_path / "catalog")
-
-    async def use(client: Client) -> None:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert tools.keys() == TOOLS | DESCRIBING
-        writes = tools["save_descriptions"].annotations
-        assert writes is not None
-        assert (writes.read_only_hint, writes.destructive_hint) == (False, False)
-        batch = await call(client, "tables_to_describe", limit=2)
-        assert (len(batch["tables"]), batch["missing"]) == (2, 7)
-        assert batch["text"].startswith("```") and "weather" in batch["text"]
-        words = {
-            "shop::weather": {
-                "description": "Precipitation by gauge.",
-                "columns": {"rainfall": "millimetres a day", "wind": "no such column"},
-            },
-            "nowhere": {"description": "Nothing."},
-            "orders": {},
-        }
-        saved = await call(client, "save_descriptions", descriptions=words)
-        assert saved == {"saved": 1, "refused": ["nowhere", "shop::orders"], "missing": 6}
-        found = await call(client, "search_tables", question="precipitation", limit=1)
-        assert found["tables"][0]["id"] == "shop::weather"
-        asked = await call(client, "find_tables", question="customers and precipitation")
-        told = [*asked["candidates"], *asked["tables"]]
-        assert "shop::weather" in [one["id"] for one in told]
-        too_many = {f"t{number}": {"description": "x"} for number in range(51)}
-        assert "50" in await complaint(client, "save_descriptions", descriptions=too_many)
-
-    using(mcp_server(LiveCatalog(tmp_path / "catalog", NO_MODELS), notes=True), use)
+    using(mcp_server(LiveCatalog(tmp_path / "catalog", NO_MODELS), notes=True), _describing)
     written = dovetail.open(tmp_path / "catalog", NO_MODELS).description("weather")
     assert written is not None
     assert (written.author, written.glosses) == ("agent", {"rainfall": "millimetres a day"})
+
+
+@pytest.mark.slow
+def test_an_agent_describes_tables_over_standard_input_and_output(
+    folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder / "catalog", tmp_path / "catalog")
+    using(stdio(tmp_path, "--notes"), _describing)
 
 
 def test_a_part_of_a_catalog_is_not_described(folder: Path) -> None:
