@@ -18,7 +18,8 @@ def bench(*arguments: str, folder: Path) -> Any:
     return run(
         "bench", "retrieval", "sample", "--retriever", "llm", "--limit", "6",
         "--llm", f"replay:{folder}", "--json", *arguments,
-        DOVETAIL_EMBEDDER="none", XDG_CACHE_HOME=str(folder.parent / "cache"),
+        DOVETAIL_EMBEDDER="none", DOVETAIL_LLM_CALLS="1",
+        XDG_CACHE_HOME=str(folder.parent / "cache"),
     )  # fmt: skip
 
 

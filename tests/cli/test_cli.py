@@ -57,6 +57,7 @@ def test_json_is_one_document_and_nothing_else(shop: Path) -> None:
         "id": "shop.sqlite::orders",
         "source": "shop.sqlite",
         "name": "orders",
+        "description": None,
         "rows": 600,
         "columns": len(run_json("show", "orders", cwd=shop)["columns"]),
         "family": None,

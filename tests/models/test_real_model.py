@@ -18,9 +18,14 @@ TABLES = ("orders", "status")
 
 @pytest.mark.slow
 def test_a_real_model_describes_tables_and_selects_among_them(
-    smollm: Path, corpus: tuple[Path, ...], tmp_path: Path
+    smollm: Path,
+    corpus: tuple[Path, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The smallest of models: whatever it says, there is a set and an account of it."""
+    # So small a model writes on until it is stopped.
+    monkeypatch.setattr("dovetail.offline.describe.MAX_TOKENS", 128)
     (shop,) = [path for path in corpus if path.name == "shop.sqlite"]
     settings = Settings(include=TABLES, embedder="none")
     catalog = dovetail.build(str(shop), into=tmp_path / "catalog", settings=settings)

@@ -248,5 +248,5 @@ def test_notes_on_ten_thousand_tables_take_no_time(tmp_path: Path) -> None:
     spent = time.thread_time() - began
     assert len(found.definitions) == 30
     assert found.problems == ()
-    assert spent < 0.5  # 0.02 s measured
+    assert spent < 10  # 0.02 s measured; minutes, if each line went over all tables by itself
     assert read_notes(catalog).file is None
