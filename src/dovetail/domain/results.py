@@ -134,9 +134,9 @@ class TableSet:
     the first, `len` counts them, and `"orders" in found` says whether one of that name is there.
     Where no table of the catalog fits, the set is empty and false.
 
-    `confidence` is the F1 to expect of the set, `answerable` the probability that the catalog can
-    answer the question at all, both from 0 to 1; None where they are not known: a language model
-    chose, or all candidates were taken. `alternatives` are other sets that the question could
+    `confidence` is the F1 to expect of the set, or how sure a language model is that chose it;
+    `answerable` is the probability that the catalog can answer the question at all. Both are from 0
+    to 1, None where they are not known. `alternatives` are other sets that the question could
     mean, the likeliest first: groups of tables that compete for it among the candidates. `trace`
     holds one JSON-ready entry per stage: what went in, what came out, what it cost. `details` are
     the profiles of the tables, where a catalog was asked.

@@ -1,8 +1,7 @@
 """Several rankings as one, by taking turns: the first of each, then the second of each, and so on.
 
 Where a question needs several tables, each ranking is for another of them. Turns keep the best of
-each near the top; sums of scores put tables first that are a little of everything (docs/models.md
-has the figures).
+each near the top; sums of scores put tables first that are a little of everything.
 """
 
 from __future__ import annotations
