@@ -10,8 +10,8 @@
     members   of a family that are meant                       members.py
 
 The selector `graph` goes this way without a language model; docs/graph.md explains the method and
-has its figures. The selector `llm` has a model look and choose (llm.py). `auto` is `graph` where that
-is sure or there is no model, else `llm`.
+has its figures. The selector `llm` has a model look and choose (llm.py). `auto` is `graph` where
+that is sure or there is no model, else `llm`.
 """
 
 from __future__ import annotations
