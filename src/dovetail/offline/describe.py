@@ -1,8 +1,8 @@
 """Has tables described: a sentence for each logical table, and glosses of cryptic columns.
 
 A language model is asked for eight to sixteen tables of one schema at a time, or anyone else is
-shown the same batches and saves what they know. A description is kept as soon as it is there, under the
-table's source, name and columns; it is asked for anew only for another model, prompt or schema.
+shown the same batches and saves what they know. A description is kept as soon as it is there, under
+the table's source, name and columns; it is asked for anew only for another model, prompt or schema.
 """
 
 from __future__ import annotations
